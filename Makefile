@@ -1,0 +1,79 @@
+# Each word works on a fresh Debian 12 that has only python3, make and git.
+
+BIN := .venv/bin
+LOCK := .venv-tool/bin/uv pip compile -q --no-config --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --no-annotate
+PIP_HASHED := pip install -qq --require-hashes --only-binary=:all:
+# Debian's Python comes first: one in a home folder makes environments that other users cannot run.
+# Looked up at each use, since `system` may bring it.
+PYTHON ?= $(shell for p in /usr/bin/python3 python3.11 python3; do \
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+# $(call apt,PACKAGE)
+apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
+
+export HYPOTHESIS_PROFILE ?= ci
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## /\1\t/p' Makefile | expand -t 14
+
+setup: .venv/editable ## .venv with exactly what the lock names
+
+run: setup ## the demo, on http://127.0.0.1:8420
+	@$(BIN)/qirsh demo
+
+test: setup ## check, then every test but the slow ones
+	@$(MAKE) --no-print-directory -j2 -Otarget check unit
+	@$(MAKE) --no-print-directory faults
+
+test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
+test-all: test ## the slow ones and the wheel too
+	@$(MAKE) --no-print-directory wheel-check
+
+check: setup ## format, lint, types
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/ruff check -q .
+	@$(BIN)/mypy --no-error-summary
+
+unit: setup
+	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults
+
+# These kill servers and fill disks: nothing runs beside them.
+faults: setup
+	@$(BIN)/pytest -q tests/faults
+
+bench: setup ## load on this machine, with wrk
+	@command -v wrk >/dev/null || $(call apt,wrk)
+	@$(BIN)/python -m bench
+
+lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
+	@test -x .venv-tool/bin/uv || { $(PYTHON) -m venv .venv-tool && .venv-tool/bin/pip install -qq uv==0.13.7; }
+	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
+	$(LOCK) $(UPGRADE) requirements.in -c requirements-dev.txt -o requirements.txt
+	$(LOCK) $(UPGRADE) requirements-build.in -o requirements-build.txt
+
+wheel-check: setup ## the wheel holds every file of the package, and starts
+	@rm -rf build dist .venv-wheel
+	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w dist .
+	@$(PYTHON) -m venv .venv-wheel
+	@.venv-wheel/bin/$(PIP_HASHED) -r requirements.txt
+	@.venv-wheel/bin/pip install -qq --no-deps --no-index dist/*.whl
+	@diff -r -x __pycache__ src/qirsh .venv-wheel/lib/python3*/site-packages/qirsh
+	@.venv-wheel/bin/qirsh --help >/dev/null
+
+system:
+	@test -n "$(PYTHON)" || $(call apt,python3-venv)
+
+# A checkout changes times and not content: the sums decide whether anything is to be done.
+.venv/installed: requirements-build.txt requirements-dev.txt | system
+	@sha256sum --status -c .venv/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv && \
+	  $(BIN)/$(PIP_HASHED) -r requirements-build.txt && \
+	  $(BIN)/$(PIP_HASHED) -r requirements-dev.txt && \
+	  $(BIN)/pip check && sha256sum requirements-build.txt requirements-dev.txt > .venv/lock; }
+	@touch $@
+
+.venv/editable: .venv/installed pyproject.toml requirements.in
+	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+.PHONY: help setup run test test-all check unit faults bench lock wheel-check system

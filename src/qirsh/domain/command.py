@@ -1,0 +1,148 @@
+"""Commands: every wish to change something, as a frozen record. What becomes of one is decided in `decide`."""
+
+import msgspec
+
+from qirsh.domain import cash_order
+
+
+class Command(msgspec.Struct, frozen=True):
+    """The family of all commands."""
+
+
+class CreatePayment(Command, frozen=True):
+    """A merchant asks for money. The outcome is the new payment."""
+
+    merchant: int
+    amount: int
+    currency: str
+    note: str = ""
+    metadata: str = "{}"
+    reference: str | None = None
+    return_url: str | None = None
+    cancel_url: str | None = None
+    expires_in_ms: int = 3_600_000
+
+
+class Pay(Command, frozen=True):
+    """A customer pays a payment from a personal account. The outcome is the paid payment."""
+
+    payment: int
+    person: int
+    payer: int
+    pin_macs: tuple[bytes, ...]  # One for each key that a stored PIN may be under.
+
+
+class Cancel(Command, frozen=True):
+    """A merchant takes a request back. The outcome is the cancelled payment."""
+
+    payment: int
+    merchant: int
+
+
+class Expire(Command, frozen=True):
+    """The clock says that a payment's time is over. The outcome is the expired payment."""
+
+    payment: int
+
+
+class AddPerson(Command, frozen=True):
+    """A person joins, with a personal account that is not verified yet. The outcome is the person."""
+
+    email: str
+    name: str
+    password_hash: str
+    pin_mac: bytes | None
+    actor: str
+
+
+class MakeOperator(Command, frozen=True):
+    """A person becomes an operator, with a second factor. The outcome is the person's id."""
+
+    email: str
+    totp_sealed: bytes
+    by: int | None  # The operator who vouches; None only while there is no operator at all.
+    actor: str
+
+
+class ChangePin(Command, frozen=True):
+    """A new payment PIN, which also unlocks. The face has checked the password."""
+
+    person: int
+    pin_mac: bytes
+    actor: str
+
+
+class OpenSession(Command, frozen=True):
+    """A person has proved who they are. The outcome is the session."""
+
+    hash: bytes
+    person: int
+    account: int
+    actor: str
+
+
+class OpenHouseAccount(Command, frozen=True):
+    """A named account of the house, through which money enters and leaves. The outcome is the account."""
+
+    name: str
+
+
+class RequestCommercial(Command, frozen=True):
+    """A verified person asks for a commercial account. The outcome is the account."""
+
+    personal: int
+    name: str
+    return_origins: str
+    actor: str
+
+
+class MoveAccount(Command, frozen=True):
+    """An operator verifies, approves, rejects, suspends, resumes or closes an account. The outcome is the account."""
+
+    account: int
+    to: str
+    operator: int
+    reason: str
+    actor: str
+
+
+class IssueKey(Command, frozen=True):
+    """A key for an approved commercial account or its test twin. The outcome is the key's record."""
+
+    id: str
+    account: int
+    hash: bytes
+    hint: str
+    name: str
+    scopes: str
+    expires_at: int | None
+    actor: str
+
+
+class RevokeKey(Command, frozen=True):
+    """A key ends, everywhere within a second. The outcome is the key's record."""
+
+    id: str
+    actor: str
+
+
+class AskCash(Command, frozen=True):
+    """An operator asks for money to enter or leave. The outcome is the order."""
+
+    kind: cash_order.Kind
+    house: int
+    reference: str
+    account: int
+    currency: str
+    amount: int
+    operator: int
+    actor: str
+
+
+class ConfirmCash(Command, frozen=True):
+    """A second operator confirms, and the money moves. The outcome is the order."""
+
+    house: int
+    reference: str
+    operator: int
+    actor: str

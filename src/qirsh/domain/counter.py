@@ -1,0 +1,17 @@
+"""Counters: ordered numbers that are handed out under a lock."""
+
+from typing import Final
+
+import msgspec
+
+PERSON: Final = "person"
+ACCOUNT: Final = "account"
+PAYMENT: Final = "payment"
+REVOCATION: Final = "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """The last number given."""
+
+    name: str
+    last: int

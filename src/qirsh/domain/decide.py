@@ -1,0 +1,102 @@
+"""The one table of rules, and how a batch goes through it: what it needs, then what becomes of each command in turn.
+
+A command sees the effects of those before it. A refusal is an outcome and never harms its neighbours.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from qirsh.domain import command as c
+from qirsh.domain.idempotency import Once, Remembered, is_forgotten
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules import account, cash, payment, people
+from qirsh.domain.state import Needs, State
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a face will say of something done: status and bytes, ready to be remembered in the same commit."""
+
+    status: int
+    body: bytes
+    replayed: bool = False
+
+
+class Submission(msgspec.Struct, frozen=True, eq=False):
+    """A command, and how its caller wants to hear of it."""
+
+    command: c.Command
+    once: Once | None = None
+    render: Callable[[Any], Answer] | None = None
+
+
+def _no_facts(_command: c.Command, _needs: Needs) -> None:
+    pass
+
+
+Facts = Callable[[Any, Needs], None]
+Needed = Callable[[Any, State, Needs], None]
+Decide = Callable[[Any, State], Any]
+
+# Immutable facts read without locks, the rows that are locked, and the decision on them.
+RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
+    c.CreatePayment: (payment.create_facts, payment.create_needs, payment.create),
+    c.Pay: (payment.pay_facts, payment.pay_needs, payment.pay),
+    c.Cancel: (payment.cancel_facts, payment.cancel_needs, payment.cancel),
+    c.Expire: (payment.expire_facts, payment.expire_needs, payment.expire),
+    c.AddPerson: (_no_facts, people.add_person_needs, people.add_person),
+    c.MakeOperator: (people.make_operator_facts, people.make_operator_needs, people.make_operator),
+    c.ChangePin: (_no_facts, people.change_pin_needs, people.change_pin),
+    c.OpenSession: (_no_facts, people.open_session_needs, people.open_session),
+    c.OpenHouseAccount: (_no_facts, account.open_house_needs, account.open_house),
+    c.RequestCommercial: (_no_facts, account.request_needs, account.request),
+    c.MoveAccount: (_no_facts, account.move_needs, account.move),
+    c.IssueKey: (account.issue_key_facts, account.issue_key_needs, account.issue_key),
+    c.RevokeKey: (_no_facts, account.revoke_key_needs, account.revoke_key),
+    c.AskCash: (_no_facts, cash.ask_needs, cash.ask),
+    c.ConfirmCash: (cash.confirm_facts, cash.confirm_needs, cash.confirm),
+}
+
+
+def facts_needed(batch: Sequence[Submission]) -> Needs:
+    """What must be known, unlocked, before it is clear which rows to lock."""
+    needs = Needs()
+    for submission in batch:
+        RULES[type(submission.command)][0](submission.command, needs)
+    return needs
+
+
+def rows_needed(batch: Sequence[Submission], state: State) -> Needs:
+    """The rows that the batch is decided on."""
+    needs = Needs()
+    for submission in batch:
+        if submission.once is not None:
+            needs.remembered.add((submission.once.account, submission.once.key))
+        RULES[type(submission.command)][1](submission.command, state, needs)
+    return needs
+
+
+def decide(batch: Sequence[Submission], state: State) -> list[Any]:
+    """Carry out the batch in order, in memory. One outcome each: a result, an answer, or a refusal."""
+    return [_decide_one(submission, state) for submission in batch]
+
+
+def _decide_one(submission: Submission, state: State) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+    once = submission.once
+    if once is not None:
+        before = state.remembered.get((once.account, once.key))
+        if before is not None and not is_forgotten(before, state.now):
+            if before.fingerprint != once.fingerprint:
+                return Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
+            return Answer(before.status, before.body, replayed=True)
+    outcome = RULES[type(submission.command)][2](submission.command, state)
+    if submission.render is None or type(outcome) is Refused:
+        return outcome
+    answer = submission.render(outcome)
+    if once is not None:
+        state.remembered.put(
+            (once.account, once.key),
+            Remembered(once.account, once.key, once.fingerprint, answer.status, answer.body, state.now),
+        )
+    return answer

@@ -1,0 +1,36 @@
+"""Idempotency keys: one key, one outcome. Only answers that tell of something done are remembered."""
+
+import hmac
+
+import msgspec
+
+from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """An answer, kept in the same commit as what it tells."""
+
+    account: int
+    key: str
+    fingerprint: bytes
+    status: int
+    body: bytes
+    created_at: int
+
+
+class Once(msgspec.Struct, frozen=True):
+    """A caller's wish that this request be carried out once, whatever the line does to its answers."""
+
+    account: int
+    key: str
+    fingerprint: bytes
+
+
+def is_forgotten(remembered: Remembered, now: int) -> bool:
+    """Whether the answer is too old to be repeated; its key is then free again."""
+    return now - remembered.created_at >= IDEMPOTENCY_KEPT_MS
+
+
+def fingerprint(secret: bytes, method: bytes, path: bytes, body: bytes) -> bytes:
+    """Tells one request from another. Keyed, because a body may be guessable; secrets are taken out before."""
+    return hmac.digest(secret, b"%b %b\n%b" % (method, path, body), "sha256")[:16]

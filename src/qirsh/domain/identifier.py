@@ -1,0 +1,95 @@
+"""Public numbers of payments and accounts: a keyed permutation of an ordered number, and a check digit.
+
+Inside, payments are counted 1, 2, 3 (ordered keys insert fast at any size); outside, nobody can guess or count them.
+"""
+
+import hashlib
+from typing import Final
+
+_ROUNDS: Final = 6
+
+# What four decimal digits add to the Luhn sum when the rightmost of them is doubled.
+_LUHN: Final = tuple(
+    sum(int(d) if place % 2 else sum(divmod(2 * int(d), 10)) for place, d in enumerate(f"{n:04d}"[::-1]))
+    for n in range(10_000)
+)
+
+# Added to the Luhn digit: the whole number then never passes the Luhn test, so that card scanners and log scrubbers
+# leave it alone, and a mistyped digit is still always caught.
+_OFF_LUHN: Final = 5
+
+
+def check_digit(number: int) -> int:
+    """The digit to append to a number of at most 16 digits."""
+    total = _LUHN[number % 10_000]
+    number //= 10_000
+    total += _LUHN[number % 10_000]
+    number //= 10_000
+    total += _LUHN[number % 10_000] + _LUHN[number // 10_000]
+    return (_OFF_LUHN - total) % 10
+
+
+class Permutation:
+    """A Feistel network over two halves below `half`: every number under half * half goes to exactly one other."""
+
+    def __init__(self, key: bytes, *, half: int, purpose: bytes) -> None:
+        self._half = half
+        self._floor = half * half // 9  # The first number of its length, so that no public number starts with 0.
+        self._rounds = tuple(
+            hashlib.blake2b(key=key, digest_size=8, person=purpose, salt=bytes([n])) for n in range(_ROUNDS)
+        )
+
+    def public(self, number: int) -> int:
+        """The number shown outside for the ordered number inside."""
+        half = self._half
+        left, right = divmod(number, half)
+        assert 0 <= left < half, "the numbers of this kind are used up"
+        for keyed in self._rounds:
+            h = keyed.copy()
+            h.update(right.to_bytes(4, "big"))
+            left, right = right, (left + int.from_bytes(h.digest(), "big")) % half
+        public = left * half + right + self._floor
+        return public * 10 + check_digit(public)
+
+    def number(self, public: int) -> int | None:
+        """The ordered number behind a public one; None if none was ever made like this (a typing mistake)."""
+        public, digit = divmod(public, 10)
+        half = self._half
+        left, right = divmod(public - self._floor, half)
+        if digit != check_digit(public) or not 0 <= left < half:
+            return None
+        for keyed in reversed(self._rounds):
+            h = keyed.copy()
+            h.update(left.to_bytes(4, "big"))
+            left, right = (right - int.from_bytes(h.digest(), "big")) % half, left
+        return left * half + right
+
+
+class Identifiers:
+    """The two public numbers of the service, under the one key that lives in its database."""
+
+    def __init__(self, key: bytes) -> None:
+        self._payment = Permutation(key, half=30_000_000, purpose=b"payment")
+        self._account = Permutation(key, half=300_000, purpose=b"account")
+
+    def payment_id(self, number: int) -> str:
+        """Sixteen digits."""
+        return str(self._payment.public(number))
+
+    def payment_number(self, payment_id: str) -> int | None:
+        """None for anything that is not exactly sixteen ASCII digits of ours."""
+        if len(payment_id) != 16 or not (payment_id.isascii() and payment_id.isdigit()):
+            return None
+        return self._payment.number(int(payment_id))
+
+    def account_number(self, ordinal: int) -> int:
+        """Twelve digits; an account is known by this number everywhere."""
+        return self._account.public(ordinal)
+
+
+def is_account_number(text: str) -> bool:
+    """Whether this could be an account number: twelve digits whose last one checks."""
+    if len(text) != 12 or not (text.isascii() and text.isdigit()) or text[0] == "0":
+        return False
+    number, digit = divmod(int(text), 10)
+    return digit == check_digit(number)

@@ -1,0 +1,91 @@
+"""The ledger: transfers, each moving one amount from a debit account to a credit account, and the balances they leave."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from qirsh.domain.limits import BALANCE_MAX
+from qirsh.domain.money import is_amount
+from qirsh.domain.refusal import Refusal
+
+Kind = Literal["pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal"]
+
+KINDS: Final[tuple[Kind, ...]] = ("pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal")
+
+
+class Balance(msgspec.Struct, frozen=True):
+    """What an account holds of a currency, after `sequence` transfers. Only a house account may go below zero."""
+
+    account: int
+    currency: str
+    amount: int
+    sequence: int
+    is_house: bool
+
+
+class Transfer(msgspec.Struct, frozen=True):
+    """One move of money. It balances by construction, and never changes.
+
+    The sequence within each side's (account, currency) orders statements and replays; ids and clocks do not.
+    """
+
+    kind: Kind
+    debit: int
+    credit: int
+    currency: str
+    amount: int
+    debit_sequence: int
+    debit_balance: int  # After this transfer.
+    credit_sequence: int
+    credit_balance: int
+    payment: int | None
+    cash_order: str | None
+    reverses: int | None
+    created_at: int
+
+
+def why_not(debit: Balance, credit: Balance, amount: int) -> Refusal | None:
+    """Whether this much may move between these two."""
+    if debit.amount < amount and not debit.is_house:
+        return Refusal.INSUFFICIENT_FUNDS
+    if credit.amount + amount > BALANCE_MAX or debit.amount - amount < -BALANCE_MAX:
+        return Refusal.BALANCE_LIMIT
+    return None
+
+
+def moved(balance: Balance, change: int) -> Balance:
+    """The balance after one more transfer."""
+    return Balance(balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house)
+
+
+def transfer(  # noqa: PLR0913: a transfer has this many facts, and each is named by its caller
+    kind: Kind,
+    *,
+    debit: Balance,
+    credit: Balance,
+    amount: int,
+    now: int,
+    payment: int | None = None,
+    cash_order: str | None = None,
+) -> tuple[Transfer, Balance, Balance]:
+    """The transfer and both balances after it. The caller has asked `why_not` before."""
+    assert is_amount(amount)
+    assert debit.account != credit.account
+    assert debit.currency == credit.currency
+    debited, credited = moved(debit, -amount), moved(credit, amount)
+    row = Transfer(
+        kind,
+        debit.account,
+        credit.account,
+        debit.currency,
+        amount,
+        debited.sequence,
+        debited.amount,
+        credited.sequence,
+        credited.amount,
+        payment,
+        cash_order,
+        None,
+        now,
+    )
+    return row, debited, credited

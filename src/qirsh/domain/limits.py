@@ -1,0 +1,55 @@
+"""Every bound of the service, in one place, each with its reason. Nothing else lives here."""
+
+from typing import Final
+
+# Fifteen digits stay exact in a double, so that a client in any language reads the amount it was sent.
+AMOUNT_MAX: Final = 999_999_999_999_999
+# A balance may hold many payments, and its sum with one more amount still fits 64 bits with room to spare.
+BALANCE_MAX: Final = 999_999_999_999_999_999
+
+NOTE_CHARACTERS_MAX: Final = 500  # What fits a pay page without scrolling past the button.
+REFERENCE_CHARACTERS_MAX: Final = 64  # A UUID or an order number with a prefix.
+URL_CHARACTERS_MAX: Final = 2048  # What every browser and proxy carries.
+NAME_CHARACTERS_MAX: Final = 100  # A business name that a slip can print.
+
+METADATA_BYTES_MAX: Final = 8192  # Room for references, not for documents: it is copied into each answer.
+METADATA_KEYS_MAX: Final = 50  # Top-level keys; a list filter reads them.
+METADATA_KEY_CHARACTERS_MAX: Final = 64
+METADATA_DEPTH_MAX: Final = 5  # The object itself is depth 1.
+
+EXPIRES_IN_S_MIN: Final = 300  # A customer needs minutes to sign in and pay.
+EXPIRES_IN_S_MAX: Final = 604_800  # A week: longer promises belong to invoices.
+EXPIRES_IN_S_DEFAULT: Final = 3600
+
+WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
+
+BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
+HEAD_BYTES_MAX: Final = 16_384
+HEADERS_MAX: Final = 64
+TARGET_BYTES_MAX: Final = 4096
+RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
+
+IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
+IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
+
+PIN_DIGITS: Final = 6
+PIN_ATTEMPTS_MAX: Final = 5  # One in 200,000 to guess before the lock.
+
+PASSWORD_CHARACTERS_MIN: Final = 12
+PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
+EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
+
+SESSION_MS: Final = 12 * 3600 * 1000
+
+QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an honest 503 beats a long wait.
+BATCH_COMMANDS_MAX: Final = 512  # Keeps one commit short, so that a lone caller behind it waits little.
+PAYMENT_NUMBER_BLOCK: Final = 10_000  # Numbers a process reserves at a time; a restart skips the rest.
+EPOCH_NUMBERS: Final = 10_000_000_000  # Payment numbers of one epoch; a restore jumps to the next.
+EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
+
+PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
+PASSWORD_CHECKS_WAITING_MAX: Final = 64
+
+REVOCATION_POLL_MS: Final = 300
+REVOCATION_TRUST_MS: Final = 1000  # A process whose last poll is older looks each caller up again.
+CALLERS_CACHED_MAX: Final = 100_000

@@ -1,0 +1,52 @@
+"""Refusals: the closed list of ways to say no, in order of precedence.
+
+When several hold at once, the rule names the first of them, so that the same question always gets the same answer.
+What each looks like over HTTP stands in `web.refusals`.
+"""
+
+import enum
+
+import msgspec
+
+
+class Refusal(enum.Enum):
+    """Why a command was not carried out. A refused command leaves nothing behind but attempt counters and audit entries."""
+
+    # About the request itself.
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    # About what it names.
+    NOT_FOUND = "not_found"
+    # About who asks.
+    ACCOUNT_SUSPENDED = "account_suspended"
+    NOT_VERIFIED = "not_verified"
+    NOT_APPROVED = "not_approved"
+    OWN_REQUEST = "own_request"
+    SECOND_OPERATOR_NEEDED = "second_operator_needed"
+    # About the state of what it names.
+    ALREADY_PAID = "already_paid"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    NOT_EXPIRED = "not_expired"
+    MOVE_NOT_ALLOWED = "move_not_allowed"
+    ALREADY_CONFIRMED = "already_confirmed"
+    EMAIL_TAKEN = "email_taken"
+    REFERENCE_USED = "reference_used"
+    # About the money's path.
+    TEST_AND_LIVE = "test_and_live"
+    SAME_ACCOUNT = "same_account"
+    MERCHANT_SUSPENDED = "merchant_suspended"
+    RETURN_URL_NOT_REGISTERED = "return_url_not_registered"
+    CANCEL_URL_NOT_REGISTERED = "cancel_url_not_registered"
+    # About the proof. After the state: a payment that cannot be paid costs nobody an attempt.
+    PIN_LOCKED = "pin_locked"
+    WRONG_PIN = "wrong_pin"
+    # About the money.
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    BALANCE_LIMIT = "balance_limit"
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A no as a value, with the one number that a caller may need to go on."""
+
+    why: Refusal
+    attempts_left: int | None = None

@@ -1,0 +1,155 @@
+"""Accounts are opened, requested, decided on; keys are issued and revoked."""
+
+import msgspec
+
+from qirsh.domain import ledger
+from qirsh.domain.account import Account, may_move
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.counter import ACCOUNT, REVOCATION
+from qirsh.domain.ledger import Balance
+from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.standing import need_twin, why_not_acting
+from qirsh.domain.state import Needs, State
+
+
+def open_house_needs(_command: OpenHouseAccount, _state: State, needs: Needs) -> None:
+    needs.counters.add(ACCOUNT)
+
+
+def open_house(command: OpenHouseAccount, state: State) -> Account:
+    return _open(state, kind="house", mode="live", name=command.name, account_state="open")
+
+
+def request_needs(command: RequestCommercial, _state: State, needs: Needs) -> None:
+    needs.accounts.add(command.personal)
+    needs.counters.add(ACCOUNT)
+
+
+def request(command: RequestCommercial, state: State) -> Account | Refused:
+    personal = state.accounts.get(command.personal)
+    if personal is None or personal.kind != "personal" or personal.mode != "live":
+        return Refused(Refusal.NOT_FOUND)
+    if why := why_not_acting(state, personal):
+        return Refused(why)
+    account = _open(
+        state,
+        kind="commercial",
+        mode="live",
+        name=command.name,
+        account_state="requested",
+        owner=personal.owner,
+        return_origins=command.return_origins,
+    )
+    state.note(command.actor, "account.requested", f"account {account.number}")
+    return account
+
+
+def move_needs(command: MoveAccount, _state: State, needs: Needs) -> None:
+    needs.accounts.add(command.account)
+    needs.counters |= {ACCOUNT, REVOCATION}
+
+
+def move(command: MoveAccount, state: State) -> Account | Refused:
+    account = state.accounts.get(command.account)
+    if account is None:
+        return Refused(Refusal.NOT_FOUND)
+    if account.owner == command.operator:
+        return Refused(Refusal.OWN_REQUEST)
+    if account.mode == "test" or not may_move(account, command.to):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    moved: Account = msgspec.structs.replace(account, state=command.to, updated_at=state.now)
+    state.accounts.change(moved.number, moved)
+    if account.state == "requested" and moved.state == "approved":
+        _open_test_accounts(state, moved)
+    if moved.state in {"suspended", "closed"}:
+        state.count(REVOCATION)
+    state.note(command.actor, f"account.{moved.state}", f"account {moved.number}", command.reason)
+    return moved
+
+
+def issue_key_facts(command: IssueKey, needs: Needs) -> None:
+    needs.accounts.add(command.account)
+
+
+def issue_key_needs(command: IssueKey, state: State, needs: Needs) -> None:
+    needs.api_keys.add(command.id)
+    need_twin(state, command.account, needs)
+
+
+def issue_key(command: IssueKey, state: State) -> ApiKey | Refused:
+    account = state.accounts.get(command.account)
+    if account is None or account.kind != "commercial":
+        return Refused(Refusal.NOT_FOUND)
+    if why := why_not_acting(state, account):
+        return Refused(why)
+    key = ApiKey(
+        command.id,
+        command.account,
+        command.hash,
+        command.hint,
+        command.name,
+        command.scopes,
+        state.now,
+        command.expires_at,
+        None,
+    )
+    state.api_keys.add(key.id, key)
+    state.note(command.actor, "key.issued", f"key {key.id}", f"account {key.account}")
+    return key
+
+
+def revoke_key_needs(command: RevokeKey, _state: State, needs: Needs) -> None:
+    needs.api_keys.add(command.id)
+    needs.counters.add(REVOCATION)
+
+
+def revoke_key(command: RevokeKey, state: State) -> ApiKey | Refused:
+    key = state.api_keys.get(command.id)
+    if key is None:
+        return Refused(Refusal.NOT_FOUND)
+    if key.revoked_at is not None:
+        return key
+    revoked: ApiKey = msgspec.structs.replace(key, revoked_at=state.now)
+    state.api_keys.change(key.id, revoked)
+    state.count(REVOCATION)
+    state.note(command.actor, "key.revoked", f"key {key.id}", f"account {key.account}")
+    return revoked
+
+
+def _open(  # noqa: PLR0913: an account has this many facts, and each is named by its caller
+    state: State,
+    *,
+    kind: str,
+    mode: str,
+    name: str,
+    account_state: str,
+    owner: int | None = None,
+    twin_of: int | None = None,
+    return_origins: str = "",
+) -> Account:
+    number = state.identifiers.account_number(state.count(ACCOUNT))
+    account = Account(number, kind, mode, owner, twin_of, name, account_state, return_origins, state.now, state.now)  # type: ignore[arg-type]
+    state.accounts.add(number, account)
+    return account
+
+
+def _open_test_accounts(state: State, live: Account) -> None:
+    """The twin, a customer who pays it, and the mint that fills the customer's pockets. No transfer leaves this circle."""
+    twin = {"mode": "test", "account_state": "mirrored", "owner": live.owner, "twin_of": live.number}
+    _open(state, kind="commercial", name=live.name, return_origins=live.return_origins, **twin)  # type: ignore[arg-type]
+    payer = _open(state, kind="personal", name="Test customer", **twin)  # type: ignore[arg-type]
+    mint = _open(state, kind="house", name="Test mint", **twin)  # type: ignore[arg-type]
+    for currency in CURRENCIES:
+        minted, debited, credited = ledger.transfer(
+            "mint",
+            debit=Balance(mint.number, currency, 0, 0, is_house=True),
+            credit=Balance(payer.number, currency, 0, 0, is_house=False),
+            amount=AMOUNT_MAX,
+            now=state.now,
+        )
+        state.transfers.append(minted)
+        state.balances.add((mint.number, currency), debited)
+        state.balances.add((payer.number, currency), credited)

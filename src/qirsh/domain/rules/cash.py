@@ -1,0 +1,93 @@
+"""Money enters and leaves: one operator asks, another confirms."""
+
+import msgspec
+
+from qirsh.domain import ledger
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.command import AskCash, ConfirmCash
+from qirsh.domain.ledger import Balance
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.standing import why_not_acting
+from qirsh.domain.state import Needs, State
+
+
+def ask_needs(command: AskCash, _state: State, needs: Needs) -> None:
+    needs.cash_orders.add((command.house, command.reference))
+    needs.accounts |= {command.house, command.account}
+
+
+def ask(command: AskCash, state: State) -> CashOrder | Refused:
+    house, account = state.accounts.get(command.house), state.accounts.get(command.account)
+    if house is None or house.kind != "house" or account is None or account.kind == "house":
+        return Refused(Refusal.NOT_FOUND)
+    if account.owner == command.operator:
+        return Refused(Refusal.OWN_REQUEST)
+    if state.cash_orders.get((command.house, command.reference)) is not None:
+        return Refused(Refusal.REFERENCE_USED)
+    if account.mode != house.mode or account.mode == "test":
+        return Refused(Refusal.TEST_AND_LIVE)
+    order = CashOrder(
+        command.house,
+        command.reference,
+        command.kind,
+        command.account,
+        command.currency,
+        command.amount,
+        "asked",
+        command.operator,
+        state.now,
+        None,
+        None,
+    )
+    state.cash_orders.add((order.house, order.reference), order)
+    state.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
+    return order
+
+
+def confirm_facts(command: ConfirmCash, needs: Needs) -> None:
+    needs.cash_orders.add((command.house, command.reference))
+
+
+def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
+    order = state.cash_orders.get((command.house, command.reference))
+    if order is not None:
+        needs.cash_orders.add((command.house, command.reference))
+        needs.accounts.add(order.account)
+        needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
+
+
+def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
+    order = state.cash_orders.get((command.house, command.reference))
+    if order is None:
+        return Refused(Refusal.NOT_FOUND)
+    account = state.accounts.get(order.account)
+    assert account is not None, "a cash order without its account"
+    if why := why_not_acting(state, account):
+        return Refused(why)
+    if account.owner == command.operator:
+        return Refused(Refusal.OWN_REQUEST)
+    if order.asked_by == command.operator:
+        return Refused(Refusal.SECOND_OPERATOR_NEEDED)
+    if order.state != "asked":
+        return Refused(Refusal.ALREADY_CONFIRMED)
+    house_side = _balance(state, order.house, order.currency, is_house=True)
+    account_side = _balance(state, order.account, order.currency, is_house=False)
+    debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
+    if why := ledger.why_not(debit, credit, order.amount):
+        return Refused(why)
+    transfer, debited, credited = ledger.transfer(
+        order.kind, debit=debit, credit=credit, amount=order.amount, now=state.now, cash_order=order.reference
+    )
+    state.transfers.append(transfer)
+    state.balances.put((debited.account, debited.currency), debited)
+    state.balances.put((credited.account, credited.currency), credited)
+    confirmed: CashOrder = msgspec.structs.replace(
+        order, state="confirmed", confirmed_by=command.operator, confirmed_at=state.now
+    )
+    state.cash_orders.change((order.house, order.reference), confirmed)
+    state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
+    return confirmed
+
+
+def _balance(state: State, account: int, currency: str, *, is_house: bool) -> Balance:
+    return state.balances.get((account, currency)) or Balance(account, currency, 0, 0, is_house)

@@ -1,0 +1,27 @@
+"""Whether an account may act at all, the one gate of every rule that moves money or gives a right."""
+
+from qirsh.domain.account import Account
+from qirsh.domain.refusal import Refusal
+from qirsh.domain.state import Needs, State
+
+
+def need_twin(state: State, account: int, needs: Needs) -> None:
+    """A test account reads its owner's state, so the owner is needed too."""
+    row = state.accounts.get(account)
+    if row is not None and row.twin_of is not None:
+        needs.accounts.add(row.twin_of)
+
+
+def why_not_acting(state: State, account: Account) -> Refusal | None:
+    """The account that answers for this one must be verified or approved, by its kind."""
+    if account.twin_of is not None:
+        live = state.accounts.get(account.twin_of)
+        assert live is not None, "a test account without its live one"
+        account = live
+    if account.state in {"suspended", "closed"}:
+        return Refusal.ACCOUNT_SUSPENDED
+    if account.kind == "personal" and account.state != "verified":
+        return Refusal.NOT_VERIFIED
+    if account.kind == "commercial" and account.state != "approved":
+        return Refusal.NOT_APPROVED
+    return None

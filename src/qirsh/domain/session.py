@@ -1,0 +1,14 @@
+"""Sessions: a signed-in person on one device."""
+
+import msgspec
+
+
+class Session(msgspec.Struct, frozen=True):
+    """Known by the hash of its token, like an API key."""
+
+    hash: bytes
+    person: int
+    account: int
+    created_at: int
+    expires_at: int
+    revoked_at: int | None

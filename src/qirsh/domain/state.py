@@ -1,0 +1,129 @@
+"""What a batch of commands knows and changes: rows loaded by key, then added to and changed in memory.
+
+Nothing here touches a database: a store fills the rows before the rules run, and writes what they left.
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import Generic, TypeVar
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.audit import AuditEntry
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.counter import Counter
+from qirsh.domain.event import Event, EventCounter
+from qirsh.domain.idempotency import Remembered
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.session import Session
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R")
+
+
+class Rows(Generic[K, R]):
+    """The rows of one table that this batch has asked for."""
+
+    __slots__ = ("added", "changed", "known")
+
+    def __init__(self) -> None:
+        self.known: dict[K, R | None] = {}
+        self.added: dict[K, R] = {}
+        self.changed: dict[K, R] = {}
+
+    def get(self, key: K) -> R | None:
+        """The row as the commands before left it; None if there is none. A key nobody loaded is a KeyError: a bug."""
+        return self.known[key]
+
+    def add(self, key: K, row: R) -> None:
+        """A row that was not there."""
+        self.known[key] = self.added[key] = row
+
+    def change(self, key: K, row: R) -> None:
+        """Another row in the place of one that was there, or that was added a moment ago."""
+        self.known[key] = row
+        if key in self.added:
+            self.added[key] = row
+        else:
+            self.changed[key] = row
+
+    def put(self, key: K, row: R) -> None:
+        """Add or change, for rows that come into being with their first use."""
+        if self.known[key] is None:
+            self.add(key, row)
+        else:
+            self.change(key, row)
+
+
+class Needs:
+    """Keys of the rows that commands will be decided on. The order of the names is the one lock order."""
+
+    __slots__ = (
+        "remembered",
+        "payments",
+        "pins",
+        "balances",
+        "event_counters",
+        "counters",
+        "cash_orders",
+        "api_keys",
+        "accounts",
+        "people",
+        "logins",
+        "operators",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.remembered: set[tuple[int, str]] = set()
+        self.payments: set[int] = set()
+        self.pins: set[int] = set()
+        self.balances: set[tuple[int, str]] = set()
+        self.event_counters: set[int] = set()
+        self.counters: set[str] = set()
+        self.cash_orders: set[tuple[int, str]] = set()
+        self.api_keys: set[str] = set()
+        self.accounts: set[int] = set()
+        self.people: set[int] = set()
+        self.logins: set[str] = set()
+        self.operators: set[int] = set()
+
+
+class State:
+    """The batch's world: the time, what is loaded of the tables, and the rows that are only ever appended."""
+
+    def __init__(self, *, now: int, epoch: int, identifiers: Identifiers, payment_numbers: Iterator[int]) -> None:
+        self.now = now
+        self.epoch = epoch
+        self.identifiers = identifiers
+        self.payment_numbers = payment_numbers
+
+        self.remembered: Rows[tuple[int, str], Remembered] = Rows()
+        self.payments: Rows[int, Payment] = Rows()
+        self.pins: Rows[int, Pin] = Rows()
+        self.balances: Rows[tuple[int, str], Balance] = Rows()
+        self.event_counters: Rows[int, EventCounter] = Rows()
+        self.counters: Rows[str, Counter] = Rows()
+        self.cash_orders: Rows[tuple[int, str], CashOrder] = Rows()
+        self.api_keys: Rows[str, ApiKey] = Rows()
+        self.accounts: Rows[int, Account] = Rows()
+        self.people: Rows[int, Person] = Rows()
+        self.logins: Rows[str, Login] = Rows()
+        self.operators: Rows[int, Operator] = Rows()
+        self.sessions: Rows[bytes, Session] = Rows()
+
+        self.transfers: list[Transfer] = []
+        self.events: list[Event] = []
+        self.audit: list[AuditEntry] = []
+
+    def count(self, name: str) -> int:
+        """The next number of a counter."""
+        counter = self.counters.get(name)
+        last = (counter.last if counter else 0) + 1
+        self.counters.put(name, Counter(name, last))
+        return last
+
+    def note(self, actor: str, action: str, subject: str, detail: str = "") -> None:
+        """An audit entry for what is being decided."""
+        self.audit.append(AuditEntry(self.now, actor, action, subject, detail))

@@ -1,0 +1,1 @@
+"""The pace: commands are collected, decided together, and answered after one durable commit."""

@@ -1,0 +1,143 @@
+"""The one door for every change: takes whatever is queued when the writer is free, and answers after the commit.
+
+There is no timer: a caller alone waits for nobody, and a thousand callers share one commit.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from qirsh.domain.command import Command
+from qirsh.domain.decide import Answer, Submission, decide, facts_needed, rows_needed
+from qirsh.domain.idempotency import Once
+from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
+from qirsh.domain.state import Needs, State
+from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+
+class Overloaded(Exception):
+    """The queue is full, or the service is stopping: nothing was done, try again in a moment."""
+
+
+class Batch:
+    """Commands that share a commit, and their outcomes once they are decided."""
+
+    __slots__ = ("outcomes", "submissions")
+
+    def __init__(self, submissions: Sequence[Submission]) -> None:
+        self.submissions = submissions
+        self.outcomes: list[Any] = []
+
+    def __len__(self) -> int:
+        """How many commands, and so at most how many new payments."""
+        return len(self.submissions)
+
+    def facts(self) -> Needs:
+        """What must be known before it is clear what to lock."""
+        return facts_needed(self.submissions)
+
+    def rows(self, state: State) -> Needs:
+        """What is decided on."""
+        return rows_needed(self.submissions, state)
+
+    def decide(self, state: State) -> None:
+        """Run the rules. The store may call this again after it has rolled back."""
+        self.outcomes = decide(self.submissions, state)
+
+
+class Engine:
+    """Owns the queue. Started and closed by the service; used by faces and workers."""
+
+    def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
+        self._store = store
+        self._on_fatal = on_fatal
+        self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
+        self._wanted: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._is_open = False
+        # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
+        self.listeners: list[Callable[[State], None]] = []
+
+    def start(self) -> None:
+        """Begin to take commands, on the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._is_open = True
+        self._running = self._loop.create_task(self._run(), name="engine")
+
+    async def close(self) -> None:
+        """Refuse new commands, finish those that were taken."""
+        self._is_open = False
+        if self._running is not None:
+            self._wake()
+            await self._running
+
+    async def submit(
+        self, command: Command, *, once: Once | None = None, render: Callable[[Any], Answer] | None = None
+    ) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+        """The command's outcome, after it is durable. A caller that goes away does not take its command along."""
+        if not self._is_open or len(self._queue) >= QUEUE_COMMANDS_MAX:
+            raise Overloaded
+        assert self._loop is not None
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._queue.append((Submission(command, once, render), future))
+        if self._wanted is not None:
+            self._wake()
+        return await future
+
+    @property
+    def queued(self) -> int:
+        """Commands that wait for the writer."""
+        return len(self._queue)
+
+    def _wake(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
+
+    async def _run(self) -> None:
+        assert self._loop is not None
+        queue = self._queue
+        while self._is_open or queue:
+            if not queue:
+                self._wanted = self._loop.create_future()
+                await self._wanted
+                self._wanted = None
+                continue
+            taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
+            await self._carry_out(taken)
+
+    async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
+        batch = Batch([submission for submission, _ in taken])
+        try:
+            state = await self._store.transact(batch)
+        except StoreUnavailable as error:
+            _fail(taken, error)
+        except OutcomeUnknown as error:
+            # The rows may be there after a restart or not. Only a fresh start can tell.
+            _fail(taken, error)
+            self._is_open = False
+            self._on_fatal()
+        except Exception as error:
+            if len(taken) == 1:
+                log.exception("a command failed: %s", type(taken[0][0].command).__name__)
+                _fail(taken, error)
+            else:
+                # Nothing of the batch was kept. One by one, only the guilty command fails.
+                for one in taken:
+                    await self._carry_out([one])
+        else:
+            for (_, future), outcome in zip(taken, batch.outcomes, strict=True):
+                if not future.done():
+                    future.set_result(outcome)
+            for listener in self.listeners:
+                listener(state)
+
+
+def _fail(taken: Sequence[tuple[Submission, asyncio.Future[Any]]], error: Exception) -> None:
+    for _, future in taken:
+        if not future.done():
+            future.set_exception(error)

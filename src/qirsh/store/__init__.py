@@ -1,0 +1,1 @@
+"""The memory: one narrow interface, and the engines that keep it."""

@@ -1,0 +1,61 @@
+"""What the service asks of a database. Every engine is held to this by one conformance suite."""
+
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.state import Needs, State
+from qirsh.store.queries import Query
+from qirsh.store.rows import Table
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class StoreUnavailable(Exception):
+    """The database could not take the batch, and surely did not: disk full, locked, gone. Try again later."""
+
+
+class OutcomeUnknown(Exception):
+    """The database failed while it committed: the batch may be there or not. Retry with the same Idempotency-Key."""
+
+
+class UnusableDatabase(Exception):
+    """The database cannot be served from at all. The message says why and what to do."""
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """What makes this installation itself; kept in its database and its backups."""
+
+    identifiers: Identifiers
+    epoch: int
+
+
+class Turn(Protocol):
+    """A batch on its way through one transaction. All reads come before any rule, and no rule waits for anything."""
+
+    def __len__(self) -> int: ...
+    def facts(self) -> Needs:
+        """Rows to read first, without locks; only what never changes in them is relied upon."""
+    def rows(self, state: State) -> Needs:
+        """Rows to lock and read."""
+    def decide(self, state: State) -> None:
+        """Change the state in memory."""
+
+
+class Store(Protocol):
+    """Writes have one door, `transact`; reads go around it and always see what was acknowledged."""
+
+    instance: Instance
+
+    async def transact(self, turn: Turn) -> State:
+        """Facts, rows, decide, write, commit. Returns after the commit is durable."""
+
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401: a key has its table's type
+        """One row by its primary key."""
+
+    async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """A bounded list of rows."""
+
+    async def close(self) -> None:
+        """Let go of files and connections."""

@@ -1,0 +1,338 @@
+-- The first schema: people, accounts, payments, the ledger, events, idempotency, audit.
+-- Every rule here is a second lock on a door that the domain already closes: it holds when SQL is typed by hand.
+-- Times are milliseconds since 1970, UTC. Amounts are whole minor units.
+
+CREATE TABLE instance (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE counter (
+    name TEXT PRIMARY KEY,
+    last INTEGER NOT NULL CHECK (last >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE currency (
+    code TEXT PRIMARY KEY,
+    exponent INTEGER NOT NULL CHECK (exponent BETWEEN 0 AND 4),
+    since TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO currency VALUES ('SYP', 2, '2026-01-01'), ('USD', 2, '1792-04-02'), ('TRY', 2, '2005-01-01'), ('EUR', 2, '1999-01-01');
+
+CREATE TABLE account (
+    number INTEGER PRIMARY KEY CHECK (number BETWEEN 100000000000 AND 999999999999),
+    kind TEXT NOT NULL CHECK (kind IN ('personal', 'commercial', 'house')),
+    mode TEXT NOT NULL CHECK (mode IN ('live', 'test')),
+    owner INTEGER REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    twin_of INTEGER REFERENCES account,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    return_origins TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    CHECK ((mode = 'test') = (twin_of IS NOT NULL)),
+    CHECK ((mode = 'test') = (state = 'mirrored')),
+    CHECK (owner IS NOT NULL OR kind = 'house'),
+    CHECK (state = 'mirrored' OR CASE kind
+        WHEN 'personal' THEN state IN ('unverified', 'verified', 'suspended', 'closed')
+        WHEN 'commercial' THEN state IN ('requested', 'approved', 'rejected', 'suspended', 'closed')
+        ELSE state = 'open' END)
+) STRICT;
+CREATE INDEX account_owner ON account (owner);
+CREATE INDEX account_twin ON account (twin_of) WHERE twin_of IS NOT NULL;
+CREATE UNIQUE INDEX account_house ON account (name) WHERE kind = 'house' AND mode = 'live';
+
+CREATE TABLE person (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    account INTEGER NOT NULL UNIQUE REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE login (
+    email TEXT PRIMARY KEY,
+    person INTEGER NOT NULL UNIQUE REFERENCES person,
+    password_hash TEXT NOT NULL,
+    totp_sealed BLOB,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pin (
+    person INTEGER PRIMARY KEY REFERENCES person,
+    mac BLOB NOT NULL,
+    failures INTEGER NOT NULL CHECK (failures >= 0)
+) STRICT;
+
+CREATE TABLE operator (
+    person INTEGER PRIMARY KEY REFERENCES person,
+    created_by INTEGER REFERENCES operator,
+    created_at INTEGER NOT NULL
+) STRICT;
+-- Only the first operator stands without another who vouches.
+CREATE UNIQUE INDEX operator_first ON operator (created_by IS NULL) WHERE created_by IS NULL;
+
+CREATE TABLE api_key (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES account,
+    hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
+    hint TEXT NOT NULL,
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_key_account ON api_key (account);
+
+CREATE TABLE session (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    person INTEGER NOT NULL REFERENCES person,
+    account INTEGER NOT NULL REFERENCES account,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE payment (
+    number INTEGER PRIMARY KEY CHECK (number > 0),
+    merchant INTEGER NOT NULL REFERENCES account,
+    payer INTEGER REFERENCES account,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    currency TEXT NOT NULL REFERENCES currency,
+    status TEXT NOT NULL CHECK (status IN ('pending', 'paid', 'cancelled', 'expired')),
+    note TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    reference TEXT,
+    return_url TEXT,
+    cancel_url TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    paid_at INTEGER,
+    cancelled_at INTEGER,
+    refunded_amount INTEGER NOT NULL CHECK (refunded_amount BETWEEN 0 AND amount),
+    version INTEGER NOT NULL CHECK (version >= 1),
+    CHECK ((status = 'paid') = (payer IS NOT NULL AND paid_at IS NOT NULL)),
+    CHECK ((status = 'cancelled') = (cancelled_at IS NOT NULL)),
+    CHECK (status = 'paid' OR (refunded_amount = 0 AND payer IS NULL AND paid_at IS NULL))
+) STRICT;
+CREATE INDEX payment_due ON payment (expires_at) WHERE status = 'pending';
+
+-- Room for refunds: each is its own object and its own transfer.
+CREATE TABLE refund (
+    id TEXT PRIMARY KEY,
+    payment INTEGER NOT NULL REFERENCES payment,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    note TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX refund_payment ON refund (payment);
+
+CREATE TABLE cash_order (
+    house INTEGER NOT NULL REFERENCES account,
+    reference TEXT NOT NULL CHECK (reference <> ''),
+    kind TEXT NOT NULL CHECK (kind IN ('deposit', 'withdrawal')),
+    account INTEGER NOT NULL REFERENCES account,
+    currency TEXT NOT NULL REFERENCES currency,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    state TEXT NOT NULL CHECK (state IN ('asked', 'confirmed')),
+    asked_by INTEGER NOT NULL REFERENCES operator,
+    asked_at INTEGER NOT NULL,
+    confirmed_by INTEGER REFERENCES operator,
+    confirmed_at INTEGER,
+    PRIMARY KEY (house, reference),
+    CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
+    CHECK (confirmed_by <> asked_by)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE balance (
+    account INTEGER NOT NULL REFERENCES account,
+    currency TEXT NOT NULL REFERENCES currency,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN -999999999999999999 AND 999999999999999999),
+    sequence INTEGER NOT NULL CHECK (sequence >= 1),
+    is_house INTEGER NOT NULL CHECK (is_house IN (0, 1)),
+    PRIMARY KEY (account, currency),
+    CHECK (amount >= 0 OR is_house)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transfer (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'fee', 'deposit', 'withdrawal', 'mint', 'reversal')),
+    debit INTEGER NOT NULL REFERENCES account,
+    credit INTEGER NOT NULL REFERENCES account,
+    currency TEXT NOT NULL REFERENCES currency,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    debit_sequence INTEGER NOT NULL,
+    debit_balance INTEGER NOT NULL,
+    credit_sequence INTEGER NOT NULL,
+    credit_balance INTEGER NOT NULL,
+    payment INTEGER REFERENCES payment,
+    cash_order TEXT,
+    reverses INTEGER UNIQUE REFERENCES transfer,
+    created_at INTEGER NOT NULL,
+    CHECK (debit <> credit),
+    CHECK ((kind IN ('pay', 'refund', 'fee')) = (payment IS NOT NULL)),
+    CHECK ((kind IN ('deposit', 'withdrawal')) = (cash_order IS NOT NULL)),
+    CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
+) STRICT;
+CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
+CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
+CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
+CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
+
+CREATE TABLE event_counter (
+    account INTEGER PRIMARY KEY REFERENCES account,
+    last INTEGER NOT NULL CHECK (last >= 1)
+) STRICT;
+
+CREATE TABLE event (
+    account INTEGER NOT NULL REFERENCES account,
+    sequence INTEGER NOT NULL CHECK (sequence >= 1),
+    epoch INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    payment INTEGER NOT NULL REFERENCES payment,
+    version INTEGER NOT NULL CHECK (version >= 2),
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (account, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX event_payment ON event (payment, version);
+
+CREATE TABLE remembered (
+    account INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    status INTEGER NOT NULL CHECK (status BETWEEN 200 AND 299),
+    body BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (account, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    detail TEXT NOT NULL
+) STRICT;
+
+-- The ledger is append-only, and every row follows the one before it on both its sides.
+
+CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
+    SELECT RAISE(ABORT, 'transfer: accounts of different modes')
+    WHERE (SELECT mode FROM account WHERE number = NEW.debit) <> (SELECT mode FROM account WHERE number = NEW.credit);
+    SELECT RAISE(ABORT, 'transfer: the debit side does not follow its predecessor')
+    WHERE NEW.debit_balance IS NOT CASE WHEN NEW.debit_sequence = 1 THEN -NEW.amount ELSE
+        coalesce(
+            (SELECT debit_balance FROM transfer WHERE debit = NEW.debit AND currency = NEW.currency AND debit_sequence = NEW.debit_sequence - 1),
+            (SELECT credit_balance FROM transfer WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence - 1)
+        ) - NEW.amount END
+    OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence);
+    SELECT RAISE(ABORT, 'transfer: the credit side does not follow its predecessor')
+    WHERE NEW.credit_balance IS NOT CASE WHEN NEW.credit_sequence = 1 THEN NEW.amount ELSE
+        coalesce(
+            (SELECT credit_balance FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence - 1),
+            (SELECT debit_balance FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence - 1)
+        ) + NEW.amount END
+    OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence);
+    SELECT RAISE(ABORT, 'transfer: below zero')
+    WHERE (NEW.debit_balance < 0 AND (SELECT kind FROM account WHERE number = NEW.debit) <> 'house');
+END;
+CREATE TRIGGER transfer_pays BEFORE INSERT ON transfer WHEN NEW.kind = 'pay' BEGIN
+    SELECT RAISE(ABORT, 'transfer: does not match the payment')
+    WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'pending'
+        AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency);
+END;
+CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
+    SELECT RAISE(ABORT, 'transfer: does not match the cash order')
+    WHERE NOT EXISTS (SELECT 1 FROM cash_order
+        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.cash_order AND state = 'asked'
+        AND account = iif(NEW.kind = 'deposit', NEW.credit, NEW.debit) AND kind = NEW.kind
+        AND amount = NEW.amount AND currency = NEW.currency);
+END;
+CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT RAISE(ABORT, 'transfers never change'); END;
+CREATE TRIGGER transfer_remains BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'transfers never vanish'); END;
+
+CREATE TRIGGER balance_begins BEFORE INSERT ON balance BEGIN
+    SELECT RAISE(ABORT, 'balance: only a house account may go below zero')
+    WHERE NEW.is_house IS NOT (SELECT kind = 'house' FROM account WHERE number = NEW.account);
+    SELECT RAISE(ABORT, 'balance: is not what its last transfer left')
+    WHERE NEW.amount IS NOT coalesce(
+        (SELECT debit_balance FROM transfer WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence),
+        (SELECT credit_balance FROM transfer WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence));
+END;
+CREATE TRIGGER balance_follows BEFORE UPDATE ON balance BEGIN
+    SELECT RAISE(ABORT, 'balance: its account, currency and kind never change')
+    WHERE NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.is_house <> OLD.is_house;
+    SELECT RAISE(ABORT, 'balance: is not what its last transfer left')
+    WHERE NEW.sequence < OLD.sequence OR NEW.amount IS NOT coalesce(
+        (SELECT debit_balance FROM transfer WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence),
+        (SELECT credit_balance FROM transfer WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence));
+END;
+CREATE TRIGGER balance_remains BEFORE DELETE ON balance BEGIN SELECT RAISE(ABORT, 'balances never vanish'); END;
+
+-- A payment begins pending, moves once, and keeps what it was asked with.
+
+CREATE TRIGGER payment_begins BEFORE INSERT ON payment WHEN NEW.status <> 'pending' OR NEW.version <> 1 BEGIN
+    SELECT RAISE(ABORT, 'payment: begins pending, at version 1');
+END;
+CREATE TRIGGER payment_moves BEFORE UPDATE ON payment BEGIN
+    SELECT RAISE(ABORT, 'payment: what was asked never changes')
+    WHERE NEW.number <> OLD.number OR NEW.merchant <> OLD.merchant OR NEW.amount <> OLD.amount OR NEW.currency <> OLD.currency
+        OR NEW.note <> OLD.note OR NEW.metadata <> OLD.metadata OR NEW.reference IS NOT OLD.reference
+        OR NEW.return_url IS NOT OLD.return_url OR NEW.cancel_url IS NOT OLD.cancel_url
+        OR NEW.created_at <> OLD.created_at OR NEW.expires_at <> OLD.expires_at;
+    SELECT RAISE(ABORT, 'payment: a final state is final')
+    WHERE OLD.status <> 'pending' AND (NEW.status <> OLD.status OR NEW.payer IS NOT OLD.payer
+        OR NEW.paid_at IS NOT OLD.paid_at OR NEW.cancelled_at IS NOT OLD.cancelled_at);
+    SELECT RAISE(ABORT, 'payment: its version only grows')
+    WHERE NEW.version <= OLD.version;
+    SELECT RAISE(ABORT, 'payment: refunds only grow')
+    WHERE NEW.refunded_amount < OLD.refunded_amount;
+    SELECT RAISE(ABORT, 'payment: paid without its transfer')
+    WHERE OLD.status = 'pending' AND NEW.status = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer
+        WHERE payment = NEW.number AND kind = 'pay' AND debit = NEW.payer AND credit = NEW.merchant
+        AND amount = NEW.amount AND currency = NEW.currency);
+    SELECT RAISE(ABORT, 'payment: refunded without transfers')
+    WHERE NEW.refunded_amount > OLD.refunded_amount AND NEW.refunded_amount IS NOT
+        (SELECT sum(amount) FROM transfer WHERE payment = NEW.number AND kind = 'refund');
+END;
+CREATE TRIGGER payment_remains BEFORE DELETE ON payment BEGIN SELECT RAISE(ABORT, 'payments never vanish'); END;
+
+CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order WHEN NEW.state <> 'asked' BEGIN
+    SELECT RAISE(ABORT, 'cash order: begins asked');
+END;
+CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order BEGIN
+    SELECT RAISE(ABORT, 'cash order: is confirmed once, and changes in nothing else')
+    WHERE OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
+        OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
+        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at;
+    SELECT RAISE(ABORT, 'cash order: confirmed without its transfer')
+    WHERE NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
+        WHERE kind = NEW.kind AND cash_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
+        AND debit = iif(NEW.kind = 'deposit', NEW.house, NEW.account)
+        AND credit = iif(NEW.kind = 'deposit', NEW.account, NEW.house));
+END;
+CREATE TRIGGER cash_order_remains BEFORE DELETE ON cash_order BEGIN SELECT RAISE(ABORT, 'cash orders never vanish'); END;
+
+-- Events tell of changes that happened, one each, without gaps.
+
+CREATE TRIGGER event_follows BEFORE INSERT ON event BEGIN
+    SELECT RAISE(ABORT, 'event: leaves a gap')
+    WHERE NEW.sequence > 1 AND NOT EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence - 1);
+    SELECT RAISE(ABORT, 'event: without its change')
+    WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND merchant = NEW.account AND version >= NEW.version);
+END;
+CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events never change'); END;
+CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events never vanish'); END;
+
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit entries never change'); END;
+CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit entries never vanish'); END;
+
+CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
+    SELECT RAISE(ABORT, 'account: its number, kind, mode, owner and twin never change')
+    WHERE NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
+        OR NEW.owner IS NOT OLD.owner OR NEW.twin_of IS NOT OLD.twin_of;
+END;
+CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'accounts never vanish'); END;

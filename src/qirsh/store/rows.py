@@ -1,0 +1,121 @@
+"""How records lie in tables: names, keys, and which columns may change. The one place where both engines look."""
+
+from operator import attrgetter
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.audit import AuditEntry
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.counter import Counter
+from qirsh.domain.event import Event, EventCounter
+from qirsh.domain.idempotency import Remembered
+from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.session import Session
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class Table(Generic[R]):
+    """One kind of record: its columns are the record's fields, in order."""
+
+    def __init__(self, name: str, record: type[R], *, state: str, key: str = "", changes: str = "") -> None:
+        self.name = name
+        self.record = record
+        self.state = state  # Where the rows are found in a `State`.
+        self.columns = record.__struct_fields__
+        self.key = tuple(key.split())
+        self.changes = tuple(changes.split())
+        assert set(self.key) | set(self.changes) <= set(self.columns)
+        # The values of an UPDATE, in the order of its SQL: what changes, then the key.
+        self.changed_values: Any = attrgetter(*self.changes, *self.key) if self.changes else None
+
+
+PAYMENT: Final = Table(
+    "payment",
+    Payment,
+    state="payments",
+    key="number",
+    changes="payer status updated_at paid_at cancelled_at refunded_amount version",
+)
+REMEMBERED: Final = Table(
+    "remembered",
+    Remembered,
+    state="remembered",
+    key="account key",
+    changes="fingerprint status body created_at",
+)
+PIN: Final = Table("pin", Pin, state="pins", key="person", changes="mac failures")
+BALANCE: Final = Table("balance", Balance, state="balances", key="account currency", changes="amount sequence")
+EVENT_COUNTER: Final = Table("event_counter", EventCounter, state="event_counters", key="account", changes="last")
+COUNTER: Final = Table("counter", Counter, state="counters", key="name", changes="last")
+CASH_ORDER: Final = Table(
+    "cash_order",
+    CashOrder,
+    state="cash_orders",
+    key="house reference",
+    changes="state confirmed_by confirmed_at",
+)
+API_KEY: Final = Table("api_key", ApiKey, state="api_keys", key="id", changes="name revoked_at")
+SESSION: Final = Table("session", Session, state="sessions", key="hash", changes="revoked_at")
+ACCOUNT: Final = Table(
+    "account", Account, state="accounts", key="number", changes="name state return_origins updated_at"
+)
+PERSON: Final = Table("person", Person, state="people", key="id")
+LOGIN: Final = Table("login", Login, state="logins", key="email", changes="password_hash totp_sealed")
+OPERATOR: Final = Table("operator", Operator, state="operators", key="person")
+
+TRANSFER: Final = Table("transfer", Transfer, state="transfers")
+EVENT: Final = Table("event", Event, state="events")
+AUDIT: Final = Table("audit", AuditEntry, state="audit")
+
+# In the one lock order.
+LOADED: Final[tuple[Table[Any], ...]] = (
+    REMEMBERED,
+    PAYMENT,
+    PIN,
+    BALANCE,
+    EVENT_COUNTER,
+    COUNTER,
+    CASH_ORDER,
+    API_KEY,
+    ACCOUNT,
+    PERSON,
+    LOGIN,
+    OPERATOR,
+)
+
+# Whoever is referred to comes first; a payment becomes paid, and a balance changes, after the transfer is there.
+WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
+    ("add", COUNTER),
+    ("change", COUNTER),
+    ("add", ACCOUNT),
+    ("change", ACCOUNT),
+    ("add", PERSON),
+    ("add", LOGIN),
+    ("change", LOGIN),
+    ("add", PIN),
+    ("change", PIN),
+    ("add", OPERATOR),
+    ("add", API_KEY),
+    ("change", API_KEY),
+    ("add", SESSION),
+    ("change", SESSION),
+    ("add", PAYMENT),
+    ("add", CASH_ORDER),
+    ("append", TRANSFER),
+    ("add", BALANCE),
+    ("change", BALANCE),
+    ("change", PAYMENT),
+    ("change", CASH_ORDER),
+    ("add", EVENT_COUNTER),
+    ("change", EVENT_COUNTER),
+    ("append", EVENT),
+    ("add", REMEMBERED),
+    ("change", REMEMBERED),
+    ("append", AUDIT),
+)

@@ -1,0 +1,229 @@
+"""The SQLite engine: one file, one writing connection in one thread, and a lock that keeps a second server out."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import apsw
+import msgspec
+
+from qirsh.domain.counter import PAYMENT
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.state import Needs, State
+from qirsh.store import migrate
+from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.store.queries import Query
+from qirsh.store.rows import LOADED, WRITTEN, Table
+from qirsh.store.thread import WorkThread
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+# 3.7.0 to 3.51.2 can lose commits when the write-ahead log is reset.
+_SQLITE_MIN: Final = 3_051_003
+_BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
+_NO_SPACE_OR_TURN: Final = (apsw.FullError, apsw.BusyError, apsw.LockedError, apsw.NoMemError, apsw.IOError, apsw.CantOpenError)
+
+
+class SqliteStore:
+    """Reads run on the caller's thread, because a look-up by key takes microseconds; writes hop to the writer."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
+        self._clock = clock
+        self._lock = lock_file(path)
+        try:
+            self._writer = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            _migrate(self._writer, clock())
+            self.instance = _instance(self._writer, entropy)
+            self._reader = _open(path, apsw.SQLITE_OPEN_READONLY)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self._numbers: Iterator[int] = iter(())
+        self._numbers_left = 0
+        self._load = [(table, _select_sql(table)) for table in LOADED]
+        self._write = [(how, table, _write_sql(how, table)) for how, table in WRITTEN]
+        self._find = {table.name: _select_sql(table) for table in LOADED}
+        self._thread = WorkThread("sqlite-writer")
+
+    async def transact(self, turn: Turn) -> State:
+        """The whole transaction runs in the writer's thread."""
+        return await self._thread.run(lambda: self._transact(turn))
+
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401: a key has its table's type
+        """Runs on the loop's thread."""
+        keys = key if type(key) is tuple else (key,)
+        row = self._reader.execute(self._find[table.name], keys).fetchone()
+        return None if row is None else table.record(*row)
+
+    async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """Runs on the loop's thread: only for queries with an index and a limit."""
+        return self._reader.execute(query, arguments).fetchall()  # type: ignore[arg-type]
+
+    async def close(self) -> None:
+        """Waits for the writer, so that nothing acknowledged is left in doubt."""
+        self._thread.stop()
+        self._reader.close()
+        self._writer.close()
+        os.close(self._lock)
+
+    def _transact(self, turn: Turn) -> State:
+        connection = self._writer
+        try:
+            self._reserve(len(turn))
+            connection.execute("BEGIN IMMEDIATE")
+            state = State(
+                now=self._clock(),
+                epoch=self.instance.epoch,
+                identifiers=self.instance.identifiers,
+                payment_numbers=self._numbers,
+            )
+            self._fill(state, turn.facts())
+            self._fill(state, turn.rows(state))
+            turn.decide(state)
+            self._keep(state)
+            self._numbers_left -= len(state.payments.added)
+        except BaseException as error:
+            self._roll_back(error)
+            raise
+        try:
+            connection.execute("COMMIT")
+        except (apsw.FullError, apsw.BusyError) as error:
+            self._roll_back(error)
+        except apsw.Error as error:
+            raise OutcomeUnknown(str(error)) from error
+        return state
+
+    def _roll_back(self, error: BaseException) -> None:
+        # After some errors SQLite has rolled back by itself; a ROLLBACK would then fail.
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+        if isinstance(error, _NO_SPACE_OR_TURN):
+            raise StoreUnavailable(str(error)) from error
+
+    def _reserve(self, count: int) -> None:
+        """Payment numbers come in blocks, so that no batch writes a counter for them."""
+        if self._numbers_left >= count:
+            return
+        first = self.instance.epoch * EPOCH_NUMBERS
+        block = PAYMENT_NUMBER_BLOCK
+        last = self._writer.execute(
+            "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, ?) + ? RETURNING last",
+            (PAYMENT, first + block, first, block),
+        ).fetchone()[0]  # type: ignore[index]
+        self._numbers = iter(range(last - block + 1, last + 1))
+        self._numbers_left = block
+
+    def _fill(self, state: State, needs: Needs) -> None:
+        """One prepared statement a table. A row already known is current: nobody else writes."""
+        execute = self._writer.execute
+        for table, sql in self._load:
+            keys = getattr(needs, table.state)
+            if not keys:
+                continue
+            known = getattr(state, table.state).known
+            record = table.record
+            if len(table.key) == 1:
+                for key in keys:
+                    if key not in known:
+                        row = execute(sql, (key,)).fetchone()
+                        known[key] = None if row is None else record(*row)
+            else:
+                for key in keys:
+                    if key not in known:
+                        row = execute(sql, key).fetchone()
+                        known[key] = None if row is None else record(*row)
+
+    def _keep(self, state: State) -> None:
+        values_of = msgspec.structs.astuple
+        for how, table, sql in self._write:
+            rows = getattr(state, table.state)
+            if how == "change":
+                if rows.changed:
+                    self._writer.executemany(sql, map(table.changed_values, rows.changed.values()))
+            elif how == "add":
+                if rows.added:
+                    self._writer.executemany(sql, map(values_of, rows.added.values()))
+            elif rows:
+                self._writer.executemany(sql, map(values_of, rows))
+
+
+def lock_file(path: Path) -> int:
+    """Hold the lock beside the database, or say who holds it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(lock, 20, 0).decode().strip()
+        os.close(lock)
+        message = f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it, or use PostgreSQL"
+        raise UnusableDatabase(message) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"pid {os.getpid()}".encode(), 0)
+    return lock
+
+
+def _open(path: Path, flags: int) -> apsw.Connection:
+    if apsw.SQLITE_VERSION_NUMBER < _SQLITE_MIN:
+        message = f"SQLite {apsw.sqlite_lib_version()} can lose commits (WAL reset): install apsw with 3.51.3 or newer"
+        raise UnusableDatabase(message)
+    # Made by us and not by SQLite, so that no other user can read it; the -wal file takes over its mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+    connection.set_busy_timeout(_BUSY_MS)
+    if not flags & apsw.SQLITE_OPEN_READONLY:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
+    # With less than these a power cut loses what was acknowledged.
+    settings = [connection.pragma(name) for name in ("journal_mode", "synchronous", "foreign_keys")]
+    if settings != ["wal", 2, 1]:
+        message = f"SQLite did not take journal_mode=wal, synchronous=full, foreign_keys=on, but {settings}"
+        raise UnusableDatabase(message)
+    return connection
+
+
+def _migrate(connection: apsw.Connection, now: int) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    with _commit_or_roll_back(connection):
+        connection.execute(migrate.RECORD)
+        applied = dict(connection.execute("SELECT number, digest FROM schema_migration"))
+        for migration in migrate.pending(migrate.migrations("sqlite"), applied):
+            connection.execute(migration.sql)
+            record = (migration.number, migration.name, migration.digest, now)
+            connection.execute("INSERT INTO schema_migration VALUES (?, ?, ?, ?)", record)
+
+
+def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> Instance:
+    """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
+    connection.execute("INSERT INTO instance VALUES ('identifier_key', ?) ON CONFLICT DO NOTHING", (entropy(32),))
+    connection.execute("INSERT INTO instance VALUES ('epoch', ?) ON CONFLICT DO NOTHING", (b"0",))
+    values = dict(connection.execute("SELECT name, value FROM instance"))
+    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
+
+
+def _select_sql(table: Table[Any]) -> str:
+    condition = " AND ".join(f"{column} = ?" for column in table.key)
+    return f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {condition}"  # noqa: S608: our own names
+
+
+def _write_sql(how: str, table: Table[Any]) -> str:
+    if how == "change":
+        changes = ", ".join(f"{column} = ?" for column in table.changes)
+        condition = " AND ".join(f"{column} = ?" for column in table.key)
+        return f"UPDATE {table.name} SET {changes} WHERE {condition}"  # noqa: S608: our own names
+    places = ", ".join("?" * len(table.columns))
+    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"  # noqa: S608: our own names
+
+
+class _commit_or_roll_back:  # noqa: N801: reads as the sentence it is
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")

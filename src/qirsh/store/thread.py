@@ -1,0 +1,50 @@
+"""A thread that runs one function after another, with one hop there and one hop back for each."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+Job = tuple[Callable[[], object], asyncio.Future[object], asyncio.AbstractEventLoop]
+
+
+class WorkThread:
+    """Leaner than an executor: a hop is one queue put, and the answer is one wake-up of the loop."""
+
+    def __init__(self, name: str) -> None:
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """The function's result or exception, from the thread."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[object] = loop.create_future()
+        self._jobs.put((function, future, loop))
+        return await future  # type: ignore[return-value]
+
+    def stop(self) -> None:
+        """Finish what is queued, then end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            function, future, loop = job
+            try:
+                result = function()
+            except BaseException as error:  # noqa: BLE001: whatever it is, the caller must hear of it
+                loop.call_soon_threadsafe(_settle, future, None, error)
+            else:
+                loop.call_soon_threadsafe(_settle, future, result, None)
+
+
+def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

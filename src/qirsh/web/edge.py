@@ -1,0 +1,237 @@
+"""What uvicorn's HTTP protocol lacks: a receive deadline, caps on size, strict framing, errors in our format.
+
+It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `connections`,
+`pipeline` (newest left), `flow.read_paused`, the keep-alive timer and `_unset_keepalive_if_required`; of a cycle
+`scope`, `keep_alive`, `disconnected`, `message_event`, `response_started` and `response_complete`.
+Most of request smuggling llhttp refuses by itself; that is not checked again here, only in the tests.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable
+from typing import ClassVar, Final, Never, TypeAlias
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from qirsh.domain import limits
+
+Problem: TypeAlias = tuple[list[tuple[bytes, bytes]], bytes]  # The headers and the body of an error answer.
+
+CODES: Final = {
+    400: ("bad_request", "Bad Request"),
+    408: ("request_timeout", "Request Timeout"),
+    413: ("body_too_large", "Content Too Large"),
+    414: ("uri_too_long", "URI Too Long"),
+    431: ("headers_too_large", "Request Header Fields Too Large"),
+}
+# Repeated, each of these lets two readers of one request disagree on what it says.
+SINGLE_FIELDS: Final = (b"host", b"authorization", b"content-type", b"idempotency-key")
+# How long a refused client may go on sending: closing over unread input would reset the connection, and the
+# client would lose the answer.
+LINGER_S: Final = 1
+
+
+def plain_problem(status: int, detail: str) -> Problem:
+    code, title = CODES[status]
+    problem = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"cache-control", b"no-store"),
+        (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    return headers, json.dumps(problem | {"errors": [], "requestId": secrets.token_hex(8)}).encode()
+
+
+class _RefusedError(Exception):
+    """Status and detail. Raised in a callback it stops the parser, whose own error then has it as its context."""
+
+
+class _NoTrailers(list[tuple[bytes, bytes]]):
+    """Stands where uvicorn would add trailer fields to the headers that the application already reads."""
+
+    def append(self, _field: tuple[bytes, bytes]) -> Never:
+        raise _RefusedError(400, "Trailer fields are not accepted.")
+
+
+_NO_TRAILERS: Final = _NoTrailers()
+
+
+class EdgeProtocol(HttpToolsProtocol):
+    problem: ClassVar[Callable[[int, str], Problem]] = staticmethod(plain_problem)
+    receive_s: ClassVar[float] = limits.RECEIVE_S_MAX
+    body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX
+    # To be set well below the descriptor limit: files and database connections need the rest.
+    connections_max: ClassVar[int] = 4096
+
+    _arriving = False  # A request has begun and is not complete.
+    _wire_bytes = 0  # Of that request, framing included; exact only when it came in several pieces.
+    _body_bytes = 0
+    _deadline: asyncio.TimerHandle | None = None
+    _refused = False  # What else arrives is thrown away.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.connections_max:
+            transport.abort()
+        self._start_idling()  # uvicorn waits for ever for the first byte.
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        self._unset_keepalive_if_required()
+        self._wire_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+            if self._arriving:
+                self._await_rest()
+                return
+        except httptools.HttpParserUpgrade as upgrade:
+            self._replay_without_upgrade(data[upgrade.args[0] :])
+            return
+        except (httptools.HttpParserError, _RefusedError) as error:
+            refusal = error if isinstance(error, _RefusedError) else error.__context__
+            if isinstance(refusal, _RefusedError):
+                self._refuse(*refusal.args)
+            else:
+                self._refuse(400, "The request is not valid HTTP/1.1.")
+            return
+        if self._deadline is not None:
+            self._disarm()
+        if self.cycle is None or self.cycle.response_complete:
+            self._start_idling()  # These were blank lines, or the end of a body that was answered early.
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._arriving = True
+        if self.pipeline:  # One request may wait behind another; thousands from one packet may not.
+            raise _RefusedError(400, "Too many requests are pipelined.")
+
+    def on_headers_complete(self) -> None:
+        fields = dict(self.headers)
+        if b"upgrade" in fields and self.parser.should_upgrade():
+            return  # It comes again, see _replay_without_upgrade.
+        if (
+            self._wire_bytes > limits.HEAD_BYTES_MAX
+            or len(self.headers) > limits.HEADERS_MAX
+            or len(self.url) > limits.TARGET_BYTES_MAX
+        ):
+            self._check_size()
+        self._check_framing(fields)
+        super().on_headers_complete()
+        self.headers = _NO_TRAILERS
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
+            raise _RefusedError(413, "The body is too large.")
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
+        self._arriving = False
+        self._wire_bytes = self._body_bytes = 0
+        super().on_message_complete()
+
+    def _check_size(self) -> None:
+        if len(self.url) > limits.TARGET_BYTES_MAX:
+            raise _RefusedError(414, "The request target is too long.")
+        # What is on the wire may be mostly body, so the head is added up alone.
+        head_bytes = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if len(self.headers) > limits.HEADERS_MAX or head_bytes > limits.HEAD_BYTES_MAX:
+            raise _RefusedError(431, "The header fields are too many or too long.")
+
+    def _check_framing(self, fields: dict[bytes, bytes]) -> None:
+        if len(fields) != len(self.headers):
+            names = [name for name, _ in self.headers]
+            for name in SINGLE_FIELDS:
+                if names.count(name) > 1:
+                    raise _RefusedError(400, f"The {name.decode()} field is repeated.")
+        length = fields.get(b"content-length")
+        if length is not None and int(length) > self.body_bytes_max:
+            raise _RefusedError(413, "The body is too large.")
+        coding = fields.get(b"transfer-encoding")
+        # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
+        if coding is not None and (coding != b"chunked" or self.parser.get_http_version() != "1.1"):
+            raise _RefusedError(400, "The only transfer coding is chunked, in HTTP/1.1.")
+
+    def _replay_without_upgrade(self, rest: bytes) -> None:
+        """Feed the head again without its Upgrade field, which a server may ignore.
+
+        llhttp takes what follows for another protocol: the body would be lost, or read as a second request.
+        Java's HTTP client offers h2c to every plain-text server, with a POST too.
+        """
+        version = self.parser.get_http_version().encode()
+        line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)
+        fields = [b"%s: %s" % field for field in self.headers if field[0] != b"upgrade"]
+        self._wire_bytes = 0
+        self.data_received(b"\r\n".join([line, *fields, b"", rest]))
+
+    def _await_rest(self) -> None:
+        if self.cycle is not None and self.cycle.scope is self.scope:  # Its head is complete.
+            # on_body counts the body; this bounds what is around it: tiny chunks, extensions, an endless trailer.
+            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max:
+                raise _RefusedError(413, "The body is too large.")
+        elif len(self.url) > limits.TARGET_BYTES_MAX:
+            raise _RefusedError(414, "The request target is too long.")
+        elif self._wire_bytes > limits.HEAD_BYTES_MAX:
+            raise _RefusedError(431, "The header fields are too many or too long.")
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.receive_s, self._overdue)
+
+    def _overdue(self) -> None:
+        if self.flow.read_paused:  # It is we who keep the client waiting.
+            self._deadline = self.loop.call_later(self.receive_s, self._overdue)
+        else:
+            self._refuse(408, f"The request did not arrive within {self.receive_s} seconds.")
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _start_idling(self) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Answer the arriving request, unless another answer is under way, and close the connection."""
+        self._refused = True
+        self._disarm()
+        cycle = self.cycle
+        if cycle is not None and self._arriving and cycle.scope is self.scope:
+            if cycle.response_started:
+                self.transport.close()
+                return
+            # The application sees a client that left, and what it sends is dropped.
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if self.pipeline:  # Not its turn yet: when it comes, the connection closes without a word.
+                self.pipeline[0] = (cycle, self._hang_up)
+                return
+        elif cycle is not None and not cycle.response_complete:
+            cycle.keep_alive = False  # An earlier request: its answer is the last.
+            return
+        headers, body = type(self).problem(status, detail)
+        headers = [*self.server_state.default_headers, *headers]
+        headers += [(b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+        lines = [b"%s: %s\r\n" % field for field in headers]
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self._deadline = self.loop.call_later(LINGER_S, self.transport.close)
+        else:
+            self.transport.close()
+
+    async def _hang_up(self, *_asgi: object) -> None:
+        self.transport.close()

@@ -1,0 +1,272 @@
+"""The house rules that a machine can check, over the source as it stands.
+
+Each rule is a function from the package's folder to a list of complaints, so that a second test can show it a
+small bad house and see it complain.
+"""
+
+import ast
+import graphlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+HOUSE: Final = Path(__file__).parent.parent / "src" / "qirsh"
+
+# A module imports only from its own station and from those with a lower number: web and workers never meet.
+STATIONS: Final = {
+    "qirsh": -1,  # the package's own __init__: it knows nothing of the rest
+    "domain": 0,
+    "store": 1,
+    "engine": 2,
+    "web": 3,
+    "workers": 3,
+    "settings": 4,
+    "service": 5,
+    "cli": 6,
+    "__main__": 7,
+}
+# What computes and neither reads, waits, guesses nor looks at the time.
+PURE_MODULES: Final = (
+    *("__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "hmac"),
+    *("itertools", "json", "msgspec", "qirsh.domain", "re", "string", "struct", "typing", "urllib.parse"),
+)
+IMPURE_CALLS: Final = {"open", "input", "print", "exec", "eval", "__import__"}
+CLOCKS: Final = {"now", "utcnow", "today"}
+WITHOUT_FLOATS: Final = ("domain/money.py", "domain/ledger.py", "domain/payment.py")
+# The last two make click read it.
+ENVIRONMENT: Final = {"environ", "environb", "getenv", "getenvb", "envvar", "auto_envvar_prefix"}
+EMPTY_NAMES: Final = {"utils", "common", "helpers", "base", "manager", "core"}
+
+FILE_LINES_MAX: Final = 400
+FUNCTION_LINES_MAX: Final = 60
+# "store/sqlite.py" or "store/sqlite.py::Writer.run": (the lines it may have, why it is not cut).
+ARGUED: Final[dict[str, tuple[int, str]]] = {}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Rule = Callable[[Path], list[str]]
+
+
+class Module(NamedTuple):
+    name: str
+    path: str
+    station: str
+    lines: int
+    tree: ast.Module
+
+
+def modules(root: Path) -> list[Module]:
+    found = []
+    for file in sorted(root.rglob("*.py")):
+        path = file.relative_to(root)
+        parts = path.with_suffix("").parts
+        station = root.name if parts == ("__init__",) else parts[0]
+        name = ".".join((root.name, *parts)).removesuffix(".__init__")
+        text = file.read_text()
+        found.append(Module(name, path.as_posix(), station, len(text.splitlines()), ast.parse(text)))
+    return found
+
+
+def imports(module: Module) -> Iterator[tuple[str, str]]:
+    """Where an import stands, and the full name of what it takes: a module, or a name inside one."""
+    package = module.name.split(".") if module.path.endswith("__init__.py") else module.name.split(".")[:-1]
+    for node in ast.walk(module.tree):
+        above: list[str | None] = []
+        if isinstance(node, ast.ImportFrom):
+            above = [*package[: len(package) - node.level + 1], node.module] if node.level else [node.module]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                yield f"{module.path}:{node.lineno}", ".".join(filter(None, [*above, alias.name]))
+
+
+def arrows(root: Path) -> list[str]:
+    complaints = []
+    for module in modules(root):
+        if module.station not in STATIONS:
+            complaints.append(f"{module.path}: {module.station} is no station")
+            continue
+        for place, name in imports(module):
+            package, inside, *_ = [*name.split("."), ""]
+            target = inside if inside in STATIONS else root.name
+            above = target != module.station and STATIONS[target] >= STATIONS[module.station]
+            if package == root.name and above:
+                complaints.append(f"{place}: {module.station} imports {target}")
+    return complaints
+
+
+def environment(root: Path) -> list[str]:
+    taken = []
+    for module in modules(root):
+        if module.path == "settings.py":
+            continue
+        taken += [place for place, name in imports(module) if name in {f"os.{word}" for word in ENVIRONMENT}]
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Attribute(attr=word) | ast.keyword(arg=word) if word in ENVIRONMENT:
+                    taken.append(f"{module.path}:{node.lineno}")
+    return [f"{place}: only settings.py reads the environment" for place in taken]
+
+
+def cycles(root: Path) -> list[str]:
+    house = modules(root)
+    known = {module.name for module in house}
+    graph: dict[str, set[str]] = {module.name: set() for module in house}
+    for module in house:
+        for _, name in imports(module):
+            target = name if name in known else name.rpartition(".")[0]
+            if target in known:
+                graph[module.name].add(target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return ["cycle: " + " <- ".join(error.args[1])]
+    return []
+
+
+def purity(root: Path) -> list[str]:
+    complaints = []
+    for module in modules(root):
+        if module.station != "domain":
+            continue
+        for place, name in imports(module):
+            if not f"{name}.".startswith(tuple(f"{pure}." for pure in PURE_MODULES)):
+                complaints.append(f"{place}: domain imports {name}")
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.AsyncFunctionDef():
+                    complaints.append(f"{module.path}:{node.lineno}: domain waits")
+                case ast.Call(func=ast.Name(id=name)) if name in IMPURE_CALLS:
+                    complaints.append(f"{module.path}:{node.lineno}: domain calls {name}")
+                case ast.Call(func=ast.Attribute(attr=name)) if name in CLOCKS:
+                    complaints.append(f"{module.path}:{node.lineno}: domain looks at the clock with {name}")
+    return complaints
+
+
+def whole_coins(root: Path) -> list[str]:
+    house = {module.path: module for module in modules(root)}
+    complaints = [f"{path}: missing, so not checked" for path in WITHOUT_FLOATS if path not in house]
+    for path in WITHOUT_FLOATS:
+        for node in ast.walk(house[path].tree) if path in house else ():
+            match node:
+                case ast.Constant(value=float()) | ast.Name(id="float"):
+                    complaints.append(f"{path}:{node.lineno}: a float")
+                case ast.BinOp(op=ast.Div()) | ast.AugAssign(op=ast.Div()):
+                    complaints.append(f"{path}:{node.lineno}: a division that makes floats")
+    return complaints
+
+
+def functions(node: ast.AST, inside: str = "") -> Iterator[tuple[str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        name = inside
+        if isinstance(child, Function | ast.ClassDef):
+            name = f"{inside}.{child.name}".lstrip(".")
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+        yield from functions(child, name)
+
+
+def late_imports(root: Path) -> list[str]:
+    return [
+        f"{module.path}:{node.lineno}: import inside {name}"
+        for module in modules(root)
+        for name, function in functions(module.tree)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+def sizes(root: Path, argued: dict[str, tuple[int, str]] = ARGUED) -> list[str]:
+    found: dict[str, tuple[int, int]] = {}
+    for module in modules(root):
+        found[module.path] = (module.lines, FILE_LINES_MAX)
+        for name, node in functions(module.tree):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            found[f"{module.path}::{name}"] = (length, FUNCTION_LINES_MAX)
+    complaints = [
+        f"{key}: {lines} lines, at most {argued.get(key, (most, ''))[0]}"
+        for key, (lines, most) in found.items()
+        if lines > argued.get(key, (most, ""))[0]
+    ]
+    for key, (_, reason) in argued.items():
+        lines, most = found.get(key, (0, 0))
+        if lines <= most or not reason:
+            complaints.append(f"{key}: argued without need or reason")
+    return complaints
+
+
+def names(root: Path) -> list[str]:
+    return [
+        f"{module.path}: a name that says nothing"
+        for module in modules(root)
+        if EMPTY_NAMES & set(module.name.split("."))
+    ]
+
+
+LONG: Final = "x = 1\n" * (FILE_LINES_MAX + 1)
+TALL: Final = "class C:\n    def f(self):\n" + "        x = 1\n" * FUNCTION_LINES_MAX
+# Each rule, and the houses it must complain about.
+BAD: Final[tuple[tuple[Rule, dict[str, str], str], ...]] = (
+    (arrows, {"store/sqlite.py": "from qirsh.engine.batcher import Batcher"}, "store imports engine"),
+    (arrows, {"store/sqlite.py": "from ..engine import batcher"}, "store imports engine"),
+    (arrows, {"web/app.py": "import qirsh.workers.sealer"}, "web imports workers"),
+    (arrows, {"workers/sealer.py": "from qirsh import web"}, "workers imports web"),
+    (arrows, {"engine/clock.py": "from qirsh.settings import Settings"}, "engine imports settings"),
+    (arrows, {"settings.py": "from qirsh import service"}, "settings imports service"),
+    (arrows, {"__init__.py": "from qirsh.domain import money"}, "qirsh imports domain"),
+    (arrows, {"attic/box.py": ""}, "attic is no station"),
+    (environment, {"service.py": "import os\nos.environ['A']"}, "service.py:2"),
+    (environment, {"cli/serve.py": "from os import getenv"}, "cli/serve.py:1"),
+    (environment, {"cli/serve.py": "option('--port', envvar='PORT')"}, "cli/serve.py:1"),
+    (cycles, {"domain/a.py": "from . import b", "domain/b.py": "from qirsh.domain.a import A"}, "cycle: "),
+    (purity, {"domain/a.py": "import time"}, "imports time"),
+    (purity, {"domain/a.py": "from os import path"}, "imports os.path"),
+    (purity, {"domain/a.py": "import urllib.request"}, "imports urllib.request"),
+    (purity, {"domain/a.py": "from qirsh.store import rows"}, "imports qirsh.store.rows"),
+    (purity, {"domain/a.py": "async def f(): pass"}, "waits"),
+    (purity, {"domain/a.py": "open('a')"}, "calls open"),
+    (purity, {"domain/a.py": "from datetime import datetime\ndatetime.now()"}, "clock with now"),
+    (whole_coins, {"domain/money.py": "x = 0.5"}, "money.py:1: a float"),
+    (whole_coins, {"domain/ledger.py": "def f(x: float): ..."}, "ledger.py:1: a float"),
+    (whole_coins, {"domain/payment.py": "x = 4 / 2"}, "payment.py:1: a division"),
+    (whole_coins, {"domain/payment.py": "x = 4\nx /= 2"}, "payment.py:2: a division"),
+    (whole_coins, {}, "domain/money.py: missing"),
+    (late_imports, {"cli/serve.py": "class C:\n    def f(self):\n        import json"}, "inside C.f"),
+    (sizes, {"web/app.py": LONG}, "web/app.py: 401 lines"),
+    (sizes, {"web/app.py": TALL}, "web/app.py::C.f: 61 lines"),
+    (names, {"web/utils.py": ""}, "web/utils.py"),
+    (names, {"web/core/app.py": ""}, "web/core"),
+)
+RULES: Final = tuple(dict.fromkeys(rule for rule, _, _ in BAD))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_house_keeps_its_rules(rule: Rule) -> None:
+    assert modules(HOUSE)
+    assert rule(HOUSE) == []
+
+
+@pytest.mark.parametrize(("rule", "files", "complaint"), BAD)
+def test_each_rule_can_fail(rule: Rule, files: dict[str, str], complaint: str, tmp_path: Path) -> None:
+    root = tmp_path / "qirsh"
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert any(complaint in line for line in rule(root)), rule(root)
+
+
+@pytest.mark.parametrize(
+    ("argued", "complaints"),
+    [
+        ({"app.py": (401, "one table")}, []),
+        ({"app.py": (400, "one table")}, ["app.py: 401 lines, at most 400"]),
+        ({"app.py": (401, "")}, ["app.py: argued without need or reason"]),
+        ({"app.py": (401, "a"), "gone.py": (500, "b")}, ["gone.py: argued without need or reason"]),
+    ],
+    ids=["argued", "grown", "without a reason", "no longer needed"],
+)
+def test_an_argued_size_may_stand_but_not_grow_or_outlive_its_need(
+    argued: dict[str, tuple[int, str]], complaints: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(LONG)
+    assert sizes(tmp_path, argued) == complaints
