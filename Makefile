@@ -31,8 +31,8 @@ test-all: test ## the slow ones and the wheel too
 	@$(MAKE) --no-print-directory wheel-check
 
 check: setup ## format, lint, types
-	@$(BIN)/ruff format -q --check .
-	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check --output-format concise .
+	@$(BIN)/ruff check -q --output-format concise .
 	@$(BIN)/mypy --no-error-summary
 
 unit: setup
@@ -54,7 +54,7 @@ lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
 
 wheel-check: setup ## the wheel holds every file of the package, and starts
 	@rm -rf build dist .venv-wheel
-	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w dist .
+	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w dist . && rm -r build
 	@$(PYTHON) -m venv .venv-wheel
 	@.venv-wheel/bin/$(PIP_HASHED) -r requirements.txt
 	@.venv-wheel/bin/pip install -qq --no-deps --no-index dist/*.whl

@@ -7,7 +7,9 @@ import msgspec
 
 Kind = Literal["personal", "commercial", "house"]
 Mode = Literal["live", "test"]
-State = Literal["unverified", "verified", "requested", "approved", "rejected", "suspended", "closed", "open", "mirrored"]
+State = Literal[
+    "unverified", "verified", "requested", "approved", "rejected", "suspended", "closed", "open", "mirrored"
+]
 
 # What an operator may do to an account, by its kind. House accounts and test accounts do not move.
 MOVES: Final[dict[str, dict[str, frozenset[str]]]] = {

@@ -51,7 +51,6 @@ class AddPerson(Command, frozen=True):
     email: str
     name: str
     password_hash: str
-    pin_mac: bytes | None
     actor: str
 
 
@@ -65,7 +64,7 @@ class MakeOperator(Command, frozen=True):
 
 
 class ChangePin(Command, frozen=True):
-    """A new payment PIN, which also unlocks. The face has checked the password."""
+    """A payment PIN, the first or a new one, which also unlocks. The face has checked who asks."""
 
     person: int
     pin_mac: bytes

@@ -28,7 +28,7 @@ class Submission(msgspec.Struct, frozen=True, eq=False):
 
     command: c.Command
     once: Once | None = None
-    render: Callable[[Any], Answer] | None = None
+    render: Callable[[Any, State], Answer] | None = None
 
 
 def _no_facts(_command: c.Command, _needs: Needs) -> None:
@@ -93,7 +93,7 @@ def _decide_one(submission: Submission, state: State) -> Any:  # noqa: ANN401: e
     outcome = RULES[type(submission.command)][2](submission.command, state)
     if submission.render is None or type(outcome) is Refused:
         return outcome
-    answer = submission.render(outcome)
+    answer = submission.render(outcome, state)
     if once is not None:
         state.remembered.put(
             (once.account, once.key),

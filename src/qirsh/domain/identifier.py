@@ -34,7 +34,9 @@ class Permutation:
 
     def __init__(self, key: bytes, *, half: int, purpose: bytes) -> None:
         self._half = half
-        self._floor = half * half // 9  # The first number of its length, so that no public number starts with 0.
+        self._floor = (
+            half * half // 9
+        )  # The first number of its length, so that no public number starts with 0.
         self._rounds = tuple(
             hashlib.blake2b(key=key, digest_size=8, person=purpose, salt=bytes([n])) for n in range(_ROUNDS)
         )

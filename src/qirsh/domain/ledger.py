@@ -55,7 +55,9 @@ def why_not(debit: Balance, credit: Balance, amount: int) -> Refusal | None:
 
 def moved(balance: Balance, change: int) -> Balance:
     """The balance after one more transfer."""
-    return Balance(balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house)
+    return Balance(
+        balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house
+    )
 
 
 def transfer(  # noqa: PLR0913: a transfer has this many facts, and each is named by its caller

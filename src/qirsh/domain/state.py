@@ -93,7 +93,9 @@ class Needs:
 class State:
     """The batch's world: the time, what is loaded of the tables, and the rows that are only ever appended."""
 
-    def __init__(self, *, now: int, epoch: int, identifiers: Identifiers, payment_numbers: Iterator[int]) -> None:
+    def __init__(
+        self, *, now: int, epoch: int, identifiers: Identifiers, payment_numbers: Iterator[int]
+    ) -> None:
         self.now = now
         self.epoch = epoch
         self.identifiers = identifiers

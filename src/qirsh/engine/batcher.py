@@ -19,6 +19,10 @@ from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 log = logging.getLogger(__name__)
 
 
+# A failure without a later success is told this long; without new writes nobody would see it mended.
+_FAILURE_SHOWN_S = 10.0
+
+
 class Overloaded(Exception):
     """The queue is full, or the service is stopping: nothing was done, try again in a moment."""
 
@@ -60,6 +64,8 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
         self._is_open = False
+        self._last_failure: str | None = None
+        self._failing_until = 0.0
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
         self.listeners: list[Callable[[State], None]] = []
 
@@ -77,7 +83,11 @@ class Engine:
             await self._running
 
     async def submit(
-        self, command: Command, *, once: Once | None = None, render: Callable[[Any], Answer] | None = None
+        self,
+        command: Command,
+        *,
+        once: Once | None = None,
+        render: Callable[[Any, State], Answer] | None = None,
     ) -> Any:  # noqa: ANN401: each command has its own kind of outcome
         """The command's outcome, after it is durable. A caller that goes away does not take its command along."""
         if not self._is_open or len(self._queue) >= QUEUE_COMMANDS_MAX:
@@ -89,10 +99,16 @@ class Engine:
             self._wake()
         return await future
 
-    @property
-    def queued(self) -> int:
-        """Commands that wait for the writer."""
-        return len(self._queue)
+    def troubles(self) -> list[str]:
+        """Why commands would not be carried out now, in words; empty when all is well."""
+        troubles = []
+        if not self._is_open:
+            troubles.append("the service is stopping")
+        if len(self._queue) >= QUEUE_COMMANDS_MAX:
+            troubles.append("the queue of commands is full")
+        if self._last_failure is not None and asyncio.get_running_loop().time() < self._failing_until:
+            troubles.append(f"the database takes no writes: {self._last_failure}")
+        return troubles
 
     def _wake(self) -> None:
         if self._wanted is not None and not self._wanted.done():
@@ -115,6 +131,8 @@ class Engine:
         try:
             state = await self._store.transact(batch)
         except StoreUnavailable as error:
+            self._last_failure = str(error)
+            self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
             _fail(taken, error)
         except OutcomeUnknown as error:
             # The rows may be there after a restart or not. Only a fresh start can tell.
@@ -130,6 +148,7 @@ class Engine:
                 for one in taken:
                     await self._carry_out([one])
         else:
+            self._last_failure = None
             for (_, future), outcome in zip(taken, batch.outcomes, strict=True):
                 if not future.done():
                     future.set_result(outcome)

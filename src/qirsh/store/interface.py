@@ -37,8 +37,10 @@ class Turn(Protocol):
     def __len__(self) -> int: ...
     def facts(self) -> Needs:
         """Rows to read first, without locks; only what never changes in them is relied upon."""
+
     def rows(self, state: State) -> Needs:
         """Rows to lock and read."""
+
     def decide(self, state: State) -> None:
         """Change the state in memory."""
 

@@ -10,7 +10,7 @@ class Query(str):
 
 
 API_KEY_BY_HASH: Final = Query(
-    "SELECT k.id, k.account, k.scopes, k.expires_at, a.mode, a.twin_of FROM api_key k JOIN account a ON a.number = k.account"
+    "SELECT k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"
     " WHERE k.hash = $1 AND k.revoked_at IS NULL"
 )
 SESSION_BY_HASH: Final = Query(

@@ -24,7 +24,14 @@ R = TypeVar("R", bound=msgspec.Struct)
 # 3.7.0 to 3.51.2 can lose commits when the write-ahead log is reset.
 _SQLITE_MIN: Final = 3_051_003
 _BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
-_NO_SPACE_OR_TURN: Final = (apsw.FullError, apsw.BusyError, apsw.LockedError, apsw.NoMemError, apsw.IOError, apsw.CantOpenError)
+_NO_SPACE_OR_TURN: Final = (
+    apsw.FullError,
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.NoMemError,
+    apsw.IOError,
+    apsw.CantOpenError,
+)
 
 
 class SqliteStore:
@@ -198,7 +205,9 @@ def _migrate(connection: apsw.Connection, now: int) -> None:
 
 def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
-    connection.execute("INSERT INTO instance VALUES ('identifier_key', ?) ON CONFLICT DO NOTHING", (entropy(32),))
+    connection.execute(
+        "INSERT INTO instance VALUES ('identifier_key', ?) ON CONFLICT DO NOTHING", (entropy(32),)
+    )
     connection.execute("INSERT INTO instance VALUES ('epoch', ?) ON CONFLICT DO NOTHING", (b"0",))
     values = dict(connection.execute("SELECT name, value FROM instance"))
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))

@@ -1,8 +1,8 @@
 """What uvicorn's HTTP protocol lacks: a receive deadline, caps on size, strict framing, errors in our format.
 
-It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `connections`,
-`pipeline` (newest left), `flow.read_paused`, the keep-alive timer and `_unset_keepalive_if_required`; of a cycle
-`scope`, `keep_alive`, `disconnected`, `message_event`, `response_started` and `response_complete`.
+It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `pipeline`
+(newest left), `connections`, `flow.read_paused`, the keep-alive timer, `_unset_keepalive_if_required`; of a
+cycle `scope`, `keep_alive`, `disconnected`, `message_event`, `response_started` and `response_complete`.
 Most of request smuggling llhttp refuses by itself; that is not checked again here, only in the tests.
 """
 
@@ -10,12 +10,20 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable
-from typing import ClassVar, Final, Never, TypeAlias
+from typing import Any, ClassVar, Final, Never, TypeAlias
 
 import httptools
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
-from qirsh.domain import limits
+from qirsh.domain.limits import (
+    BODY_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    HEADERS_MAX,
+    RECEIVE_S_MAX,
+    TARGET_BYTES_MAX,
+)
 
 Problem: TypeAlias = tuple[list[tuple[bytes, bytes]], bytes]  # The headers and the body of an error answer.
 
@@ -47,7 +55,7 @@ def plain_problem(status: int, detail: str) -> Problem:
 
 
 class _RefusedError(Exception):
-    """Status and detail. Raised in a callback it stops the parser, whose own error then has it as its context."""
+    """Status and detail. Raised in a callback it stops the parser, whose own error has it as its context."""
 
 
 class _NoTrailers(list[tuple[bytes, bytes]]):
@@ -61,17 +69,32 @@ _NO_TRAILERS: Final = _NoTrailers()
 
 
 class EdgeProtocol(HttpToolsProtocol):
+    """Settings are class attributes, to be overridden in a subclass.
+
+    Each request passes data_received and on_headers_complete, and they are kept lean: no timer for a request that
+    arrives in one piece, the base class called by name (`super()` costs twice as much), rare checks in functions.
+    """
+
     problem: ClassVar[Callable[[int, str], Problem]] = staticmethod(plain_problem)
-    receive_s: ClassVar[float] = limits.RECEIVE_S_MAX
-    body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX
+    receive_s: ClassVar[float] = RECEIVE_S_MAX
+    body_bytes_max: ClassVar[int] = BODY_BYTES_MAX
     # To be set well below the descriptor limit: files and database connections need the rest.
     connections_max: ClassVar[int] = 4096
 
-    _arriving = False  # A request has begun and is not complete.
-    _wire_bytes = 0  # Of that request, framing included; exact only when it came in several pieces.
-    _body_bytes = 0
-    _deadline: asyncio.TimerHandle | None = None
-    _refused = False  # What else arrives is thrown away.
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.url = b""
+        self._wire_bytes = 0  # Of the request that is arriving, framing included.
+        self._body_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._deadline_scope: object = None  # Which request it is for.
+        self._refused = False  # What else arrives is thrown away.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -91,7 +114,8 @@ class EdgeProtocol(HttpToolsProtocol):
         self._wire_bytes += len(data)
         try:
             self.parser.feed_data(data)
-            if self._arriving:
+            cycle = self.cycle
+            if cycle is None or cycle.scope is not self.scope or cycle.more_body:
                 self._await_rest()
                 return
         except httptools.HttpParserUpgrade as upgrade:
@@ -104,65 +128,59 @@ class EdgeProtocol(HttpToolsProtocol):
             else:
                 self._refuse(400, "The request is not valid HTTP/1.1.")
             return
+        self._wire_bytes = 0
         if self._deadline is not None:
             self._disarm()
-        if self.cycle is None or self.cycle.response_complete:
-            self._start_idling()  # These were blank lines, or the end of a body that was answered early.
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._arriving = True
-        if self.pipeline:  # One request may wait behind another; thousands from one packet may not.
-            raise _RefusedError(400, "Too many requests are pipelined.")
+        if cycle.response_complete:  # These were blank lines between two requests.
+            self._start_idling()
 
     def on_headers_complete(self) -> None:
         fields = dict(self.headers)
-        if b"upgrade" in fields and self.parser.should_upgrade():
-            return  # It comes again, see _replay_without_upgrade.
-        if (
-            self._wire_bytes > limits.HEAD_BYTES_MAX
-            or len(self.headers) > limits.HEADERS_MAX
-            or len(self.url) > limits.TARGET_BYTES_MAX
-        ):
+        count = len(self.headers)
+        if count > HEADERS_MAX or self._wire_bytes > TARGET_BYTES_MAX:
             self._check_size()
-        self._check_framing(fields)
-        super().on_headers_complete()
-        self.headers = _NO_TRAILERS
+        if count != len(fields):
+            self._check_repeated()
+        if b"content-length" in fields:
+            self._body_bytes = 0
+            if int(fields[b"content-length"]) > self.body_bytes_max:
+                raise _RefusedError(413, "The body is too large.")
+        elif b"transfer-encoding" in fields:
+            self._expect_chunks(fields[b"transfer-encoding"])
+        if self.pipeline:  # One request may wait behind another; thousands from one packet may not.
+            raise _RefusedError(400, "Too many requests are pipelined.")
+        HttpToolsProtocol.on_headers_complete(self)
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
         if self._body_bytes > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
             raise _RefusedError(413, "The body is too large.")
-        super().on_body(body)
+        HttpToolsProtocol.on_body(self, body)
 
-    def on_message_complete(self) -> None:
-        if self.parser.should_upgrade():
-            return
-        self._arriving = False
-        self._wire_bytes = self._body_bytes = 0
-        super().on_message_complete()
+    def _should_upgrade(self) -> bool:
+        """Keep uvicorn from answering a request that asks for an upgrade: data_received will replay it."""
+        return True
 
     def _check_size(self) -> None:
-        if len(self.url) > limits.TARGET_BYTES_MAX:
+        if len(self.url) > TARGET_BYTES_MAX:
             raise _RefusedError(414, "The request target is too long.")
         # What is on the wire may be mostly body, so the head is added up alone.
         head_bytes = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if len(self.headers) > limits.HEADERS_MAX or head_bytes > limits.HEAD_BYTES_MAX:
+        if len(self.headers) > HEADERS_MAX or head_bytes > HEAD_BYTES_MAX:
             raise _RefusedError(431, "The header fields are too many or too long.")
 
-    def _check_framing(self, fields: dict[bytes, bytes]) -> None:
-        if len(fields) != len(self.headers):
-            names = [name for name, _ in self.headers]
-            for name in SINGLE_FIELDS:
-                if names.count(name) > 1:
-                    raise _RefusedError(400, f"The {name.decode()} field is repeated.")
-        length = fields.get(b"content-length")
-        if length is not None and int(length) > self.body_bytes_max:
-            raise _RefusedError(413, "The body is too large.")
-        coding = fields.get(b"transfer-encoding")
+    def _check_repeated(self) -> None:
+        names = [name for name, _ in self.headers]
+        for name in SINGLE_FIELDS:
+            if names.count(name) > 1:
+                raise _RefusedError(400, f"The {name.decode()} field is repeated.")
+
+    def _expect_chunks(self, coding: bytes) -> None:
         # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
-        if coding is not None and (coding != b"chunked" or self.parser.get_http_version() != "1.1"):
+        if coding != b"chunked" or self.parser.get_http_version() != "1.1":
             raise _RefusedError(400, "The only transfer coding is chunked, in HTTP/1.1.")
+        self._body_bytes = 0
+        self.headers = _NO_TRAILERS
 
     def _replay_without_upgrade(self, rest: bytes) -> None:
         """Feed the head again without its Upgrade field, which a server may ignore.
@@ -170,34 +188,41 @@ class EdgeProtocol(HttpToolsProtocol):
         llhttp takes what follows for another protocol: the body would be lost, or read as a second request.
         Java's HTTP client offers h2c to every plain-text server, with a POST too.
         """
-        version = self.parser.get_http_version().encode()
-        line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)
-        fields = [b"%s: %s" % field for field in self.headers if field[0] != b"upgrade"]
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":  # An upgrade without the field.
+            self._refuse(400, "This is not a proxy.")
+            return
+        fields = [b"%s: %s" % field for field in self.scope["headers"] if field[0] != b"upgrade"]
         self._wire_bytes = 0
-        self.data_received(b"\r\n".join([line, *fields, b"", rest]))
+        self.data_received(b"\r\n".join([b"%s %s HTTP/%s" % (method, self.url, version), *fields, b"", rest]))
 
     def _await_rest(self) -> None:
         if self.cycle is not None and self.cycle.scope is self.scope:  # Its head is complete.
-            # on_body counts the body; this bounds what is around it: tiny chunks, extensions, an endless trailer.
-            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max:
+            # on_body counts the body; this bounds the rest: tiny chunks, extensions, an endless trailer.
+            if self._wire_bytes > HEAD_BYTES_MAX + self.body_bytes_max:
                 raise _RefusedError(413, "The body is too large.")
-        elif len(self.url) > limits.TARGET_BYTES_MAX:
+        elif len(self.url) > TARGET_BYTES_MAX:
             raise _RefusedError(414, "The request target is too long.")
-        elif self._wire_bytes > limits.HEAD_BYTES_MAX:
+        elif self._wire_bytes > HEAD_BYTES_MAX:
             raise _RefusedError(431, "The header fields are too many or too long.")
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(self.receive_s, self._overdue)
+        if self._deadline is None or self._deadline_scope is not self.scope:
+            self._arm()
 
-    def _overdue(self) -> None:
-        if self.flow.read_paused:  # It is we who keep the client waiting.
-            self._deadline = self.loop.call_later(self.receive_s, self._overdue)
-        else:
-            self._refuse(408, f"The request did not arrive within {self.receive_s} seconds.")
+    def _arm(self) -> None:
+        self._disarm()
+        self._deadline = self.loop.call_later(self.receive_s, self._overdue)
+        self._deadline_scope = self.scope
 
     def _disarm(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _overdue(self) -> None:
+        if self.flow.read_paused:  # It is we who keep the client waiting.
+            self._arm()
+        else:
+            self._refuse(408, f"The request did not arrive within {self.receive_s} seconds.")
 
     def _start_idling(self) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(
@@ -209,7 +234,7 @@ class EdgeProtocol(HttpToolsProtocol):
         self._refused = True
         self._disarm()
         cycle = self.cycle
-        if cycle is not None and self._arriving and cycle.scope is self.scope:
+        if cycle is not None and cycle.scope is self.scope and cycle.more_body:
             if cycle.response_started:
                 self.transport.close()
                 return

@@ -131,7 +131,9 @@ def _open(  # noqa: PLR0913: an account has this many facts, and each is named b
     return_origins: str = "",
 ) -> Account:
     number = state.identifiers.account_number(state.count(ACCOUNT))
-    account = Account(number, kind, mode, owner, twin_of, name, account_state, return_origins, state.now, state.now)  # type: ignore[arg-type]
+    account = Account(
+        number, kind, mode, owner, twin_of, name, account_state, return_origins, state.now, state.now
+    )  # type: ignore[arg-type]
     state.accounts.add(number, account)
     return account
 

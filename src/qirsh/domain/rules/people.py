@@ -26,8 +26,6 @@ def add_person(command: AddPerson, state: State) -> Person | Refused:
     state.accounts.add(number, account)
     state.people.add(person.id, person)
     state.logins.add(command.email, Login(command.email, person.id, command.password_hash, None, state.now))
-    if command.pin_mac is not None:
-        state.pins.add(person.id, Pin(person.id, command.pin_mac, 0))
     state.note(command.actor, "person.added", f"person {person.id}")
     return person
 
@@ -49,7 +47,8 @@ def make_operator(command: MakeOperator, state: State) -> int | Refused:
     if state.operators.get(login.person) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     state.logins.change(
-        command.email, Login(login.email, login.person, login.password_hash, command.totp_sealed, login.created_at)
+        command.email,
+        Login(login.email, login.person, login.password_hash, command.totp_sealed, login.created_at),
     )
     state.operators.add(login.person, Operator(login.person, command.by, state.now))
     state.note(command.actor, "operator.created", f"person {login.person}")
@@ -76,9 +75,7 @@ def open_session_needs(command: OpenSession, _state: State, needs: Needs) -> Non
 def open_session(command: OpenSession, state: State) -> Session | Refused:
     if state.people.get(command.person) is None:
         return Refused(Refusal.NOT_FOUND)
-    session = Session(
-        command.hash, command.person, command.account, state.now, state.now + SESSION_MS, None
-    )
+    session = Session(command.hash, command.person, command.account, state.now, state.now + SESSION_MS, None)
     state.sessions.add(session.hash, session)
     state.note(command.actor, "session.opened", f"person {command.person}")
     return session

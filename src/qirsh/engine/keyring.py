@@ -1,0 +1,65 @@
+"""Keys for every purpose from the one secret of the service, and what is done with them: MACs and sealing.
+
+Stored values start with the id of the secret they are under, so that the setting can name a new and an old one.
+"""
+
+import hashlib
+import hmac
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from qirsh.engine.entropy import Entropy
+
+_ID_BYTES = 4
+_NONCE_BYTES = 12
+
+
+class Keyring:
+    """The first secret is used for all that is new; the others still open what is old."""
+
+    def __init__(self, secrets: list[bytes], entropy: Entropy) -> None:
+        assert secrets
+        self._ids = [hashlib.sha256(b"qirsh key id" + secret).digest()[:_ID_BYTES] for secret in secrets]
+        self._pin = [_derive(secret, b"pin") for secret in secrets]
+        self._seal = [AESGCM(_derive(secret, b"seal")) for secret in secrets]
+        self._entropy = entropy
+        self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
+
+    def pin_mac(self, person: int, pin: str) -> bytes:
+        """What is stored of a PIN."""
+        return self.pin_macs(person, pin)[0]
+
+    def pin_macs(self, person: int, pin: str) -> tuple[bytes, ...]:
+        """What may be stored of this PIN, one for each secret."""
+        message = b"%d:%b" % (person, pin.encode())
+        return tuple(
+            key_id + hmac.digest(key, message, "sha256")
+            for key_id, key in zip(self._ids, self._pin, strict=True)
+        )
+
+    def seal(self, plain: bytes, purpose: bytes) -> bytes:
+        """Encrypt for the database; the purpose must be named again to open it."""
+        nonce = self._entropy(_NONCE_BYTES)
+        return self._ids[0] + nonce + self._seal[0].encrypt(nonce, plain, purpose)
+
+    def unseal(self, sealed: bytes, purpose: bytes) -> bytes | None:
+        """What was sealed; None if it was not sealed here for this purpose."""
+        key_id, nonce, text = (
+            sealed[:_ID_BYTES],
+            sealed[_ID_BYTES:][:_NONCE_BYTES],
+            sealed[_ID_BYTES + _NONCE_BYTES :],
+        )
+        for own_id, key in zip(self._ids, self._seal, strict=True):
+            if own_id == key_id:
+                try:
+                    return key.decrypt(nonce, text, purpose)
+                except InvalidTag:
+                    return None
+        return None
+
+
+def _derive(secret: bytes, purpose: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"qirsh " + purpose).derive(secret)

@@ -1,0 +1,131 @@
+"""Builds the parts and runs them. The only file that knows how they fit together."""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import uvicorn
+
+from qirsh.domain.command import OpenHouseAccount
+from qirsh.domain.limits import REVOCATION_POLL_MS
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock, system_clock
+from qirsh.engine.entropy import Entropy, system_entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.engine.passwords import Passwords
+from qirsh.settings import Settings
+from qirsh.store import queries
+from qirsh.store.sqlite import SqliteStore
+from qirsh.web.app import App
+from qirsh.web.callers import Callers
+from qirsh.web.edge import EdgeProtocol
+from qirsh.web.operator.acts import HOUSE
+from qirsh.web.operator.control import Control
+from qirsh.web.parts import Parts
+from qirsh.web.waiters import Waiters
+from qirsh.workers.payment_expirer import PaymentExpirer
+
+log = logging.getLogger(__name__)
+
+_GRACE_S: Final = 20  # In-flight requests get this long to finish; a long poll waits longer, and is cut.
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings, *, clock: Clock = system_clock, entropy: Entropy = system_entropy
+) -> AsyncIterator[Parts]:
+    """The parts, working, without any face: for the CLI when no server runs, and under the server."""
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store = SqliteStore(settings.database, clock=clock, entropy=entropy)
+    engine = Engine(store, on_fatal=_end_process)
+    passwords = Passwords()
+    try:
+        keyring = Keyring(list(settings.secret_keys) or [_own_secret(settings, entropy)], entropy)
+        engine.start()
+        if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
+            await engine.submit(OpenHouseAccount(HOUSE))
+        waiters = Waiters()
+        engine.listeners.append(waiters.hear)
+        yield Parts(
+            store=store,
+            engine=engine,
+            identifiers=store.instance.identifiers,
+            keyring=keyring,
+            passwords=passwords,
+            callers=Callers(store, clock),
+            waiters=waiters,
+            clock=clock,
+            entropy=entropy,
+            base_url=settings.base_url,
+        )
+    finally:
+        await engine.close()
+        passwords.close()
+        await store.close()
+
+
+async def serve(settings: Settings, parts: Parts) -> None:
+    """Answer requests until a signal says stop; then finish what was begun."""
+    config = uvicorn.Config(
+        App(parts),  # type: ignore[arg-type]
+        host=settings.host,
+        port=settings.port,
+        http=EdgeProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=2048,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = uvicorn.Server(config)
+    control = Control(parts, settings.control_socket)
+    await parts.callers.poll()
+    await control.open()
+    roles = [
+        asyncio.create_task(
+            PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"
+        ),
+        asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
+    ]
+    try:
+        await server.serve()
+    finally:
+        for role in roles:
+            role.cancel()
+        await asyncio.gather(*roles, return_exceptions=True)
+        await control.close()
+
+
+async def _poll_revocations(parts: Parts) -> None:
+    while True:
+        await asyncio.sleep(REVOCATION_POLL_MS / 1000)
+        try:
+            await parts.callers.poll()
+        except Exception:
+            # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known.
+            log.exception("revocation poll failed")
+
+
+def _own_secret(settings: Settings, entropy: Entropy) -> bytes:
+    """The secret beside the data, made at first start. Losing it loses PINs and second factors, not money."""
+    file = settings.secret_file
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as made:
+            made.write(entropy(32).hex().encode() + b"\n")
+            made.flush()
+            os.fsync(made.fileno())
+    return file.read_bytes().strip()
+
+
+def _end_process() -> None:
+    """After an unknown outcome only a fresh start can tell what is there. Answers under way still go out."""
+    log.critical("the database failed while committing; ending, so that a fresh start can tell what was kept")
+    asyncio.get_running_loop().call_later(0.5, os._exit, 70)

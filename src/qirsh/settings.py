@@ -1,0 +1,142 @@
+"""Settings from the environment. The only file that reads it; a name nobody knows stops the start."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class BadSetting(Exception):
+    """A setting is misspelt or wrong. The message says which and what it takes."""
+
+
+# Name -> what it is for. `qirsh doctor` and the docs list these.
+SETTINGS: Final = {
+    "QIRSH_DATABASE_URL": "where the data is: sqlite:///path (default: qirsh.db in the data directory)",
+    "QIRSH_DATA_DIR": "directory of the database, the secret key and the control socket (default: qirsh-data)",
+    "QIRSH_HOST": "address to listen on (default: 127.0.0.1)",
+    "QIRSH_PORT": "port to listen on (default: 8420)",
+    "QIRSH_BASE_URL": "how customers and merchants reach the service (default: http://HOST:PORT)",
+    "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one)",
+    "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
+}
+# What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
+CLIENT_VARIABLES: Final = frozenset(
+    {"QIRSH_API_KEY", "QIRSH_TEST_API_KEY"}
+    | {f"QIRSH_{who}_{what}" for who in ("MERCHANT", "CUSTOMER", "CUSTOMER2", "OPERATOR", "OPERATOR2") for what in ("EMAIL", "PASSWORD")}
+    | {"QIRSH_CUSTOMER_PIN", "QIRSH_CUSTOMER2_PIN", "QIRSH_OPERATOR_TOTP_SECRET", "QIRSH_OPERATOR2_TOTP_SECRET"}
+)  # fmt: skip
+
+_SECRET_CHARACTERS_MIN: Final = 32
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the service is told from outside."""
+
+    data_dir: Path
+    database: Path
+    host: str
+    port: int
+    base_url: str
+    secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the CLI reaches a running server."""
+        return self.data_dir / "control.sock"
+
+    @property
+    def secret_file(self) -> Path:
+        """The secret the service made for itself."""
+        return self.data_dir / "secret.key"
+
+    @property
+    def demo_file(self) -> Path:
+        """The demo's credentials."""
+        return self.data_dir / "demo.json"
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """All settings, checked. Raises `BadSetting`."""
+    environment = os.environ if environment is None else environment
+    values = {name: value for name, value in environment.items() if name.startswith("QIRSH_")}
+    for name in values:
+        if name not in SETTINGS and name not in CLIENT_VARIABLES:
+            message = f"{name} is not a setting. Settings: {', '.join(SETTINGS)}"
+            raise BadSetting(message)
+        if not values[name]:
+            message = f"{name} is empty: unset it, or give it a value"
+            raise BadSetting(message)
+    data_dir = Path(values.get("QIRSH_DATA_DIR", "qirsh-data")).absolute()
+    host = values.get("QIRSH_HOST", "127.0.0.1")
+    port = _read(values, "QIRSH_PORT", "8420", _port)
+    _read(values, "QIRSH_WORKERS", "1", _workers)
+    return Settings(
+        data_dir=data_dir,
+        database=_read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database),
+        host=host,
+        port=port,
+        base_url=_read(
+            values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url
+        ),
+        secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
+    )
+
+
+def operator_credentials(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the environment says about the operator who uses the CLI: email, password, totp_secret, as far as set."""
+    environment = os.environ if environment is None else environment
+    names = {"email": "EMAIL", "password": "PASSWORD", "totp_secret": "TOTP_SECRET"}
+    found = {key: environment.get(f"QIRSH_OPERATOR_{name}") for key, name in names.items()}
+    return {key: value for key, value in found.items() if value}
+
+
+def _read(values: Mapping[str, str], name: str, default: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(values.get(name, default))
+    except ValueError as error:
+        message = f"{name}: {error}"
+        raise BadSetting(message) from None
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 0 <= int(text) <= 65535:
+        message = "must be a port number from 0 to 65535 (0: any free one)"
+        raise ValueError(message)
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if text != "1":
+        message = "SQLite serves one process: set it to 1 or leave it out"
+        raise ValueError(message)
+    return 1
+
+
+def _database(text: str) -> Path:
+    scheme, _, path = text.partition(":///")
+    if scheme != "sqlite" or not path:
+        message = "must be sqlite:///path; this version has no other engine"
+        raise ValueError(message)
+    return Path(path).absolute()
+
+
+def _base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        message = "must be an absolute http or https address without query"
+        raise ValueError(message)
+    return text.rstrip("/")
+
+
+def _secret_keys(text: str) -> tuple[bytes, ...]:
+    secrets = tuple(part.encode() for part in text.split(",")) if text else ()
+    if any(len(secret) < _SECRET_CHARACTERS_MIN or len(set(secret)) < 8 for secret in secrets):
+        message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
+        raise ValueError(message)
+    return secrets

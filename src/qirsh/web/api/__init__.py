@@ -1,0 +1,1 @@
+"""For the merchant's server and the customer's app: JSON."""

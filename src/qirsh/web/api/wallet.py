@@ -1,0 +1,92 @@
+"""The customer's calls: sign in, see balances, see a payment and pay it."""
+
+from qirsh.domain.api_key import make_token, token_hash
+from qirsh.domain.command import OpenSession, Pay
+from qirsh.domain.decide import Answer
+from qirsh.domain.idempotency import Once, fingerprint
+from qirsh.domain.payment import Payment
+from qirsh.domain.refusal import Refused
+from qirsh.domain.state import State
+from qirsh.store import queries
+from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
+from qirsh.web.api import bodies
+from qirsh.web.api.views import data, moment, payer_body
+from qirsh.web.callers import SESSION_KIND
+from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, read_json
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import Problem, problem_of
+from qirsh.web.sign_in import prove
+
+
+async def sign_in(parts: Parts, request: Request) -> Response:
+    """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
+    body = bodies.read_body(bodies.SIGN_IN, bodies.SIGN_IN_CHECKS, await read_json(request))
+    login = await prove(parts, email=body.email, password=body.password, totp=body.totp or None)
+    if login is None:
+        raise Problem("wrong_credentials")
+    person = await parts.store.find(PERSON, login.person)
+    assert person is not None, "a login without its person"
+    token = make_token(SESSION_KIND, parts.entropy(32))
+    command = OpenSession(token_hash(token), person.id, person.account, f"person {person.id}")
+    session = await parts.engine.submit(command)
+    if type(session) is Refused:
+        raise problem_of(session)
+    return Response(201, data({"token": token, "expiresAt": moment(session.expires_at)}))
+
+
+async def balances(parts: Parts, request: Request) -> Response:
+    """What the person's account holds."""
+    assert request.caller is not None
+    rows = await parts.store.select(queries.BALANCES_OF, request.caller.account)
+    return Response(
+        200, data({"items": [{"currency": currency, "amount": amount} for currency, amount in rows]})
+    )
+
+
+async def see(parts: Parts, request: Request) -> Response:
+    """What the payer may see of a payment, before and after."""
+    number = parts.identifiers.payment_number(request.argument)
+    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    if payment is None:
+        raise Problem("not_found")
+    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    assert merchant is not None, "a payment without its merchant"
+    assert request.caller is not None
+    # Whoever has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
+    if payment.payer not in {None, request.caller.account}:
+        raise Problem("already_paid")
+    body = payer_body(payment, request.argument, merchant_name=merchant.name, is_live=merchant.mode == "live")
+    return Response(200, body)
+
+
+async def pay(parts: Parts, request: Request) -> Response:
+    """200 with the paid payment, after the money has moved."""
+    caller = request.caller
+    assert caller is not None
+    assert caller.person is not None
+    text = await read_json(request)
+    key = idempotency_key(request)
+    body = bodies.read_body(bodies.PAY, bodies.PAY_CHECKS, text)
+    number = parts.identifiers.payment_number(request.argument)
+    if number is None:
+        raise Problem("not_found")
+    once = None
+    if key is not None:
+        # Without the body: all it holds is the PIN.
+        mark = fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), b"")
+        once = Once(caller.account, key, mark)
+    payment_id = request.argument
+
+    def render(payment: Payment, state: State) -> Answer:
+        merchant = state.accounts.get(payment.merchant)
+        assert merchant is not None, "a payment without its merchant"
+        is_live = merchant.mode == "live"
+        return Answer(200, payer_body(payment, payment_id, merchant_name=merchant.name, is_live=is_live))
+
+    macs = parts.keyring.pin_macs(caller.person, body.pin)
+    outcome = await parts.engine.submit(
+        Pay(number, caller.person, caller.account, macs), once=once, render=render
+    )
+    if type(outcome) is Refused:
+        raise problem_of(outcome)
+    return Response(outcome.status, outcome.body, [REPLAYED] if outcome.replayed else [])

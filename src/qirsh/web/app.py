@@ -1,0 +1,111 @@
+"""Every URL of the service, in one table, and the way of a request through it."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Literal
+
+import msgspec
+
+from qirsh.engine.batcher import Overloaded
+from qirsh.engine.passwords import TooManySignIns
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.web import health
+from qirsh.web.api import remote_payments, wallet
+from qirsh.web.http import Receive, Request, Response, Send, problem_response, request_ids, send_response
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import Problem
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Parts, Request], Awaitable[Response]]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One method of one address: who may call it, with which scope."""
+
+    method: str
+    path: str  # At most one `{...}`, as the last or the last but one segment.
+    handler: Handler
+    who: Literal["anyone", "key", "session"]
+    scope: str | None = None
+
+
+ROUTES: Final = (
+    Route("POST", "/api/v1/remote-payments", remote_payments.create, "key", "payments:write"),
+    Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, "key", "payments:read"),
+    Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, "anyone"),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, "session"),
+    Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, "session"),
+    Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, "session"),
+    Route("GET", "/healthz", health.healthz, "anyone"),
+    Route("GET", "/readyz", health.readyz, "anyone"),
+)
+
+
+class App:
+    """A plain ASGI application: a router with fewer features costs less than one with more."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._ids = request_ids(parts.entropy(6))
+        self._methods: dict[str, dict[str, Route]] = {}
+        for route in ROUTES:
+            path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))
+            self._methods.setdefault(path, {})[route.method] = route
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """One request."""
+        request_id = next(self._ids)
+        try:
+            request = Request(
+                request_id,
+                scope["method"],
+                scope["path"],
+                scope["query_string"],
+                dict(scope["headers"]),
+                receive,
+            )
+            response = await self._answer(request)
+        except Problem as problem:
+            response = problem_response(problem, request_id)
+        except (Overloaded, TooManySignIns):
+            response = problem_response(Problem("overloaded"), request_id)
+        except StoreUnavailable:
+            response = problem_response(Problem("unavailable"), request_id)
+        except OutcomeUnknown:
+            response = problem_response(Problem("outcome_unknown"), request_id)
+        except Exception:
+            log.exception("request %s failed", request_id)
+            response = problem_response(Problem("internal_error"), request_id)
+        await send_response(send, response, request_id)
+
+    async def _answer(self, request: Request) -> Response:
+        methods = self._match(request)
+        if methods is None:
+            raise Problem("not_found")
+        route = methods.get(request.method)
+        if route is None:
+            allow = ", ".join(methods).encode()
+            return problem_response(Problem("method_not_allowed"), request.id, [(b"allow", allow)])
+        if route.who == "key":
+            request.caller = await self._parts.callers.by_key(request.headers)
+            if route.scope not in request.caller.scopes:
+                raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
+        elif route.who == "session":
+            request.caller = await self._parts.callers.by_session(request.headers)
+        return await route.handler(self._parts, request)
+
+    def _match(self, request: Request) -> dict[str, Route] | None:
+        path = request.path
+        methods = self._methods.get(path)
+        if methods is not None:
+            # A star in the request is not a place-holder.
+            return methods if "*" not in path else None
+        before, _, last = path.rpartition("/")
+        methods = self._methods.get(f"{before}/*")
+        if methods is not None:
+            request.argument = last
+            return methods
+        before, _, argument = before.rpartition("/")
+        request.argument = argument
+        return self._methods.get(f"{before}/*/{last}")

@@ -1,0 +1,276 @@
+"""What operators do, as named acts: words in, a command down, words out. The CLI's socket is their only face so far."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+import pyotp
+
+from qirsh.domain import limits
+from qirsh.domain.account import Account, origin
+from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.command import (
+    AddPerson,
+    AskCash,
+    ChangePin,
+    Command,
+    ConfirmCash,
+    IssueKey,
+    MakeOperator,
+    MoveAccount,
+    RequestCommercial,
+    RevokeKey,
+)
+from qirsh.domain.identifier import is_account_number
+from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
+from qirsh.domain.person import Person, is_pin, normal_email
+from qirsh.domain.refusal import Refused
+from qirsh.store import queries
+from qirsh.store.rows import ACCOUNT
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import KINDS
+from qirsh.web.sign_in import TOTP_PURPOSE
+
+HOUSE: Final = "bank"  # The house account through which money enters and leaves.
+_DAY_MS: Final = 24 * 3600 * 1000
+
+
+class NotDone(Exception):
+    """An act that was not carried out: a stable code, and words for the operator."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """The operator who acts; None while nobody is one and the first is being made."""
+
+    person: int | None
+
+    @property
+    def name(self) -> str:
+        """As audit entries name them."""
+        return "first start" if self.person is None else f"operator {self.person}"
+
+    @property
+    def id(self) -> int:
+        """For acts that are never reached without an operator."""
+        assert self.person is not None
+        return self.person
+
+
+Words = dict[str, Any]
+Act = Callable[[Parts, Actor, Words], Awaitable[Words]]
+
+
+async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A person with a second factor, who may then do all that stands here."""
+    person = await _add_person(parts, actor, words)
+    secret = pyotp.random_base32(32)
+    sealed = parts.keyring.seal(secret.encode(), TOTP_PURPOSE)
+    email = _email(words)
+    await _submit(parts, MakeOperator(email, sealed, actor.person, actor.name))
+    uri = pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Qirsh")
+    return {"person": person.id, "account": str(person.account), "totpSecret": secret, "totpUri": uri}
+
+
+async def add_person(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A person with a personal account and a payment PIN."""
+    pin = _text(words, "pin", limits.PIN_DIGITS)
+    if not is_pin(pin):
+        raise NotDone("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
+    person = await _add_person(parts, actor, words)
+    await _submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name))
+    return {"person": person.id, "account": str(person.account), "state": "unverified"}
+
+
+async def request_account(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A commercial account for the owner of a verified personal account."""
+    origins = _text(words, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
+    for text in origins:
+        if origin(text) != text:
+            raise NotDone("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
+    name = _text(words, "name", limits.NAME_CHARACTERS_MAX)
+    account = await _submit(parts, RequestCommercial(_account(words), name, " ".join(origins), actor.name))
+    return _account_words(account)
+
+
+def move_account(to: str) -> Act:
+    """The act that brings an account to a state."""
+
+    async def act(parts: Parts, actor: Actor, words: Words) -> Words:
+        reason = _text(words, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+        if to == "resumed":
+            found = await parts.store.find(ACCOUNT, _account(words))
+            target = "verified" if found is not None and found.kind == "personal" else "approved"
+        else:
+            target = to
+        account = await _submit(parts, MoveAccount(_account(words), target, actor.id, reason, actor.name))
+        twins = await parts.store.select(queries.TEST_TWIN, account.number)
+        return _account_words(account) | {"testAccount": str(number) for (number,) in twins}
+
+    return act
+
+
+async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A new API key, shown here and never again."""
+    number = _account(words)
+    if words.get("test"):
+        twins = await parts.store.select(queries.TEST_TWIN, number)
+        if not twins:
+            raise NotDone("not_found", "This account has no test twin: is it an approved commercial account?")
+        number = twins[0][0]
+    account = await parts.store.find(ACCOUNT, number)
+    if account is None:
+        raise NotDone("not_found", KINDS["not_found"].detail)
+    scopes = _text(words, "scopes", 500, default=" ".join(SCOPES)).split()
+    if unknown := sorted(set(scopes) - set(SCOPES)):
+        raise NotDone("invalid", f"scopes: {', '.join(unknown)}: known are {', '.join(SCOPES)}")
+    days = words.get("expiresInDays")
+    if days is not None and (type(days) is not int or not 1 <= days <= 3650):
+        raise NotDone("invalid", "expiresInDays: must be 1 to 3650")
+    token = make_token(key_kind(account.mode), parts.entropy(32))
+    key = await _submit(
+        parts,
+        IssueKey(
+            id=f"key_{parts.entropy(9).hex()}",
+            account=number,
+            hash=token_hash(token),
+            hint=token[-4:],
+            name=_text(words, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
+            scopes=" ".join(scopes),
+            expires_at=None if days is None else parts.clock() + days * _DAY_MS,
+            actor=actor.name,
+        ),
+    )
+    return {"id": key.id, "key": token, "account": str(number), "scopes": scopes}
+
+
+async def revoke_key(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A key ends within a second."""
+    key = await _submit(parts, RevokeKey(_text(words, "id", 64), actor.name))
+    return {"id": key.id, "account": str(key.account), "state": "revoked"}
+
+
+def ask_cash(kind: str) -> Act:
+    """The act that asks for money to enter or leave."""
+
+    async def act(parts: Parts, actor: Actor, words: Words) -> Words:
+        currency = _text(words, "currency", 3)
+        if currency not in CURRENCIES:
+            raise NotDone("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
+        amount = parse_amount(_text(words, "amount", 20), currency)
+        if amount is None:
+            raise NotDone(
+                "invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero"
+            )
+        command = AskCash(
+            kind=kind,  # type: ignore[arg-type]
+            house=await _house(parts),
+            reference=_reference(words),
+            account=_account(words),
+            currency=currency,
+            amount=amount,
+            operator=actor.id,
+            actor=actor.name,
+        )
+        return _order_words(await _submit(parts, command))
+
+    return act
+
+
+async def confirm_cash(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A second operator confirms, and the money moves."""
+    order = await _submit(parts, ConfirmCash(await _house(parts), _reference(words), actor.id, actor.name))
+    return _order_words(order)
+
+
+ACTS: Final[dict[str, Act]] = {
+    "operator create": create_operator,
+    "person add": add_person,
+    "account request": request_account,
+    "account verify": move_account("verified"),
+    "account approve": move_account("approved"),
+    "account reject": move_account("rejected"),
+    "account suspend": move_account("suspended"),
+    "account resume": move_account("resumed"),
+    "key issue": issue_key,
+    "key revoke": revoke_key,
+    "deposit ask": ask_cash("deposit"),
+    "deposit confirm": confirm_cash,
+    "withdraw ask": ask_cash("withdrawal"),
+    "withdraw confirm": confirm_cash,
+}
+
+
+async def _submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    outcome = await parts.engine.submit(command)
+    if type(outcome) is Refused:
+        raise NotDone(outcome.why.value, KINDS[outcome.why.value].detail)
+    return outcome
+
+
+async def _add_person(parts: Parts, actor: Actor, words: Words) -> Person:
+    password = _text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
+    if len(password) < limits.PASSWORD_CHARACTERS_MIN:
+        raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
+    name = _text(words, "name", limits.NAME_CHARACTERS_MAX)
+    command = AddPerson(_email(words), name, await parts.passwords.hash(password), actor.name)
+    person: Person = await _submit(parts, command)
+    return person
+
+
+async def _house(parts: Parts) -> int:
+    rows = await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE)
+    number: int = rows[0][0]
+    return number
+
+
+def _text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
+    value = words.get(name, default)
+    if type(value) is not str or (default is None and not value):
+        raise NotDone("invalid", f"{name}: must be given as text")
+    if len(value) > characters_max or not value.isprintable():
+        raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
+    return value
+
+
+def _email(words: Words) -> str:
+    email = normal_email(_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
+    if email is None:
+        raise NotDone("invalid", "email: must be an e-mail address")
+    return email
+
+
+def _account(words: Words) -> int:
+    number = _text(words, "account", 12)
+    if not is_account_number(number):
+        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
+    return int(number)
+
+
+def _reference(words: Words) -> str:
+    return _text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
+
+
+def _account_words(account: Account) -> Words:
+    return {
+        "account": str(account.number),
+        "kind": account.kind,
+        "name": account.name,
+        "state": account.state,
+    }
+
+
+def _order_words(order: CashOrder) -> Words:
+    return {
+        "kind": order.kind,
+        "account": str(order.account),
+        "amount": format_amount(order.amount, order.currency),
+        "currency": order.currency,
+        "reference": order.reference,
+        "state": order.state,
+    }

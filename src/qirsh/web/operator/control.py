@@ -1,0 +1,113 @@
+"""The control socket: operators' acts from the CLI, one JSON line in, one JSON line out.
+
+Only the service's own user can open it, and every act still takes an operator's password and second factor.
+"""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from qirsh.engine.batcher import Overloaded
+from qirsh.engine.passwords import TooManySignIns
+from qirsh.store import queries
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.store.rows import OPERATOR
+from qirsh.web.operator.acts import ACTS, Actor, NotDone
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import KINDS
+from qirsh.web.sign_in import prove
+
+log = logging.getLogger(__name__)
+
+_LINE_BYTES_MAX: Final = 65_536
+
+
+class Wish(msgspec.Struct, forbid_unknown_fields=True):
+    """What an operator wants done, and who they say they are."""
+
+    act: str
+    words: dict[str, Any]
+    email: str = ""
+    password: str = ""
+    totp: str = ""
+
+
+class Reply(msgspec.Struct, omit_defaults=True):
+    """What was done, or why not."""
+
+    done: dict[str, Any] | None = None
+    code: str = ""
+    detail: str = ""
+
+
+async def perform(parts: Parts, wish: Wish) -> Reply:
+    """Carry out an act. Never raises: whatever happens is told."""
+    try:
+        act = ACTS.get(wish.act)
+        if act is None:
+            return Reply(code="unknown_act", detail=f"There is no act {wish.act!r}.")
+        return Reply(done=await act(parts, await _actor(parts, wish), wish.words))
+    except NotDone as error:
+        return Reply(code=error.code, detail=error.detail)
+    except (Overloaded, TooManySignIns):
+        return Reply(code="overloaded", detail=KINDS["overloaded"].detail)
+    except StoreUnavailable:
+        return Reply(code="unavailable", detail=KINDS["unavailable"].detail)
+    except OutcomeUnknown:
+        return Reply(
+            code="outcome_unknown", detail="It may have been done or not: look before you try again."
+        )
+    except Exception:
+        log.exception("act %r failed", wish.act)
+        return Reply(code="internal_error", detail="Something broke; the server's log says what.")
+
+
+async def _actor(parts: Parts, wish: Wish) -> Actor:
+    rows = await parts.store.select(queries.OPERATORS)
+    if rows[0][0] == 0:
+        if wish.act == "operator create":
+            return Actor(None)
+        raise NotDone("no_operator", "There is no operator yet: run `qirsh operator create` first.")
+    login = await prove(parts, email=wish.email, password=wish.password, totp=wish.totp)
+    if login is None or await parts.store.find(OPERATOR, login.person) is None:
+        raise NotDone("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
+    return Actor(login.person)
+
+
+class Control:
+    """Listens while the service runs."""
+
+    def __init__(self, parts: Parts, path: Path) -> None:
+        self._parts = parts
+        self._path = path
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        """The service holds the database's lock, so a socket left behind by a killed one is nobody's."""
+        self._path.unlink(missing_ok=True)
+        mask = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_LINE_BYTES_MAX)
+        finally:
+            os.umask(mask)
+
+    async def close(self) -> None:
+        """No new acts; those under way finish with the engine."""
+        if self._server is not None:
+            self._server.close()
+            self._path.unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            wish = msgspec.json.decode(await reader.readline(), type=Wish)
+        except (msgspec.MsgspecError, ValueError) as error:
+            reply = Reply(code="bad_request", detail=str(error))
+        else:
+            reply = await perform(self._parts, wish)
+        writer.write(msgspec.json.encode(reply) + b"\n")
+        await writer.drain()
+        writer.close()

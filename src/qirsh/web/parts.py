@@ -1,0 +1,28 @@
+"""What handlers work with. Built once by the service."""
+
+import msgspec
+
+from qirsh.domain.identifier import Identifiers
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.engine.entropy import Entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.engine.passwords import Passwords
+from qirsh.store.interface import Store
+from qirsh.web.callers import Callers
+from qirsh.web.waiters import Waiters
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The service's parts, as the faces see them."""
+
+    store: Store
+    engine: Engine
+    identifiers: Identifiers
+    keyring: Keyring
+    passwords: Passwords
+    callers: Callers
+    waiters: Waiters
+    clock: Clock
+    entropy: Entropy
+    base_url: str

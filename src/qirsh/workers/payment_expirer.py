@@ -1,0 +1,44 @@
+"""Payments whose time is over become expired, at most a second later. Whether it is over, the rules decide."""
+
+import asyncio
+import logging
+from typing import Final
+
+from qirsh.domain.command import Expire
+from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
+from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.engine.clock import Clock
+from qirsh.store import queries
+from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+_LOOK_EVERY_S: Final = 0.25
+
+
+class PaymentExpirer:
+    """Looks for due payments a few times a second."""
+
+    def __init__(self, store: Store, engine: Engine, clock: Clock) -> None:
+        self._store = store
+        self._engine = engine
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Until it is cancelled. A failure is told and tried again: a payment late to expire is harmless."""
+        while True:
+            found = 0
+            try:
+                found = await self.expire_due()
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                log.warning("expiry waits: %r", error)
+            except Exception:
+                log.exception("expiry failed")
+            if found < EXPIRE_AT_ONCE_MAX:
+                await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def expire_due(self) -> int:
+        """One look; how many were found. Somebody may have paid in between: then the rules refuse, and all is well."""
+        due = await self._store.select(queries.DUE_PAYMENTS, self._clock(), EXPIRE_AT_ONCE_MAX)
+        await asyncio.gather(*(self._engine.submit(Expire(number)) for (number,) in due))
+        return len(due)

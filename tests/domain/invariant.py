@@ -1,0 +1,114 @@
+"""What must always hold (design, section 9), as a list of complaints about a world."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from qirsh.domain.ledger import Transfer
+from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from tests.domain.world import World
+
+Holding = tuple[int, str]
+
+
+def complaints(world: World) -> list[str]:
+    """Empty in every world that commands alone have made."""
+    return [*_books(world), *_paths(world), *_payments(world), *_cash(world), *_events(world), *_counts(world)]
+
+
+def _books(world: World) -> Iterator[str]:
+    """Replay the transfers in their order and compare with the balances."""
+    amounts: dict[Holding, int] = defaultdict(int)
+    sequences: dict[Holding, int] = defaultdict(int)
+    for transfer in world.transfers:
+        if not 1 <= transfer.amount <= AMOUNT_MAX:
+            yield f"an amount of {transfer.amount}"
+        for account, change, sequence, balance in (
+            (transfer.debit, -transfer.amount, transfer.debit_sequence, transfer.debit_balance),
+            (transfer.credit, transfer.amount, transfer.credit_sequence, transfer.credit_balance),
+        ):
+            holding = (account, transfer.currency)
+            amounts[holding] += change
+            sequences[holding] += 1
+            if (sequence, balance) != (sequences[holding], amounts[holding]):
+                yield f"{transfer} does not follow its predecessor"
+            if balance < 0 and world.accounts[account].kind != "house":
+                yield f"{transfer} leaves less than nothing"
+    if {key: (row.amount, row.sequence) for key, row in world.balances.items()} != {
+        key: (amounts[key], sequences[key]) for key in amounts
+    }:
+        yield "a balance is not the sum of its transfers"
+    for currency in {currency for _, currency in world.balances}:
+        if sum(row.amount for row in world.balances.values() if row.currency == currency):
+            yield f"debits and credits of {currency} differ"
+    for (account, _), row in world.balances.items():
+        if abs(row.amount) > BALANCE_MAX:
+            yield f"{row} is beyond the limit"
+        if row.is_house != (world.accounts[account].kind == "house"):
+            yield f"{row} takes itself for something else"
+
+
+def _paths(world: World) -> Iterator[str]:
+    for transfer in world.transfers:
+        debit, credit = world.accounts[transfer.debit], world.accounts[transfer.credit]
+        if debit.number == credit.number:
+            yield f"{transfer} goes nowhere"
+        if (debit.mode, debit.twin_of) != (credit.mode, credit.twin_of):
+            yield f"{transfer} leaves its circle"
+        if "house" in {debit.kind, credit.kind} and transfer.kind not in {"deposit", "withdrawal", "mint"}:
+            yield f"{transfer} brings money in without a second operator"
+
+
+def _payments(world: World) -> Iterator[str]:
+    by_payment: dict[int, list[Transfer]] = defaultdict(list)
+    for transfer in world.transfers:
+        if transfer.kind == "pay":
+            assert transfer.payment is not None
+            by_payment[transfer.payment].append(transfer)
+    for payment in world.payments.values():
+        pays = [(row.debit, row.credit, row.currency, row.amount) for row in by_payment[payment.number]]
+        expected = [(payment.payer, payment.merchant, payment.currency, payment.amount)]
+        if pays != (expected if payment.status == "paid" else []):
+            yield f"{payment} has the transfers {pays}"
+        if payment.version != (1 if payment.status == "pending" else 2):
+            yield f"{payment} has changed more often than it moved"
+
+
+def _cash(world: World) -> Iterator[str]:
+    for order in world.cash_orders.values():
+        sides = (order.house, order.account) if order.kind == "deposit" else (order.account, order.house)
+        found = [
+            row
+            for row in world.transfers
+            if (row.kind, row.cash_order, row.debit, row.credit) == (order.kind, order.reference, *sides)
+            and (row.currency, row.amount) == (order.currency, order.amount)
+        ]
+        if len(found) != (order.state == "confirmed"):
+            yield f"{order} has {len(found)} transfers"
+        if order.confirmed_by == order.asked_by:
+            yield f"{order} was confirmed by who asked"
+
+
+def _events(world: World) -> Iterator[str]:
+    """Every change after the creation has one event, and no event is without its change."""
+    told = sorted((event.payment, event.version, event.type, event.account) for event in world.events)
+    happened = sorted(
+        (payment.number, 2, f"remote_payment.{payment.status}", payment.merchant)
+        for payment in world.payments.values()
+        if payment.status != "pending"
+    )
+    if told != happened:
+        yield f"events {told}, changes {happened}"
+    last: dict[int, int] = defaultdict(int)
+    for event in world.events:
+        last[event.account] += 1
+        if event.sequence != last[event.account]:
+            yield f"{event} leaves a gap"
+    if {account: counter.last for account, counter in world.event_counters.items()} != last:
+        yield "an event counter is not the number of its events"
+
+
+def _counts(world: World) -> Iterator[str]:
+    if world.counters["account"].last != len(world.accounts):
+        yield "account ordinals have gaps"
+    if world.counters["person"].last != len(world.people):
+        yield "person ids have gaps"

@@ -1,0 +1,129 @@
+"""A world with people in it: two operators, two customers, a merchant with a shop and its test accounts, a house account."""
+
+from typing import Any, Final
+
+from qirsh.domain.account import Account
+from qirsh.domain.command import (
+    AddPerson,
+    AskCash,
+    ChangePin,
+    ConfirmCash,
+    CreatePayment,
+    MakeOperator,
+    MoveAccount,
+    OpenHouseAccount,
+    Pay,
+    RequestCommercial,
+)
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Person
+from tests.domain.world import World
+
+PIN: Final = b"the right PIN"
+WRONG_PIN: Final = b"a wrong PIN"
+SHOP_ORIGIN: Final = "https://shop.example"
+HELD: Final = 100_000  # What each customer holds of USD and EUR at the start.
+NOBODY: Final = 404
+
+
+class Market(World):
+    """Built by commands alone, so that it can be nothing that the rules do not allow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = self.join("Operator One")
+        self.second = self.join("Operator Two")
+        self.customer = self.join("Customer")
+        self.other = self.join("Other customer")
+        self.owner = self.join("Owner")
+        self._operate(self.first, by=None)
+        self._operate(self.second, by=self.first.id)
+        self.house: int = self.do(OpenHouseAccount(name="bank")).number
+        for person in (self.customer, self.other, self.owner):
+            self.move(person.account, "verified")
+        self.shop = self.open_shop(self.owner)
+        self.till, self.test_customer, self.mint = self.test_accounts(self.shop)
+        for person in (self.customer, self.other, self.owner):
+            for currency in ("USD", "EUR"):
+                self.deposit(person.account, HELD, currency)
+
+    def join(self, name: str) -> Person:
+        """A person with the right PIN and an account that is not verified yet."""
+        email = f"{name.lower().replace(' ', '.')}@example.com"
+        person: Person = self.do(AddPerson(email=email, name=name, password_hash="-", actor="test"))
+        self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
+        return person
+
+    def move(self, account: int, to: str) -> Account:
+        """What an operator decides on an account."""
+        moved: Account = self.do(
+            MoveAccount(account=account, to=to, operator=self.first.id, reason="", actor="test")
+        )
+        return moved
+
+    def request_shop(self, owner: Person) -> int:
+        """A commercial account that nobody has decided on."""
+        number: int = self.do(
+            RequestCommercial(personal=owner.account, name="Shop", return_origins=SHOP_ORIGIN, actor="test")
+        ).number
+        return number
+
+    def open_shop(self, owner: Person) -> int:
+        """An approved commercial account."""
+        return self.move(self.request_shop(owner), "approved").number
+
+    def test_accounts(self, shop: int) -> tuple[int, int, int]:
+        """The shop's test twin, the twin's customer, and the mint of both."""
+        by_kind = {account.kind: account.number for account in self.accounts.values() if account.twin_of == shop}
+        return by_kind["commercial"], by_kind["personal"], by_kind["house"]
+
+    def deposit(self, account: int, amount: int, currency: str = "USD") -> None:
+        """Money that one operator asks for and another confirms."""
+        reference = f"slip {len(self.cash_orders)}"
+        self.do(self.ask(account=account, amount=amount, currency=currency, reference=reference))
+        self.do(self.confirm(reference))
+
+    def ask(self, **changes: Any) -> AskCash:  # noqa: ANN401: the fields of the command
+        """The first operator's wish to put 100.00 USD into the customer's account."""
+        fields: dict[str, Any] = {
+            "kind": "deposit",
+            "house": self.house,
+            "reference": "slip",
+            "account": self.customer.account,
+            "currency": "USD",
+            "amount": 10_000,
+            "operator": self.first.id,
+            "actor": "test",
+        }
+        return AskCash(**fields | changes)
+
+    def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmCash:
+        """The second operator's word, or another's."""
+        return ConfirmCash(
+            house=self.house, reference=reference, operator=operator or self.second.id, actor="test"
+        )
+
+    def create(self, **changes: Any) -> Payment:  # noqa: ANN401: the fields of the command
+        """A payment that the shop asks for."""
+        fields: dict[str, Any] = {"merchant": self.shop, "amount": 100, "currency": "USD"}
+        created: Payment = self.do(CreatePayment(**fields | changes))
+        return created
+
+    def pay(self, payment: Payment, **changes: Any) -> Pay:  # noqa: ANN401: the fields of the command
+        """The customer's wish to pay it."""
+        fields: dict[str, Any] = {
+            "payment": payment.number,
+            "person": self.customer.id,
+            "payer": self.customer.account,
+            "pin_macs": (PIN,),
+        }
+        return Pay(**fields | changes)
+
+    def held(self, account: int, currency: str = "USD") -> int:
+        """The balance of an account, also of one that never held any."""
+        balance = self.balances.get((account, currency))
+        return balance.amount if balance else 0
+
+    def _operate(self, person: Person, by: int | None) -> None:
+        [email] = [login.email for login in self.logins.values() if login.person == person.id]
+        self.do(MakeOperator(email=email, totp_sealed=b"seed", by=by, actor="test"))

@@ -1,0 +1,280 @@
+"""Every command and every way to refuse it; when two reasons hold at once, the first of the list is named."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+from qirsh.domain import command as c
+from qirsh.domain.decide import RULES, Submission
+from qirsh.domain.idempotency import Once, Remembered
+from qirsh.domain.ledger import Balance
+from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
+from qirsh.domain.refusal import Refusal
+from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
+
+
+class Case:
+    """A command that will be carried out, unless something about it is spoiled first."""
+
+    def __init__(self, prepare: Callable[[Market], c.Command]) -> None:
+        self.market = Market()
+        self.command: Any = prepare(self.market)
+        self.once: Once | None = None
+
+    def ask(self, **changes: object) -> None:
+        """Ask for something else."""
+        self.command = msgspec.structs.replace(self.command, **changes)
+
+    def account(self, number: int, **changes: object) -> None:
+        self.market.change("accounts", number, **changes)
+
+    def payment(self, **changes: object) -> None:
+        self.market.change("payments", self.command.payment, **changes)
+
+    def order(self, **changes: object) -> None:
+        self.market.change("cash_orders", (self.command.house, self.command.reference), **changes)
+
+    def ordered_account(self) -> int:
+        return self.market.cash_orders[self.command.house, self.command.reference].account
+
+    def hold(self, account: int, amount: int) -> None:
+        is_house = self.market.accounts[account].kind == "house"
+        self.market.balances[account, "USD"] = Balance(account, "USD", amount, 9, is_house)
+
+    def end_time(self) -> None:
+        self.market.now = self.market.payments[self.command.payment].expires_at
+
+    def reuse_key(self) -> None:
+        self.once = Once(self.market.shop, "key", b"this request")
+        self.market.remembered[self.market.shop, "key"] = Remembered(
+            self.market.shop, "key", b"another request", 201, b"{}", self.market.now
+        )
+
+    def submission(self) -> Submission:
+        return Submission(self.command, self.once)
+
+
+Spoil = Callable[[Case], object]
+R = Refusal
+
+# In each table the spoilers that choose other people or accounts come first, and those that point to nothing last,
+# so that any two of them can be applied in this order.
+CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Refusal, Spoil]]]] = {
+    c.CreatePayment: (
+        lambda market: c.CreatePayment(
+            merchant=market.shop,
+            amount=100,
+            currency="USD",
+            return_url="https://shop.example/back",
+            cancel_url="https://shop.example/gone",
+        ),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+            R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
+            R.RETURN_URL_NOT_REGISTERED: lambda case: case.ask(return_url="https://evil.example/back"),
+            R.CANCEL_URL_NOT_REGISTERED: lambda case: case.ask(cancel_url="https://evil.example/gone"),
+            R.NOT_FOUND: lambda case: case.ask(merchant=NOBODY),
+        },
+    ),
+    c.Pay: (
+        lambda market: market.pay(market.create()),
+        {
+            R.SAME_ACCOUNT: lambda case: case.ask(person=case.market.owner.id, payer=case.market.owner.account),
+            R.TEST_AND_LIVE: lambda case: case.payment(merchant=case.market.till),
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.payer, state="suspended"),
+            R.NOT_VERIFIED: lambda case: case.account(case.command.payer, state="unverified"),
+            R.ALREADY_PAID: lambda case: case.payment(status="paid"),
+            R.CANCELLED: lambda case: case.payment(status="cancelled"),
+            R.EXPIRED: lambda case: case.end_time(),
+            R.MERCHANT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+            R.PIN_LOCKED: lambda case: case.market.change(
+                "pins", case.command.person, failures=PIN_ATTEMPTS_MAX
+            ),
+            R.WRONG_PIN: lambda case: case.ask(pin_macs=(WRONG_PIN,)),
+            R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.command.payer, 99),
+            R.BALANCE_LIMIT: lambda case: case.hold(
+                case.market.payments[case.command.payment].merchant, BALANCE_MAX - 99
+            ),
+            R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+        },
+    ),
+    c.Cancel: (
+        lambda market: c.Cancel(payment=market.create().number, merchant=market.shop),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+            R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="rejected"),
+            R.ALREADY_PAID: lambda case: case.payment(status="paid"),
+            R.CANCELLED: lambda case: case.payment(status="cancelled"),
+            R.EXPIRED: lambda case: case.end_time(),
+            R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+        },
+    ),
+    c.Expire: (
+        lambda market: c.Expire(payment=_create_and_wait(market)),
+        {
+            R.ALREADY_PAID: lambda case: case.payment(status="paid"),
+            R.CANCELLED: lambda case: case.payment(status="cancelled"),
+            R.EXPIRED: lambda case: case.payment(status="expired"),
+            R.NOT_EXPIRED: lambda case: case.payment(expires_at=case.market.now + 1),
+            R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+        },
+    ),
+    c.AddPerson: (
+        lambda _: c.AddPerson(email="new@example.com", name="New", password_hash="-", actor="test"),
+        {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")},
+    ),
+    c.MakeOperator: (
+        lambda market: c.MakeOperator(
+            email="customer@example.com", totp_sealed=b"seed", by=market.first.id, actor="test"
+        ),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(email="operator.two@example.com"),
+            R.NOT_FOUND: lambda case: case.ask(email="nobody@example.com"),
+        },
+    ),
+    c.ChangePin: (
+        lambda market: c.ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"),
+        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+    ),
+    c.OpenSession: (
+        lambda market: c.OpenSession(
+            hash=bytes(32), person=market.customer.id, account=market.customer.account, actor="test"
+        ),
+        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+    ),
+    c.OpenHouseAccount: (lambda _: c.OpenHouseAccount(name="second bank"), {}),
+    c.RequestCommercial: (
+        lambda market: c.RequestCommercial(
+            personal=market.customer.account, name="Shop", return_origins="", actor="test"
+        ),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.personal, state="closed"),
+            R.NOT_VERIFIED: lambda case: case.account(case.command.personal, state="unverified"),
+            R.NOT_FOUND: lambda case: case.ask(personal=case.market.shop),
+        },
+    ),
+    c.MoveAccount: (
+        lambda market: c.MoveAccount(
+            account=market.request_shop(market.owner),
+            to="approved",
+            operator=market.first.id,
+            reason="",
+            actor="test",
+        ),
+        {
+            R.OWN_REQUEST: lambda case: case.account(case.command.account, owner=case.market.first.id),
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(to="closed"),
+            R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
+        },
+    ),
+    c.IssueKey: (
+        lambda market: c.IssueKey(
+            id="key",
+            account=market.shop,
+            hash=bytes(32),
+            hint="hint",
+            name="",
+            scopes="",
+            expires_at=None,
+            actor="test",
+        ),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+            R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),
+        },
+    ),
+    c.RevokeKey: (
+        lambda market: c.RevokeKey(id=_issue(market), actor="test"),
+        {R.NOT_FOUND: lambda case: case.ask(id="unknown")},
+    ),
+    c.AskCash: (
+        lambda market: market.ask(),
+        {
+            R.TEST_AND_LIVE: lambda case: case.ask(account=case.market.till),
+            R.OWN_REQUEST: lambda case: case.account(case.command.account, owner=case.market.first.id),
+            R.REFERENCE_USED: lambda case: case.ask(reference="slip 0"),
+            R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
+        },
+    ),
+    c.ConfirmCash: (
+        lambda market: _ask_withdrawal(market),
+        {
+            R.NOT_APPROVED: lambda case: (
+                case.order(account=case.market.shop),
+                case.account(case.market.shop, state="requested"),
+                case.hold(case.market.shop, HELD),
+            ),
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.ordered_account(), state="suspended"),
+            R.NOT_VERIFIED: lambda case: case.account(case.ordered_account(), state="unverified"),
+            R.OWN_REQUEST: lambda case: case.account(case.ordered_account(), owner=case.market.second.id),
+            R.SECOND_OPERATOR_NEEDED: lambda case: case.order(asked_by=case.market.second.id),
+            R.ALREADY_CONFIRMED: lambda case: case.order(state="confirmed"),
+            R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.ordered_account(), 9999),
+            R.BALANCE_LIMIT: lambda case: case.hold(case.market.house, BALANCE_MAX - 9999),
+            R.NOT_FOUND: lambda case: case.ask(reference="unknown"),
+        },
+    ),
+}
+# One row cannot be in two states.
+EXCLUDING: Final = (
+    {R.ALREADY_PAID, R.CANCELLED},
+    {R.ACCOUNT_SUSPENDED, R.NOT_VERIFIED},
+    {R.ACCOUNT_SUSPENDED, R.NOT_APPROVED},
+    {R.NOT_VERIFIED, R.NOT_APPROVED},
+)
+
+
+def _create_and_wait(market: Market) -> int:
+    payment = market.create()
+    market.now = payment.expires_at
+    return payment.number
+
+
+def _issue(market: Market) -> str:
+    prepare, _ = CASES[c.IssueKey]
+    key_id: str = market.do(prepare(market)).id
+    return key_id
+
+
+def _ask_withdrawal(market: Market) -> c.ConfirmCash:
+    market.do(market.ask(kind="withdrawal"))
+    return market.confirm()
+
+
+def spoilers(kind: type[c.Command]) -> dict[Refusal, Spoil]:
+    return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1]}
+
+
+def reasons(count: int) -> Iterator[Any]:
+    for kind in CASES:
+        for why in itertools.combinations(spoilers(kind), count):
+            # An expired status and an expired clock are the same reason, but only the clock can hold with another.
+            by_status = kind is c.Expire and len({R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}.intersection(why)) > 1
+            if not by_status and not any(pair <= set(why) for pair in EXCLUDING):
+                yield pytest.param(kind, why, id=f"{kind.__name__}-{'-'.join(reason.value for reason in why)}")
+
+
+def test_every_command_has_its_case() -> None:
+    assert set(CASES) == set(RULES)
+
+
+def test_every_refusal_of_the_list_is_given_by_some_rule() -> None:
+    assert {why for kind in CASES for why in spoilers(kind)} == set(Refusal)
+
+
+@pytest.mark.parametrize("kind", CASES, ids=lambda kind: kind.__name__)
+def test_a_command_with_nothing_wrong_is_carried_out(kind: type[c.Command]) -> None:
+    case = Case(CASES[kind][0])
+    case.market.do(case.command)
+
+
+@pytest.mark.parametrize(("kind", "why"), [*reasons(1), *reasons(2)])
+def test_of_all_reasons_the_first_in_the_list_is_named(kind: type[c.Command], why: tuple[Refusal, ...]) -> None:
+    case = Case(CASES[kind][0])
+    for reason in why:
+        spoilers(kind)[reason](case)
+    assert case.market.refuse(case.submission()).why is min(why, key=list(Refusal).index)

@@ -1,0 +1,133 @@
+"""A store made small: its tables are dictionaries, and a batch goes through them as through a database."""
+
+import copy
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.audit import AuditEntry
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.command import Command
+from qirsh.domain.counter import Counter
+from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
+from qirsh.domain.event import Event, EventCounter
+from qirsh.domain.idempotency import Remembered
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.refusal import Refused
+from qirsh.domain.session import Session
+from qirsh.domain.state import Needs, State
+from qirsh.store.rows import LOADED, WRITTEN, Table
+
+START: Final = 1_800_000_000_000
+TABLES: Final = tuple(dict.fromkeys(table.state for _, table in WRITTEN))
+
+
+class World:
+    """Facts, rows, decide, write, in the order and with the strictness of a real store."""
+
+    def __init__(self) -> None:
+        self.now = START
+        self.epoch = 0
+        self.identifiers = Identifiers(b"the key of a small world")
+        self._numbers = itertools.count(1)
+
+        self.remembered: dict[tuple[int, str], Remembered] = {}
+        self.payments: dict[int, Payment] = {}
+        self.pins: dict[int, Pin] = {}
+        self.balances: dict[tuple[int, str], Balance] = {}
+        self.event_counters: dict[int, EventCounter] = {}
+        self.counters: dict[str, Counter] = {}
+        self.cash_orders: dict[tuple[int, str], CashOrder] = {}
+        self.api_keys: dict[str, ApiKey] = {}
+        self.accounts: dict[int, Account] = {}
+        self.people: dict[int, Person] = {}
+        self.logins: dict[str, Login] = {}
+        self.operators: dict[int, Operator] = {}
+        self.sessions: dict[bytes, Session] = {}
+        self.transfers: list[Transfer] = []
+        self.events: list[Event] = []
+        self.audit: list[AuditEntry] = []
+
+    def transact(self, batch: Sequence[Submission]) -> list[Any]:
+        """The outcomes, after what they tell of is in the tables. An exception leaves the tables as they were."""
+        state = State(
+            now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers
+        )
+        self._fill(state, facts_needed(batch))
+        self._fill(state, rows_needed(batch, state))
+        outcomes = decide(batch, state)
+        self._keep(state)
+        return outcomes
+
+    def together(self, *commands: Command) -> list[Any]:
+        """The outcomes of commands that share a commit."""
+        return self.transact([Submission(command) for command in commands])
+
+    def do(self, command: Command) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+        """The result of a command that must be carried out."""
+        [outcome] = self.together(command)
+        assert type(outcome) is not Refused, outcome
+        return outcome
+
+    def refuse(self, submission: Submission | Command) -> Refused:
+        """The refusal of a command that must not be carried out, and that leaves nothing but attempt counters."""
+        before = self.tables()
+        [outcome] = self.transact([submission if isinstance(submission, Submission) else Submission(submission)])
+        assert type(outcome) is Refused, outcome
+        after = self.tables()
+        for pins in (before.pop("pins"), after.pop("pins")):
+            for person, pin in pins.items():
+                pins[person] = msgspec.structs.replace(pin, failures=0)
+        assert after == before
+        return outcome
+
+    def tables(self) -> dict[str, Any]:
+        """All that is kept, as it is now."""
+        return {name: copy.copy(getattr(self, name)) for name in TABLES}
+
+    def twin(self) -> Self:
+        """A second world in the same state, which then goes its own way."""
+        other = copy.copy(self)
+        other._numbers = copy.copy(self._numbers)  # noqa: SLF001: of its own kind
+        for name, rows in self.tables().items():
+            setattr(other, name, rows)
+        return other
+
+    def change(self, name: str, key: object, **changes: object) -> None:
+        """Alter a row by hand, to a state that no command would reach as shortly."""
+        rows = getattr(self, name)
+        rows[key] = msgspec.structs.replace(rows[key], **changes)
+
+    def _fill(self, state: State, needs: Needs) -> None:
+        for table in LOADED:
+            known = getattr(state, table.state).known
+            for key in getattr(needs, table.state):
+                known.setdefault(key, getattr(self, table.state).get(key))
+
+    def _keep(self, state: State) -> None:
+        for how, table in WRITTEN:
+            rows, kept = getattr(state, table.state), getattr(self, table.state)
+            if how == "append":
+                kept.extend(rows)
+            elif how == "add":
+                for key, row in rows.added.items():
+                    assert key == _key(table, row)
+                    assert key not in kept, f"{table.name} {key} is already there"
+                    kept[key] = row
+            else:
+                for key, row in rows.changed.items():
+                    changes = {column: getattr(row, column) for column in table.changes}
+                    kept[key] = msgspec.structs.replace(kept[key], **changes)
+                    assert kept[key] == row, f"{table.name}: a column was changed that is never written"
+
+
+def _key(table: Table[Any], row: object) -> object:
+    values = tuple(getattr(row, column) for column in table.key)
+    return values if len(values) > 1 else values[0]
