@@ -71,7 +71,7 @@ async def opened(
 async def serve(settings: Settings, parts: Parts) -> None:
     """Answer requests until a signal says stop; then finish what was begun."""
     config = uvicorn.Config(
-        App(parts),  # type: ignore[arg-type]
+        App(parts),
         host=settings.host,
         port=settings.port,
         http=EdgeProtocol,
@@ -89,9 +89,7 @@ async def serve(settings: Settings, parts: Parts) -> None:
     await parts.callers.poll()
     await control.open()
     roles = [
-        asyncio.create_task(
-            PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"
-        ),
+        asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
     try:

@@ -27,12 +27,29 @@ SETTINGS: Final = {
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
 CLIENT_VARIABLES: Final = frozenset(
-    {"QIRSH_API_KEY", "QIRSH_TEST_API_KEY"}
-    | {f"QIRSH_{who}_{what}" for who in ("MERCHANT", "CUSTOMER", "CUSTOMER2", "OPERATOR", "OPERATOR2") for what in ("EMAIL", "PASSWORD")}
-    | {"QIRSH_CUSTOMER_PIN", "QIRSH_CUSTOMER2_PIN", "QIRSH_OPERATOR_TOTP_SECRET", "QIRSH_OPERATOR2_TOTP_SECRET"}
-)  # fmt: skip
+    {
+        "QIRSH_API_KEY",
+        "QIRSH_TEST_API_KEY",
+        "QIRSH_MERCHANT_EMAIL",
+        "QIRSH_MERCHANT_PASSWORD",
+        "QIRSH_CUSTOMER_EMAIL",
+        "QIRSH_CUSTOMER_PASSWORD",
+        "QIRSH_CUSTOMER_PIN",
+        "QIRSH_CUSTOMER2_EMAIL",
+        "QIRSH_CUSTOMER2_PASSWORD",
+        "QIRSH_CUSTOMER2_PIN",
+        "QIRSH_OPERATOR_EMAIL",
+        "QIRSH_OPERATOR_PASSWORD",
+        "QIRSH_OPERATOR_TOTP_SECRET",
+        "QIRSH_OPERATOR2_EMAIL",
+        "QIRSH_OPERATOR2_PASSWORD",
+        "QIRSH_OPERATOR2_TOTP_SECRET",
+    }
+)
 
 _SECRET_CHARACTERS_MIN: Final = 32
+_SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
+_PORT_MAX: Final = 65_535
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -65,11 +82,11 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """All settings, checked. Raises `BadSetting`."""
     environment = os.environ if environment is None else environment
     values = {name: value for name, value in environment.items() if name.startswith("QIRSH_")}
-    for name in values:
+    for name, value in values.items():
         if name not in SETTINGS and name not in CLIENT_VARIABLES:
             message = f"{name} is not a setting. Settings: {', '.join(SETTINGS)}"
             raise BadSetting(message)
-        if not values[name]:
+        if not value:
             message = f"{name} is empty: unset it, or give it a value"
             raise BadSetting(message)
     data_dir = Path(values.get("QIRSH_DATA_DIR", "qirsh-data")).absolute()
@@ -81,9 +98,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         database=_read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database),
         host=host,
         port=port,
-        base_url=_read(
-            values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url
-        ),
+        base_url=_read(values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
     )
 
@@ -105,7 +120,7 @@ def _read(values: Mapping[str, str], name: str, default: str, parse: Callable[[s
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 0 <= int(text) <= 65535:
+    if not (text.isascii() and text.isdigit()) or not 0 <= int(text) <= _PORT_MAX:
         message = "must be a port number from 0 to 65535 (0: any free one)"
         raise ValueError(message)
     return int(text)
@@ -136,7 +151,7 @@ def _base_url(text: str) -> str:
 
 def _secret_keys(text: str) -> tuple[bytes, ...]:
     secrets = tuple(part.encode() for part in text.split(",")) if text else ()
-    if any(len(secret) < _SECRET_CHARACTERS_MIN or len(set(secret)) < 8 for secret in secrets):
+    if any(len(secret) < _SECRET_CHARACTERS_MIN or len(set(secret)) < _SECRET_VARIETY_MIN for secret in secrets):
         message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
         raise ValueError(message)
     return secrets

@@ -7,9 +7,7 @@ import msgspec
 PERSON: Final = "person"
 ACCOUNT: Final = "account"
 PAYMENT: Final = "payment"
-REVOCATION: Final = (
-    "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
-)
+REVOCATION: Final = "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
 
 
 class Counter(msgspec.Struct, frozen=True):

@@ -82,7 +82,7 @@ def decide(batch: Sequence[Submission], state: State) -> list[Any]:
     return [_decide_one(submission, state) for submission in batch]
 
 
-def _decide_one(submission: Submission, state: State) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+def _decide_one(submission: Submission, state: State) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
     once = submission.once
     if once is not None:
         before = state.remembered.get((once.account, once.key))

@@ -7,6 +7,8 @@ import hashlib
 from typing import Final
 
 _ROUNDS: Final = 6
+_PAYMENT_DIGITS: Final = 16
+_ACCOUNT_DIGITS: Final = 12
 
 # What four decimal digits add to the Luhn sum when the rightmost of them is doubled.
 _LUHN: Final = tuple(
@@ -34,9 +36,7 @@ class Permutation:
 
     def __init__(self, key: bytes, *, half: int, purpose: bytes) -> None:
         self._half = half
-        self._floor = (
-            half * half // 9
-        )  # The first number of its length, so that no public number starts with 0.
+        self._floor = half * half // 9  # The first number of its length, so that no public number starts with 0.
         self._rounds = tuple(
             hashlib.blake2b(key=key, digest_size=8, person=purpose, salt=bytes([n])) for n in range(_ROUNDS)
         )
@@ -80,7 +80,7 @@ class Identifiers:
 
     def payment_number(self, payment_id: str) -> int | None:
         """None for anything that is not exactly sixteen ASCII digits of ours."""
-        if len(payment_id) != 16 or not (payment_id.isascii() and payment_id.isdigit()):
+        if len(payment_id) != _PAYMENT_DIGITS or not (payment_id.isascii() and payment_id.isdigit()):
             return None
         return self._payment.number(int(payment_id))
 
@@ -91,7 +91,7 @@ class Identifiers:
 
 def is_account_number(text: str) -> bool:
     """Whether this could be an account number: twelve digits whose last one checks."""
-    if len(text) != 12 or not (text.isascii() and text.isdigit()) or text[0] == "0":
+    if len(text) != _ACCOUNT_DIGITS or not (text.isascii() and text.isdigit()) or text[0] == "0":
         return False
     number, digit = divmod(int(text), 10)
     return digit == check_digit(number)

@@ -1,4 +1,4 @@
-"""The ledger: transfers, each moving one amount from a debit account to a credit account, and the balances they leave."""
+"""The ledger: transfers, each moving one amount from a debit to a credit account, and the balances they leave."""
 
 from typing import Final, Literal
 
@@ -55,12 +55,10 @@ def why_not(debit: Balance, credit: Balance, amount: int) -> Refusal | None:
 
 def moved(balance: Balance, change: int) -> Balance:
     """The balance after one more transfer."""
-    return Balance(
-        balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house
-    )
+    return Balance(balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house)
 
 
-def transfer(  # noqa: PLR0913: a transfer has this many facts, and each is named by its caller
+def transfer(
     kind: Kind,
     *,
     debit: Balance,

@@ -39,6 +39,7 @@ PASSWORD_CHARACTERS_MIN: Final = 12
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
+KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 SESSION_MS: Final = 12 * 3600 * 1000
 
 QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an honest 503 beats a long wait.

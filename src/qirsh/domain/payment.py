@@ -36,9 +36,7 @@ class Payment(msgspec.Struct, frozen=True):
     currency: str
     status: Status
     note: str
-    metadata: (
-        str  # The JSON text as sent: parsing and writing it again would lose `1.0` and the order of keys.
-    )
+    metadata: str  # The JSON text as sent: parsing and writing it again would lose `1.0` and the order of keys.
     reference: str | None
     return_url: str | None
     cancel_url: str | None

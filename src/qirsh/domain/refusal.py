@@ -10,7 +10,7 @@ import msgspec
 
 
 class Refusal(enum.Enum):
-    """Why a command was not carried out. A refused command leaves nothing behind but attempt counters and audit entries."""
+    """Why a command was not carried out. A refused one leaves nothing behind but attempt counters."""
 
     # About the request itself.
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"

@@ -61,18 +61,18 @@ class Needs:
     """Keys of the rows that commands will be decided on. The order of the names is the one lock order."""
 
     __slots__ = (
-        "remembered",
-        "payments",
-        "pins",
-        "balances",
-        "event_counters",
-        "counters",
-        "cash_orders",
-        "api_keys",
         "accounts",
-        "people",
+        "api_keys",
+        "balances",
+        "cash_orders",
+        "counters",
+        "event_counters",
         "logins",
         "operators",
+        "payments",
+        "people",
+        "pins",
+        "remembered",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -93,9 +93,7 @@ class Needs:
 class State:
     """The batch's world: the time, what is loaded of the tables, and the rows that are only ever appended."""
 
-    def __init__(
-        self, *, now: int, epoch: int, identifiers: Identifiers, payment_numbers: Iterator[int]
-    ) -> None:
+    def __init__(self, *, now: int, epoch: int, identifiers: Identifiers, payment_numbers: Iterator[int]) -> None:
         self.now = now
         self.epoch = epoch
         self.identifiers = identifiers

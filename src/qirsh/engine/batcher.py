@@ -88,7 +88,7 @@ class Engine:
         *,
         once: Once | None = None,
         render: Callable[[Any, State], Answer] | None = None,
-    ) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+    ) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
         """The command's outcome, after it is durable. A caller that goes away does not take its command along."""
         if not self._is_open or len(self._queue) >= QUEUE_COMMANDS_MAX:
             raise Overloaded

@@ -36,8 +36,7 @@ class Keyring:
         """What may be stored of this PIN, one for each secret."""
         message = b"%d:%b" % (person, pin.encode())
         return tuple(
-            key_id + hmac.digest(key, message, "sha256")
-            for key_id, key in zip(self._ids, self._pin, strict=True)
+            key_id + hmac.digest(key, message, "sha256") for key_id, key in zip(self._ids, self._pin, strict=True)
         )
 
     def seal(self, plain: bytes, purpose: bytes) -> bytes:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-
 from typing import TypeVar
 
 from argon2 import PasswordHasher

@@ -53,7 +53,7 @@ class Store(Protocol):
     async def transact(self, turn: Turn) -> State:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401: a key has its table's type
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
         """One row by its primary key."""
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Schema migrations: ordered, recorded with their digest, each in a transaction of its own. A newer schema is refused."""
+"""Schema migrations: ordered, recorded with their digest, all in one transaction. A newer schema is refused."""
 
 import hashlib
 from importlib import resources

@@ -59,7 +59,7 @@ class SqliteStore:
         """The whole transaction runs in the writer's thread."""
         return await self._thread.run(lambda: self._transact(turn))
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401: a key has its table's type
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
         """Runs on the loop's thread."""
         keys = key if type(key) is tuple else (key,)
         row = self._reader.execute(self._find[table.name], keys).fetchone()
@@ -67,7 +67,7 @@ class SqliteStore:
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs on the loop's thread: only for queries with an index and a limit."""
-        return self._reader.execute(query, arguments).fetchall()  # type: ignore[arg-type]
+        return self._reader.execute(query, arguments).fetchall()
 
     async def close(self) -> None:
         """Waits for the writer, so that nothing acknowledged is left in doubt."""
@@ -166,7 +166,9 @@ def lock_file(path: Path) -> int:
     except BlockingIOError:
         holder = os.pread(lock, 20, 0).decode().strip()
         os.close(lock)
-        message = f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it, or use PostgreSQL"
+        message = (
+            f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it, or use PostgreSQL"
+        )
         raise UnusableDatabase(message) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()}".encode(), 0)
@@ -205,9 +207,7 @@ def _migrate(connection: apsw.Connection, now: int) -> None:
 
 def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
-    connection.execute(
-        "INSERT INTO instance VALUES ('identifier_key', ?) ON CONFLICT DO NOTHING", (entropy(32),)
-    )
+    connection.execute("INSERT INTO instance VALUES ('identifier_key', ?) ON CONFLICT DO NOTHING", (entropy(32),))
     connection.execute("INSERT INTO instance VALUES ('epoch', ?) ON CONFLICT DO NOTHING", (b"0",))
     values = dict(connection.execute("SELECT name, value FROM instance"))
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
@@ -215,19 +215,19 @@ def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> I
 
 def _select_sql(table: Table[Any]) -> str:
     condition = " AND ".join(f"{column} = ?" for column in table.key)
-    return f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {condition}"  # noqa: S608: our own names
+    return f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
 
 
 def _write_sql(how: str, table: Table[Any]) -> str:
     if how == "change":
         changes = ", ".join(f"{column} = ?" for column in table.changes)
         condition = " AND ".join(f"{column} = ?" for column in table.key)
-        return f"UPDATE {table.name} SET {changes} WHERE {condition}"  # noqa: S608: our own names
+        return f"UPDATE {table.name} SET {changes} WHERE {condition}"  # noqa: S608 - our own names
     places = ", ".join("?" * len(table.columns))
-    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"  # noqa: S608: our own names
+    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"  # noqa: S608 - our own names
 
 
-class _commit_or_roll_back:  # noqa: N801: reads as the sentence it is
+class _commit_or_roll_back:  # noqa: N801 - reads as the sentence it is
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 

@@ -35,7 +35,7 @@ class WorkThread:
             function, future, loop = job
             try:
                 result = function()
-            except BaseException as error:  # noqa: BLE001: whatever it is, the caller must hear of it
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the caller must hear of it
                 loop.call_soon_threadsafe(_settle, future, None, error)
             else:
                 loop.call_soon_threadsafe(_settle, future, result, None)

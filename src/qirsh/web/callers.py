@@ -84,9 +84,7 @@ class Callers:
         if not is_token(token):
             return None
         if prefix is _KEY_PREFIX:
-            for account, scopes, expires_at, mode in await self._store.select(
-                queries.API_KEY_BY_HASH, hashed
-            ):
+            for account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at)
         for person, account, expires_at in await self._store.select(queries.SESSION_BY_HASH, hashed):
             return Caller(account, is_live=True, scopes=frozenset(), expires_at=expires_at, person=person)

@@ -225,9 +225,7 @@ class EdgeProtocol(HttpToolsProtocol):
             self._refuse(408, f"The request did not arrive within {self.receive_s} seconds.")
 
     def _start_idling(self) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(
-            self.timeout_keep_alive, self.timeout_keep_alive_handler
-        )
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def _refuse(self, status: int, detail: str) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""

@@ -1,6 +1,7 @@
 """Requests and responses as this service needs them: bodies read with a cap, answers with the security headers."""
 
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from http import HTTPStatus
 from itertools import count
 from typing import Any, Final
 
@@ -105,7 +106,7 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
     """The answer for a problem, with the headers that its kind asks for."""
     kind = KINDS[problem.code]
     extra = headers or []
-    if kind.status == 401:
+    if kind.status == HTTPStatus.UNAUTHORIZED:
         extra = [*extra, (b"www-authenticate", b"Bearer")]
     if kind.retry_after_s is not None:
         extra = [*extra, (b"retry-after", b"%d" % kind.retry_after_s)]

@@ -27,9 +27,7 @@ class FieldError(msgspec.Struct, frozen=True):
 class Problem(Exception):
     """A bad request, found at the edge before any command was made."""
 
-    def __init__(
-        self, code: str, *, errors: list[FieldError] | None = None, detail: str | None = None
-    ) -> None:
+    def __init__(self, code: str, *, errors: list[FieldError] | None = None, detail: str | None = None) -> None:
         super().__init__(code)
         self.code = code
         self.errors = errors or []
@@ -41,15 +39,11 @@ class Problem(Exception):
 KINDS: Final[dict[str, Kind]] = {
     # The request.
     "bad_request": Kind(400, "Bad request", "The request is not valid HTTP for this service."),
-    "invalid_json": Kind(
-        400, "Unreadable JSON", "Send one JSON object in UTF-8, without duplicate keys or NaN."
-    ),
+    "invalid_json": Kind(400, "Unreadable JSON", "Send one JSON object in UTF-8, without duplicate keys or NaN."),
     "unauthorized": Kind(401, "Not authenticated", "Send a valid key as `Authorization: Bearer <key>`."),
     "missing_scope": Kind(403, "Missing scope", "This key does not have the scope that the call needs."),
     "not_found": Kind(404, "Not found", "There is nothing here, or nothing that you may see."),
-    "method_not_allowed": Kind(
-        405, "Method not allowed", "See the Allow header for the methods of this address."
-    ),
+    "method_not_allowed": Kind(405, "Method not allowed", "See the Allow header for the methods of this address."),
     "request_timeout": Kind(408, "Request timeout", "The request did not arrive in time."),
     "body_too_large": Kind(413, "Body too large", "Send less than 128 KiB."),
     "uri_too_long": Kind(414, "Address too long", "Send a shorter address."),
@@ -60,13 +54,9 @@ KINDS: Final[dict[str, Kind]] = {
     "headers_too_large": Kind(431, "Headers too large", "Send fewer or shorter headers."),
     "wrong_credentials": Kind(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
     # The service.
-    "internal_error": Kind(
-        500, "Internal error", "Something broke on our side. Quote the request id to support."
-    ),
+    "internal_error": Kind(500, "Internal error", "Something broke on our side. Quote the request id to support."),
     "overloaded": Kind(503, "Overloaded", "Nothing was done. Try again in a moment.", 1),
-    "unavailable": Kind(
-        503, "Unavailable", "The database takes no writes now; nothing was done. Try again.", 5
-    ),
+    "unavailable": Kind(503, "Unavailable", "The database takes no writes now; nothing was done. Try again.", 5),
     "outcome_unknown": Kind(
         503, "Outcome unknown", "It may have been done or not. Retry with the same Idempotency-Key.", 5
     ),
@@ -76,9 +66,7 @@ KINDS: Final[dict[str, Kind]] = {
         "Idempotency-Key reused",
         "This key was used for another request. Use a new key for a new request.",
     ),
-    "account_suspended": Kind(
-        403, "Account suspended", "The account is suspended or closed; reading still works."
-    ),
+    "account_suspended": Kind(403, "Account suspended", "The account is suspended or closed; reading still works."),
     "not_verified": Kind(403, "Not verified", "The personal account must be verified first."),
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
     "own_request": Kind(403, "Own request", "Nobody decides on a request or an account of their own."),
@@ -90,12 +78,8 @@ KINDS: Final[dict[str, Kind]] = {
     "move_not_allowed": Kind(409, "Not possible now", "The account is in a state that does not allow this."),
     "already_confirmed": Kind(409, "Already confirmed", "This order has been confirmed."),
     "email_taken": Kind(409, "E-mail taken", "Somebody has this e-mail address already."),
-    "reference_used": Kind(
-        409, "Reference used", "An order with this reference exists for this house account."
-    ),
-    "test_and_live": Kind(
-        409, "Test and live", "Test money cannot pay for live things, nor the other way round."
-    ),
+    "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),
+    "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
     "return_url_not_registered": Kind(
@@ -106,9 +90,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Set a new PIN to go on."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
-    "insufficient_funds": Kind(
-        409, "Insufficient funds", "The account does not hold enough of this currency."
-    ),
+    "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
     "balance_limit": Kind(409, "Balance limit", "The receiving account cannot hold that much."),
 }
 

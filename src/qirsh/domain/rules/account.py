@@ -3,7 +3,8 @@
 import msgspec
 
 from qirsh.domain import ledger
-from qirsh.domain.account import Account, may_move
+from qirsh.domain.account import Account, Kind, Mode, may_move
+from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.counter import ACCOUNT, REVOCATION
@@ -20,7 +21,7 @@ def open_house_needs(_command: OpenHouseAccount, _state: State, needs: Needs) ->
 
 
 def open_house(command: OpenHouseAccount, state: State) -> Account:
-    return _open(state, kind="house", mode="live", name=command.name, account_state="open")
+    return _open(state, kind="house", name=command.name, account_state="open")
 
 
 def request_needs(command: RequestCommercial, _state: State, needs: Needs) -> None:
@@ -37,7 +38,6 @@ def request(command: RequestCommercial, state: State) -> Account | Refused:
     account = _open(
         state,
         kind="commercial",
-        mode="live",
         name=command.name,
         account_state="requested",
         owner=personal.owner,
@@ -119,31 +119,40 @@ def revoke_key(command: RevokeKey, state: State) -> ApiKey | Refused:
     return revoked
 
 
-def _open(  # noqa: PLR0913: an account has this many facts, and each is named by its caller
+def _open(
     state: State,
     *,
-    kind: str,
-    mode: str,
+    kind: Kind,
+    account_state: AccountState,
     name: str,
-    account_state: str,
     owner: int | None = None,
     twin_of: int | None = None,
     return_origins: str = "",
 ) -> Account:
     number = state.identifiers.account_number(state.count(ACCOUNT))
-    account = Account(
-        number, kind, mode, owner, twin_of, name, account_state, return_origins, state.now, state.now
-    )  # type: ignore[arg-type]
+    mode: Mode = "live" if twin_of is None else "test"
+    account = Account(number, kind, mode, owner, twin_of, name, account_state, return_origins, state.now, state.now)
     state.accounts.add(number, account)
     return account
 
 
 def _open_test_accounts(state: State, live: Account) -> None:
-    """The twin, a customer who pays it, and the mint that fills the customer's pockets. No transfer leaves this circle."""
-    twin = {"mode": "test", "account_state": "mirrored", "owner": live.owner, "twin_of": live.number}
-    _open(state, kind="commercial", name=live.name, return_origins=live.return_origins, **twin)  # type: ignore[arg-type]
-    payer = _open(state, kind="personal", name="Test customer", **twin)  # type: ignore[arg-type]
-    mint = _open(state, kind="house", name="Test mint", **twin)  # type: ignore[arg-type]
+    """The twin, a customer who pays it, and the mint that fills their pockets: no transfer leaves the circle."""
+
+    def open_test(kind: Kind, name: str, return_origins: str = "") -> Account:
+        return _open(
+            state,
+            kind=kind,
+            account_state="mirrored",
+            name=name,
+            owner=live.owner,
+            twin_of=live.number,
+            return_origins=return_origins,
+        )
+
+    open_test("commercial", live.name, live.return_origins)
+    payer = open_test("personal", "Test customer")
+    mint = open_test("house", "Test mint")
     for currency in CURRENCIES:
         minted, debited, credited = ledger.transfer(
             "mint",

@@ -40,9 +40,7 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         None,
     )
     state.cash_orders.add((order.house, order.reference), order)
-    state.note(
-        command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}"
-    )
+    state.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
     return order
 
 
@@ -87,9 +85,7 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=state.now
     )
     state.cash_orders.change((order.house, order.reference), confirmed)
-    state.note(
-        command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}"
-    )
+    state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed
 
 

@@ -20,9 +20,7 @@ def add_person(command: AddPerson, state: State) -> Person | Refused:
         return Refused(Refusal.EMAIL_TAKEN)
     number = state.identifiers.account_number(state.count(ACCOUNT))
     person = Person(state.count(PERSON), command.name, number, state.now)
-    account = Account(
-        number, "personal", "live", person.id, None, command.name, "unverified", "", state.now, state.now
-    )
+    account = Account(number, "personal", "live", person.id, None, command.name, "unverified", "", state.now, state.now)
     state.accounts.add(number, account)
     state.people.add(person.id, person)
     state.logins.add(command.email, Login(command.email, person.id, command.password_hash, None, state.now))

@@ -31,15 +31,11 @@ async def create(parts: Parts, request: Request) -> Response:
     body = read_body(CREATE_PAYMENT, CREATE_PAYMENT_CHECKS, text)
     once = None
     if key is not None:
-        once = Once(
-            caller.account, key, fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), text)
-        )
+        once = Once(caller.account, key, fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), text))
     identifiers = parts.identifiers
 
     def render(payment: Payment, _state: State) -> Answer:
-        return Answer(
-            201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID)
-        )
+        return Answer(201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID))
 
     outcome = await parts.engine.submit(_command(caller.account, body), once=once, render=render)
     if type(outcome) is Refused:
@@ -90,7 +86,7 @@ async def _wait(parts: Parts, number: int, wait_s: int) -> Payment:
 
 def _wait_s(query: bytes) -> int:
     name, _, value = query.partition(b"=")
-    if name == b"wait" and value.isdigit() and len(value) <= 2 and int(value) <= WAIT_S_MAX:
+    if name == b"wait" and value.isdigit() and len(value) <= len(str(WAIT_S_MAX)) and int(value) <= WAIT_S_MAX:
         return int(value)
     detail = f"The only parameter is wait, a whole number of seconds from 0 to {WAIT_S_MAX}."
     raise Problem("validation_failed", errors=[FieldError("wait", "invalid", detail)])
@@ -102,7 +98,7 @@ def _command(merchant: int, body: CreatePaymentBody) -> CreatePayment:
         body.amount,
         body.currency,
         body.note or "",
-        bytes(body.metadata).decode() if body.metadata else "{}",  # type: ignore[arg-type]
+        bytes(body.metadata).decode() if body.metadata else "{}",
         body.reference or None,
         body.return_url or None,
         body.cancel_url or None,

@@ -38,9 +38,7 @@ async def balances(parts: Parts, request: Request) -> Response:
     """What the person's account holds."""
     assert request.caller is not None
     rows = await parts.store.select(queries.BALANCES_OF, request.caller.account)
-    return Response(
-        200, data({"items": [{"currency": currency, "amount": amount} for currency, amount in rows]})
-    )
+    return Response(200, data({"items": [{"currency": currency, "amount": amount} for currency, amount in rows]}))
 
 
 async def see(parts: Parts, request: Request) -> Response:
@@ -84,9 +82,7 @@ async def pay(parts: Parts, request: Request) -> Response:
         return Answer(200, payer_body(payment, payment_id, merchant_name=merchant.name, is_live=is_live))
 
     macs = parts.keyring.pin_macs(caller.person, body.pin)
-    outcome = await parts.engine.submit(
-        Pay(number, caller.person, caller.account, macs), once=once, render=render
-    )
+    outcome = await parts.engine.submit(Pay(number, caller.person, caller.account, macs), once=once, render=render)
     if type(outcome) is Refused:
         raise problem_of(outcome)
     return Response(outcome.status, outcome.body, [REPLAYED] if outcome.replayed else [])

@@ -58,9 +58,7 @@ async def perform(parts: Parts, wish: Wish) -> Reply:
     except StoreUnavailable:
         return Reply(code="unavailable", detail=KINDS["unavailable"].detail)
     except OutcomeUnknown:
-        return Reply(
-            code="outcome_unknown", detail="It may have been done or not: look before you try again."
-        )
+        return Reply(code="outcome_unknown", detail="It may have been done or not: look before you try again.")
     except Exception:
         log.exception("act %r failed", wish.act)
         return Reply(code="internal_error", detail="Something broke; the server's log says what.")
