@@ -12,13 +12,14 @@ Holding = tuple[int, str]
 
 def complaints(world: World) -> list[str]:
     """Empty in every world that commands alone have made."""
-    return [*_books(world), *_paths(world), *_payments(world), *_cash(world), *_events(world), *_counts(world)]
+    checks = (_books, _balances, _paths, _payments, _cash, _events, _counts)
+    return [complaint for check in checks for complaint in check(world)]
 
 
 def _books(world: World) -> Iterator[str]:
     """Replay the transfers in their order and compare with the balances."""
-    amounts: dict[Holding, int] = defaultdict(int)
-    sequences: dict[Holding, int] = defaultdict(int)
+    held: dict[Holding, int] = defaultdict(int)
+    moves: dict[Holding, int] = defaultdict(int)
     for transfer in world.transfers:
         if not 1 <= transfer.amount <= AMOUNT_MAX:
             yield f"an amount of {transfer.amount}"
@@ -27,24 +28,27 @@ def _books(world: World) -> Iterator[str]:
             (transfer.credit, transfer.amount, transfer.credit_sequence, transfer.credit_balance),
         ):
             holding = (account, transfer.currency)
-            amounts[holding] += change
-            sequences[holding] += 1
-            if (sequence, balance) != (sequences[holding], amounts[holding]):
+            held[holding] += change
+            moves[holding] += 1
+            if (sequence, balance) != (moves[holding], held[holding]):
                 yield f"{transfer} does not follow its predecessor"
             if balance < 0 and world.accounts[account].kind != "house":
                 yield f"{transfer} leaves less than nothing"
-    if {key: (row.amount, row.sequence) for key, row in world.balances.items()} != {
-        key: (amounts[key], sequences[key]) for key in amounts
-    }:
+    balances = {key: (row.amount, row.sequence) for key, row in world.balances.items()}
+    if balances != {key: (held[key], moves[key]) for key in held}:
         yield "a balance is not the sum of its transfers"
-    for currency in {currency for _, currency in world.balances}:
-        if sum(row.amount for row in world.balances.values() if row.currency == currency):
-            yield f"debits and credits of {currency} differ"
-    for (account, _), row in world.balances.items():
+
+
+def _balances(world: World) -> Iterator[str]:
+    total: dict[str, int] = defaultdict(int)
+    for (account, currency), row in world.balances.items():
+        total[currency] += row.amount
         if abs(row.amount) > BALANCE_MAX:
             yield f"{row} is beyond the limit"
         if row.is_house != (world.accounts[account].kind == "house"):
             yield f"{row} takes itself for something else"
+    if any(total.values()):
+        yield f"debits and credits differ: {dict(total)}"
 
 
 def _paths(world: World) -> Iterator[str]:

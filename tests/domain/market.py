@@ -1,4 +1,4 @@
-"""A world with people in it: two operators, two customers, a merchant with a shop and its test accounts, a house account."""
+"""A world with people in it: two operators, two customers, and a merchant with a shop and its test accounts."""
 
 from typing import Any, Final
 
@@ -38,7 +38,7 @@ class Market(World):
         self.owner = self.join("Owner")
         self._operate(self.first, by=None)
         self._operate(self.second, by=self.first.id)
-        self.house: int = self.do(OpenHouseAccount(name="bank")).number
+        self.house = self.open_house("bank")
         for person in (self.customer, self.other, self.owner):
             self.move(person.account, "verified")
         self.shop = self.open_shop(self.owner)
@@ -56,10 +56,13 @@ class Market(World):
 
     def move(self, account: int, to: str) -> Account:
         """What an operator decides on an account."""
-        moved: Account = self.do(
-            MoveAccount(account=account, to=to, operator=self.first.id, reason="", actor="test")
-        )
+        moved: Account = self.do(MoveAccount(account=account, to=to, operator=self.first.id, reason="", actor="test"))
         return moved
+
+    def open_house(self, name: str) -> int:
+        """A house account."""
+        number: int = self.do(OpenHouseAccount(name=name)).number
+        return number
 
     def request_shop(self, owner: Person) -> int:
         """A commercial account that nobody has decided on."""
@@ -83,7 +86,7 @@ class Market(World):
         self.do(self.ask(account=account, amount=amount, currency=currency, reference=reference))
         self.do(self.confirm(reference))
 
-    def ask(self, **changes: Any) -> AskCash:  # noqa: ANN401: the fields of the command
+    def ask(self, **changes: Any) -> AskCash:  # noqa: ANN401 - the fields of the command
         """The first operator's wish to put 100.00 USD into the customer's account."""
         fields: dict[str, Any] = {
             "kind": "deposit",
@@ -99,17 +102,20 @@ class Market(World):
 
     def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmCash:
         """The second operator's word, or another's."""
-        return ConfirmCash(
-            house=self.house, reference=reference, operator=operator or self.second.id, actor="test"
-        )
+        return ConfirmCash(house=self.house, reference=reference, operator=operator or self.second.id, actor="test")
 
-    def create(self, **changes: Any) -> Payment:  # noqa: ANN401: the fields of the command
+    def ask_withdrawal(self) -> ConfirmCash:
+        """The word that is still missing for the customer to get 100.00 USD."""
+        self.do(self.ask(kind="withdrawal"))
+        return self.confirm()
+
+    def create(self, **changes: Any) -> Payment:  # noqa: ANN401 - the fields of the command
         """A payment that the shop asks for."""
         fields: dict[str, Any] = {"merchant": self.shop, "amount": 100, "currency": "USD"}
         created: Payment = self.do(CreatePayment(**fields | changes))
         return created
 
-    def pay(self, payment: Payment, **changes: Any) -> Pay:  # noqa: ANN401: the fields of the command
+    def pay(self, payment: Payment, **changes: Any) -> Pay:  # noqa: ANN401 - the fields of the command
         """The customer's wish to pay it."""
         fields: dict[str, Any] = {
             "payment": payment.number,

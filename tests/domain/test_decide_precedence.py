@@ -40,6 +40,11 @@ class Case:
     def ordered_account(self) -> int:
         return self.market.cash_orders[self.command.house, self.command.reference].account
 
+    def order_for_undecided_shop(self) -> None:
+        self.order(account=self.market.shop)
+        self.account(self.market.shop, state="requested")
+        self.hold(self.market.shop, HELD)
+
     def hold(self, account: int, amount: int) -> None:
         is_house = self.market.accounts[account].kind == "house"
         self.market.balances[account, "USD"] = Balance(account, "USD", amount, 9, is_house)
@@ -74,8 +79,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
             R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
-            R.RETURN_URL_NOT_REGISTERED: lambda case: case.ask(return_url="https://evil.example/back"),
-            R.CANCEL_URL_NOT_REGISTERED: lambda case: case.ask(cancel_url="https://evil.example/gone"),
+            R.URL_NOT_REGISTERED: lambda case: case.ask(return_url="https://evil.example/back"),
             R.NOT_FOUND: lambda case: case.ask(merchant=NOBODY),
         },
     ),
@@ -90,9 +94,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.CANCELLED: lambda case: case.payment(status="cancelled"),
             R.EXPIRED: lambda case: case.end_time(),
             R.MERCHANT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
-            R.PIN_LOCKED: lambda case: case.market.change(
-                "pins", case.command.person, failures=PIN_ATTEMPTS_MAX
-            ),
+            R.PIN_LOCKED: lambda case: case.market.change("pins", case.command.person, failures=PIN_ATTEMPTS_MAX),
             R.WRONG_PIN: lambda case: case.ask(pin_macs=(WRONG_PIN,)),
             R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.command.payer, 99),
             R.BALANCE_LIMIT: lambda case: case.hold(
@@ -201,13 +203,9 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         },
     ),
     c.ConfirmCash: (
-        lambda market: _ask_withdrawal(market),
+        Market.ask_withdrawal,
         {
-            R.NOT_APPROVED: lambda case: (
-                case.order(account=case.market.shop),
-                case.account(case.market.shop, state="requested"),
-                case.hold(case.market.shop, HELD),
-            ),
+            R.NOT_APPROVED: lambda case: case.order_for_undecided_shop(),
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.ordered_account(), state="suspended"),
             R.NOT_VERIFIED: lambda case: case.account(case.ordered_account(), state="unverified"),
             R.OWN_REQUEST: lambda case: case.account(case.ordered_account(), owner=case.market.second.id),
@@ -238,11 +236,6 @@ def _issue(market: Market) -> str:
     prepare, _ = CASES[c.IssueKey]
     key_id: str = market.do(prepare(market)).id
     return key_id
-
-
-def _ask_withdrawal(market: Market) -> c.ConfirmCash:
-    market.do(market.ask(kind="withdrawal"))
-    return market.confirm()
 
 
 def spoilers(kind: type[c.Command]) -> dict[Refusal, Spoil]:

@@ -85,7 +85,12 @@ def test_the_last_coin_may_move_and_one_more_may_not(
 
 def test_a_transfer_tells_everything_it_did() -> None:
     row, debited, credited = transfer(
-        "pay", debit=Balance(1, "EUR", 500, 7, is_house=False), credit=holding(2, currency="EUR"), amount=200, now=9, payment=4
+        "pay",
+        debit=Balance(1, "EUR", 500, 7, is_house=False),
+        credit=holding(2, currency="EUR"),
+        amount=200,
+        now=9,
+        payment=4,
     )
     assert row == Transfer(
         kind="pay",

@@ -23,9 +23,11 @@ from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refused
 from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
+from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.rows import LOADED, WRITTEN, Table
 
 START: Final = 1_800_000_000_000
+ENTROPY_SEED: Final = 7  # A real store that starts from it gives the same account numbers.
 TABLES: Final = tuple(dict.fromkeys(table.state for _, table in WRITTEN))
 
 
@@ -35,7 +37,7 @@ class World:
     def __init__(self) -> None:
         self.now = START
         self.epoch = 0
-        self.identifiers = Identifiers(b"the key of a small world")
+        self.identifiers = Identifiers(SeededEntropy(ENTROPY_SEED)(32))
         self._numbers = itertools.count(1)
 
         self.remembered: dict[tuple[int, str], Remembered] = {}
@@ -54,23 +56,24 @@ class World:
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
         self.audit: list[AuditEntry] = []
+        # What was done and when, so that a real store can be brought to the same state.
+        self.history: list[tuple[int, list[Submission]]] = []
 
     def transact(self, batch: Sequence[Submission]) -> list[Any]:
         """The outcomes, after what they tell of is in the tables. An exception leaves the tables as they were."""
-        state = State(
-            now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers
-        )
+        state = State(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
         self._fill(state, facts_needed(batch))
         self._fill(state, rows_needed(batch, state))
         outcomes = decide(batch, state)
         self._keep(state)
+        self.history.append((self.now, list(batch)))
         return outcomes
 
     def together(self, *commands: Command) -> list[Any]:
         """The outcomes of commands that share a commit."""
         return self.transact([Submission(command) for command in commands])
 
-    def do(self, command: Command) -> Any:  # noqa: ANN401: each command has its own kind of outcome
+    def do(self, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
         """The result of a command that must be carried out."""
         [outcome] = self.together(command)
         assert type(outcome) is not Refused, outcome
@@ -92,13 +95,18 @@ class World:
         """All that is kept, as it is now."""
         return {name: copy.copy(getattr(self, name)) for name in TABLES}
 
-    def twin(self) -> Self:
+    def fork(self) -> Self:
         """A second world in the same state, which then goes its own way."""
         other = copy.copy(self)
-        other._numbers = copy.copy(self._numbers)  # noqa: SLF001: of its own kind
+        other._numbers = copy.copy(self._numbers)  # noqa: SLF001 - of its own kind
+        other.history = list(self.history)
         for name, rows in self.tables().items():
             setattr(other, name, rows)
         return other
+
+    def skip_to(self, number: int) -> None:
+        """The number that the next payment gets."""
+        self._numbers = itertools.count(number)
 
     def change(self, name: str, key: object, **changes: object) -> None:
         """Alter a row by hand, to a state that no command would reach as shortly."""

@@ -35,8 +35,7 @@ class Refusal(enum.Enum):
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"
     MERCHANT_SUSPENDED = "merchant_suspended"
-    RETURN_URL_NOT_REGISTERED = "return_url_not_registered"
-    CANCEL_URL_NOT_REGISTERED = "cancel_url_not_registered"
+    URL_NOT_REGISTERED = "url_not_registered"
     # About the proof. After the state: a payment that cannot be paid costs nobody an attempt.
     PIN_LOCKED = "pin_locked"
     WRONG_PIN = "wrong_pin"
@@ -46,7 +45,8 @@ class Refusal(enum.Enum):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A no as a value, with the one number that a caller may need to go on."""
+    """A no as a value, with what a caller may need to go on."""
 
     why: Refusal
     attempts_left: int | None = None
+    fields: tuple[str, ...] = ()  # Of the command, where the refusal is about some of them.

@@ -24,6 +24,10 @@ class UnusableDatabase(Exception):
     """The database cannot be served from at all. The message says why and what to do."""
 
 
+class DatabaseInUse(UnusableDatabase):
+    """Another process serves from it, or is just about to."""
+
+
 class Instance(msgspec.Struct, frozen=True):
     """What makes this installation itself; kept in its database and its backups."""
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
+from operator import length_hint
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,7 +15,7 @@ from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 from qirsh.domain.state import Needs, State
 from qirsh.store import migrate
-from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.store.interface import DatabaseInUse, Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
 from qirsh.store.thread import WorkThread
@@ -22,7 +23,7 @@ from qirsh.store.thread import WorkThread
 R = TypeVar("R", bound=msgspec.Struct)
 
 # 3.7.0 to 3.51.2 can lose commits when the write-ahead log is reset.
-_SQLITE_MIN: Final = 3_051_003
+SQLITE_MIN: Final = 3_051_003
 _BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
 _NO_SPACE_OR_TURN: Final = (
     apsw.FullError,
@@ -49,10 +50,12 @@ class SqliteStore:
             os.close(self._lock)
             raise
         self._numbers: Iterator[int] = iter(())
-        self._numbers_left = 0
         self._load = [(table, _select_sql(table)) for table in LOADED]
         self._write = [(how, table, _write_sql(how, table)) for how, table in WRITTEN]
         self._find = {table.name: _select_sql(table) for table in LOADED}
+        # A cursor that is used again costs half of a new one.
+        self._writing = self._writer.cursor()
+        self._reading = self._reader.cursor()
         self._thread = WorkThread("sqlite-writer")
 
     async def transact(self, turn: Turn) -> State:
@@ -62,12 +65,13 @@ class SqliteStore:
     async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
         """Runs on the loop's thread."""
         keys = key if type(key) is tuple else (key,)
-        row = self._reader.execute(self._find[table.name], keys).fetchone()
+        # `get` runs the statement to its end: one that is left open would hold an old snapshot.
+        row = self._reading.execute(self._find[table.name], keys).get
         return None if row is None else table.record(*row)
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs on the loop's thread: only for queries with an index and a limit."""
-        return self._reader.execute(query, arguments).fetchall()
+        return self._reading.execute(query, arguments).fetchall()
 
     async def close(self) -> None:
         """Waits for the writer, so that nothing acknowledged is left in doubt."""
@@ -91,7 +95,6 @@ class SqliteStore:
             self._fill(state, turn.rows(state))
             turn.decide(state)
             self._keep(state)
-            self._numbers_left -= len(state.payments.added)
         except BaseException as error:
             self._roll_back(error)
             raise
@@ -112,7 +115,7 @@ class SqliteStore:
 
     def _reserve(self, count: int) -> None:
         """Payment numbers come in blocks, so that no batch writes a counter for them."""
-        if self._numbers_left >= count:
+        if length_hint(self._numbers) >= count:
             return
         first = self.instance.epoch * EPOCH_NUMBERS
         block = PAYMENT_NUMBER_BLOCK
@@ -121,11 +124,10 @@ class SqliteStore:
             (PAYMENT, first + block, first, block),
         ).fetchone()[0]  # type: ignore[index]
         self._numbers = iter(range(last - block + 1, last + 1))
-        self._numbers_left = block
 
     def _fill(self, state: State, needs: Needs) -> None:
         """One prepared statement a table. A row already known is current: nobody else writes."""
-        execute = self._writer.execute
+        execute = self._writing.execute
         for table, sql in self._load:
             keys = getattr(needs, table.state)
             if not keys:
@@ -135,26 +137,27 @@ class SqliteStore:
             if len(table.key) == 1:
                 for key in keys:
                     if key not in known:
-                        row = execute(sql, (key,)).fetchone()
+                        row = execute(sql, (key,)).get
                         known[key] = None if row is None else record(*row)
             else:
                 for key in keys:
                     if key not in known:
-                        row = execute(sql, key).fetchone()
+                        row = execute(sql, key).get
                         known[key] = None if row is None else record(*row)
 
     def _keep(self, state: State) -> None:
         values_of = msgspec.structs.astuple
+        write = self._writing.executemany
         for how, table, sql in self._write:
             rows = getattr(state, table.state)
             if how == "change":
                 if rows.changed:
-                    self._writer.executemany(sql, map(table.changed_values, rows.changed.values()))
+                    write(sql, map(table.changed_values, rows.changed.values()))
             elif how == "add":
                 if rows.added:
-                    self._writer.executemany(sql, map(values_of, rows.added.values()))
+                    write(sql, map(values_of, rows.added.values()))
             elif rows:
-                self._writer.executemany(sql, map(values_of, rows))
+                write(sql, map(values_of, rows))
 
 
 def lock_file(path: Path) -> int:
@@ -169,18 +172,21 @@ def lock_file(path: Path) -> int:
         message = (
             f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it, or use PostgreSQL"
         )
-        raise UnusableDatabase(message) from None
+        raise DatabaseInUse(message) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()}".encode(), 0)
     return lock
 
 
 def _open(path: Path, flags: int) -> apsw.Connection:
-    if apsw.SQLITE_VERSION_NUMBER < _SQLITE_MIN:
+    if apsw.SQLITE_VERSION_NUMBER < SQLITE_MIN:
         message = f"SQLite {apsw.sqlite_lib_version()} can lose commits (WAL reset): install apsw with 3.51.3 or newer"
         raise UnusableDatabase(message)
-    # Made by us and not by SQLite, so that no other user can read it; the -wal file takes over its mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if not flags & apsw.SQLITE_OPEN_READONLY:
+        # Made by us and not by SQLite, so that no other user can read it; the -wal file takes over its mode.
+        # Never once a connection is open: closing the file drops the locks that SQLite holds on it in this process,
+        # and then a visitor with the sqlite3 shell deletes the -wal file when they leave.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = apsw.Connection(str(path), flags=flags, statementcachesize=200)
     connection.set_busy_timeout(_BUSY_MS)
     if not flags & apsw.SQLITE_OPEN_READONLY:

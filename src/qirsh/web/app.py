@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -11,7 +11,7 @@ from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
 from qirsh.web.api import remote_payments, wallet
-from qirsh.web.http import Receive, Request, Response, Send, problem_response, request_ids, send_response
+from qirsh.web.http import Receive, Request, Response, Scope, Send, problem_response, request_ids, send_response
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 
@@ -53,7 +53,7 @@ class App:
             path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))
             self._methods.setdefault(path, {})[route.method] = route
 
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         request_id = next(self._ids)
         try:
@@ -77,7 +77,7 @@ class App:
         except Exception:
             log.exception("request %s failed", request_id)
             response = problem_response(Problem("internal_error"), request_id)
-        await send_response(send, response, request_id)
+        await send_response(scope, send, response, request_id)
 
     async def _answer(self, request: Request) -> Response:
         methods = self._match(request)

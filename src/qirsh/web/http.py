@@ -10,10 +10,12 @@ import msgspec
 from qirsh.domain.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.web.callers import Caller
 from qirsh.web.refusals import KINDS, FieldError, Problem, body_of
+from qirsh.web.whole_answer import EXTENSION
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Scope = MutableMapping[str, Any]
 Headers = list[tuple[bytes, bytes]]
 
 # On every answer of every kind.
@@ -25,8 +27,18 @@ SECURITY_HEADERS: Final[Headers] = [
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
     (b"x-content-type-options", b"nosniff"),
 ]
-_JSON_HEADERS: Final[Headers] = [*SECURITY_HEADERS, (b"content-type", b"application/json")]
-_PROBLEM_HEADERS: Final[Headers] = [*SECURITY_HEADERS, (b"content-type", b"application/problem+json")]
+
+
+class _Kind:
+    """The headers that all answers of one content type share, as ASGI takes them and as they go over the wire."""
+
+    def __init__(self, content_type: bytes) -> None:
+        self.headers: Headers = [*SECURITY_HEADERS, (b"content-type", content_type)]
+        self.lines = b"".join(b"%b: %b\r\n" % header for header in self.headers)
+
+
+_JSON: Final = _Kind(b"application/json")
+_PROBLEM: Final = _Kind(b"application/problem+json")
 
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
@@ -113,14 +125,21 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
     return Response(kind.status, body_of(problem, request_id), extra, is_problem=True)
 
 
-async def send_response(send: Send, response: Response, request_id: str) -> None:
-    """Write the answer out."""
-    common = _PROBLEM_HEADERS if response.is_problem else _JSON_HEADERS
+async def send_response(scope: Scope, send: Send, response: Response, request_id: str) -> None:
+    """Write the answer out: in one piece where the server can, else as ASGI has it."""
+    kind = _PROBLEM if response.is_problem else _JSON
     body = response.body
+    length = b"%d" % len(body)
+    extensions = scope.get("extensions")
+    if extensions is not None and EXTENSION in extensions:
+        lines = b"".join([b"%b: %b\r\n" % header for header in response.headers])
+        head = b"%b%bcontent-length: %b\r\nx-request-id: %b\r\n" % (kind.lines, lines, length, request_id.encode())
+        if extensions[EXTENSION](response.status, head, body):
+            return
     headers = [
-        *common,
+        *kind.headers,
         *response.headers,
-        (b"content-length", b"%d" % len(body)),
+        (b"content-length", length),
         (b"x-request-id", request_id.encode()),
     ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})

@@ -82,12 +82,7 @@ KINDS: Final[dict[str, Kind]] = {
     "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
-    "return_url_not_registered": Kind(
-        422, "Validation failed", "`returnUrl` must be on an origin registered for the account."
-    ),
-    "cancel_url_not_registered": Kind(
-        422, "Validation failed", "`cancelUrl` must be on an origin registered for the account."
-    ),
+    "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
     "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Set a new PIN to go on."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
     "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
@@ -96,22 +91,22 @@ KINDS: Final[dict[str, Kind]] = {
 
 assert all(refusal.value in KINDS for refusal in Refusal)
 
-# Refusals about one field of the body are told like other field errors.
-_FIELD_OF: Final = {
-    Refusal.RETURN_URL_NOT_REGISTERED: "returnUrl",
-    Refusal.CANCEL_URL_NOT_REGISTERED: "cancelUrl",
-}
-
 
 def problem_of(refused: Refused) -> Problem:
     """A refusal as the caller hears it."""
-    field = _FIELD_OF.get(refused.why)
-    if field is not None:
-        error = FieldError(field, "not_registered", KINDS[refused.why.value].detail)
-        return Problem("validation_failed", errors=[error])
+    if refused.fields:
+        # Told like other field errors, under the names of the body.
+        detail = KINDS[refused.why.value].detail
+        names = [_camel(field) for field in refused.fields]
+        return Problem("validation_failed", errors=[FieldError(name, refused.why.value, detail) for name in names])
     problem = Problem(refused.why.value)
     problem.attempts_left = refused.attempts_left
     return problem
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def body_of(problem: Problem, request_id: str) -> bytes:

@@ -28,10 +28,8 @@ def create(command: CreatePayment, state: State) -> Payment | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, merchant):
         return Refused(why)
-    if command.return_url is not None and not may_return_to(merchant, command.return_url):
-        return Refused(Refusal.RETURN_URL_NOT_REGISTERED)
-    if command.cancel_url is not None and not may_return_to(merchant, command.cancel_url):
-        return Refused(Refusal.CANCEL_URL_NOT_REGISTERED)
+    if (command.return_url or command.cancel_url) and (fields := _unregistered(command, merchant)):
+        return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
     now = state.now
     number = next(state.payment_numbers)
     created = Payment(
@@ -156,6 +154,11 @@ def expire(command: Expire, state: State) -> Payment | Refused:
     expired = payment.moved(asked, "expired", state.now)
     _record(state, expired)
     return expired
+
+
+def _unregistered(command: CreatePayment, merchant: Account) -> tuple[str, ...]:
+    urls = {"return_url": command.return_url, "cancel_url": command.cancel_url}
+    return tuple(field for field, url in urls.items() if url is not None and not may_return_to(merchant, url))
 
 
 def _why_not_between(state: State, *, payer: Account, merchant: Account) -> Refusal | None:

@@ -336,3 +336,44 @@ CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
         OR NEW.owner IS NOT OLD.owner OR NEW.twin_of IS NOT OLD.twin_of;
 END;
 CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'accounts never vanish'); END;
+
+-- REPLACE takes the row that is in its way without asking the triggers above, so a new row must be new in every key.
+-- Where no id is given, NEW.id is -1 here.
+
+CREATE TRIGGER transfer_is_new BEFORE INSERT ON transfer
+WHEN EXISTS (SELECT 1 FROM transfer WHERE id = NEW.id)
+    OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.debit AND currency = NEW.currency AND debit_sequence = NEW.debit_sequence)
+    OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence)
+    OR (NEW.kind = 'pay' AND EXISTS (SELECT 1 FROM transfer WHERE payment = NEW.payment AND kind = 'pay'))
+    OR (NEW.reverses IS NOT NULL AND EXISTS (SELECT 1 FROM transfer WHERE reverses = NEW.reverses))
+BEGIN SELECT RAISE(ABORT, 'transfers are never replaced'); END;
+CREATE TRIGGER balance_is_new BEFORE INSERT ON balance
+WHEN EXISTS (SELECT 1 FROM balance WHERE account = NEW.account AND currency = NEW.currency)
+BEGIN SELECT RAISE(ABORT, 'balances are never replaced'); END;
+CREATE TRIGGER payment_is_new BEFORE INSERT ON payment
+WHEN EXISTS (SELECT 1 FROM payment WHERE number = NEW.number)
+BEGIN SELECT RAISE(ABORT, 'payments are never replaced'); END;
+CREATE TRIGGER cash_order_is_new BEFORE INSERT ON cash_order
+WHEN EXISTS (SELECT 1 FROM cash_order WHERE house = NEW.house AND reference = NEW.reference)
+BEGIN SELECT RAISE(ABORT, 'cash orders are never replaced'); END;
+CREATE TRIGGER event_is_new BEFORE INSERT ON event
+WHEN EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence)
+    OR EXISTS (SELECT 1 FROM event WHERE payment = NEW.payment AND version = NEW.version)
+BEGIN SELECT RAISE(ABORT, 'events are never replaced'); END;
+CREATE TRIGGER audit_is_new BEFORE INSERT ON audit
+WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'audit entries are never replaced'); END;
+CREATE TRIGGER account_is_new BEFORE INSERT ON account
+WHEN EXISTS (SELECT 1 FROM account WHERE number = NEW.number)
+    OR (NEW.kind = 'house' AND NEW.mode = 'live'
+        AND EXISTS (SELECT 1 FROM account WHERE name = NEW.name AND kind = 'house' AND mode = 'live'))
+BEGIN SELECT RAISE(ABORT, 'accounts are never replaced'); END;
+CREATE TRIGGER account_house_stays BEFORE UPDATE OF name ON account
+WHEN NEW.kind = 'house' AND NEW.mode = 'live'
+    AND EXISTS (SELECT 1 FROM account WHERE name = NEW.name AND kind = 'house' AND mode = 'live' AND number <> NEW.number)
+BEGIN SELECT RAISE(ABORT, 'accounts are never replaced'); END;
+CREATE TRIGGER operator_is_new BEFORE INSERT ON operator
+WHEN EXISTS (SELECT 1 FROM operator WHERE person = NEW.person)
+    OR (NEW.created_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE created_by IS NULL))
+BEGIN SELECT RAISE(ABORT, 'operators are never replaced'); END;
+CREATE TRIGGER operator_stays BEFORE UPDATE ON operator BEGIN SELECT RAISE(ABORT, 'operators never change'); END;

@@ -14,6 +14,8 @@ from qirsh.web.refusals import FieldError, Problem
 
 B = TypeVar("B", bound=msgspec.Struct)
 Check = Callable[[Any], tuple[str, str] | None]
+# For each field of a body, in its order: its name in JSON, whether it is required, and its check.
+Checks = tuple[tuple[str, bool, Check], ...]
 
 _ABSENT: Final = msgspec.UNSET
 _ANYTHING: Final = msgspec.json.Decoder()
@@ -51,7 +53,7 @@ class PayBody(msgspec.Struct, forbid_unknown_fields=True):
     pin: Any = _ABSENT
 
 
-def read_body(decoder: msgspec.json.Decoder[B], checks: dict[str, tuple[str, bool, Check]], text: bytes) -> B:
+def read_body(decoder: msgspec.json.Decoder[B], checks: Checks, text: bytes) -> B:
     """The body, or a problem that names all that is wrong with it."""
     try:
         body = decoder.decode(text)
@@ -61,18 +63,17 @@ def read_body(decoder: msgspec.json.Decoder[B], checks: dict[str, tuple[str, boo
         raise Problem("invalid_json", detail=f"The body is not JSON: {error}.") from None
     errors = []
     keys = 0
-    for attribute, (name, is_required, check) in checks.items():
-        value = getattr(body, attribute)
+    for (name, is_required, check), value in zip(checks, msgspec.structs.astuple(body), strict=True):
         if value is _ABSENT:
             if is_required:
                 errors.append(FieldError(name, *_REQUIRED))
             continue
         keys += 1
         if type(value) is msgspec.Raw:
-            size = len(memoryview(value))
-            value = _raw(value)
-            keys += _count_keys(value)
-            wrong = check(value) if size <= limits.METADATA_BYTES_MAX else _METADATA_TOO_LONG
+            nested = _raw(value)
+            wrong = _check_raw(value, nested, check)
+            # Only what passed the check is known to be shallow.
+            keys += 0 if wrong else _count_keys(nested)
         else:
             wrong = check(value)
         if wrong is not None:
@@ -85,38 +86,48 @@ def read_body(decoder: msgspec.json.Decoder[B], checks: dict[str, tuple[str, boo
     return body
 
 
-def _explain(checks: dict[str, tuple[str, bool, Check]], text: bytes) -> NoReturn:
+def _explain(checks: Checks, text: bytes) -> NoReturn:
     """The slow way, for bodies that are JSON but not ours: an array, an unknown field, a number without end."""
     loaded = _load(text)
-    if not isinstance(loaded, dict):
+    if type(loaded) is not dict:
         raise Problem("validation_failed", errors=[FieldError("", "wrong_type", "The body must be a JSON object.")])
-    known = {name: (is_required, check) for name, is_required, check in checks.values()}
+    known = {name: (is_required, check) for name, is_required, check in checks}
     errors = [
         FieldError(name[:64], "unknown_field", f"Known fields: {', '.join(known)}.")
         for name in loaded
         if name not in known
     ]
+    raws = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     for name, (is_required, check) in known.items():
         if name not in loaded:
             if is_required:
                 errors.append(FieldError(name, *_REQUIRED))
-        elif (wrong := check(loaded[name])) is not None:
+        elif (wrong := _check_raw(raws[name], loaded[name], check)) is not None:
             errors.append(FieldError(name, *wrong))
     if errors:
         raise Problem("validation_failed", errors=errors)
     raise Problem("invalid_json", detail="A number in the body is out of range.")
 
 
+def _check_raw(raw: msgspec.Raw, value: Any, check: Check) -> tuple[str, str] | None:  # noqa: ANN401 - JSON is anything
+    """Only metadata has a limit on its bytes, and no other field can be as long and right."""
+    wrong = check(value)
+    return _METADATA_TOO_LONG if wrong is None and len(memoryview(raw)) > limits.METADATA_BYTES_MAX else wrong
+
+
 def _load(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
     """Exact where the fast decoder is not: duplicate keys, numbers out of range."""
     try:
-        return json.loads(
+        loaded = json.loads(
             text.decode(),
             object_pairs_hook=_without_duplicates,
             parse_int=_bounded_int,
             parse_float=_bounded_float,
             parse_constant=_no_constant,
         )
+        if b"\\u" in text:
+            json.dumps(loaded, ensure_ascii=False).encode()  # Fails on half a surrogate pair.
+        return loaded  # noqa: TRY300 - reads in order
     except (ValueError, RecursionError) as error:
         raise Problem("invalid_json", detail=f"The body is not JSON: {error}.") from None
 
@@ -153,11 +164,14 @@ def _raw(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON is anything
 
 
 def _count_keys(value: Any) -> int:  # noqa: ANN401 - JSON is anything
+    keys = 0
     if type(value) is dict:
-        return len(value) + sum(_count_keys(child) for child in value.values() if type(child) in {dict, list})
-    if type(value) is list:
-        return sum(_count_keys(child) for child in value)
-    return 0
+        keys = len(value)
+        value = value.values()
+    for child in value:
+        if type(child) is dict or type(child) is list:
+            keys += _count_keys(child)
+    return keys
 
 
 def _amount(value: object) -> tuple[str, str] | None:
@@ -245,24 +259,23 @@ def _pin(value: object) -> tuple[str, str] | None:
 
 
 CREATE_PAYMENT: Final = msgspec.json.Decoder(CreatePaymentBody)
-# Attribute -> name in JSON, whether it is required, and its check.
-CREATE_PAYMENT_CHECKS: Final[dict[str, tuple[str, bool, Check]]] = {
-    "amount": ("amount", True, _amount),
-    "currency": ("currency", True, _currency),
-    "note": ("note", False, _text(limits.NOTE_CHARACTERS_MAX, allowed="\n\t")),
-    "metadata": ("metadata", False, _metadata),
-    "reference": ("reference", False, _text(limits.REFERENCE_CHARACTERS_MAX)),
-    "return_url": ("returnUrl", False, _url),
-    "cancel_url": ("cancelUrl", False, _url),
-    "expires_in": ("expiresIn", False, _expires_in),
-}
+CREATE_PAYMENT_CHECKS: Final[Checks] = (
+    ("amount", True, _amount),
+    ("currency", True, _currency),
+    ("note", False, _text(limits.NOTE_CHARACTERS_MAX, allowed="\n\t")),
+    ("metadata", False, _metadata),
+    ("reference", False, _text(limits.REFERENCE_CHARACTERS_MAX)),
+    ("returnUrl", False, _url),
+    ("cancelUrl", False, _url),
+    ("expiresIn", False, _expires_in),
+)
 
 SIGN_IN: Final = msgspec.json.Decoder(SignInBody)
-SIGN_IN_CHECKS: Final[dict[str, tuple[str, bool, Check]]] = {
-    "email": ("email", True, _text(limits.EMAIL_CHARACTERS_MAX)),
-    "password": ("password", True, _text(limits.PASSWORD_CHARACTERS_MAX)),
-    "totp": ("totp", False, _text(16)),
-}
+SIGN_IN_CHECKS: Final[Checks] = (
+    ("email", True, _text(limits.EMAIL_CHARACTERS_MAX)),
+    ("password", True, _text(limits.PASSWORD_CHARACTERS_MAX)),
+    ("totp", False, _text(16)),
+)
 
 PAY: Final = msgspec.json.Decoder(PayBody)
-PAY_CHECKS: Final[dict[str, tuple[str, bool, Check]]] = {"pin": ("pin", True, _pin)}
+PAY_CHECKS: Final[Checks] = (("pin", True, _pin),)

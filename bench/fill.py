@@ -1,0 +1,215 @@
+"""Payments in bulk, past the engine but by its rules: a million in seconds, and `qirsh verify` finds nothing.
+
+The arithmetic of every row is the domain's own (`moved`, `transfer`, `of_change`); only the way in is another.
+"""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from bench.seed import CURRENCY, Town
+from qirsh.domain import event, ledger, payment
+from qirsh.domain.counter import PAYMENT
+from qirsh.domain.event import Event, EventCounter
+from qirsh.domain.idempotency import Remembered
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.payment import Payment
+from qirsh.store import rows
+
+# Two hundred bytes, as an online shop sends them.
+METADATA: Final = (
+    '{"order":"A-2026-0018342","customer":"c_9f3e218","channel":"web","basket":[{"sku":"TEA-250","qty":2},'
+    '{"sku":"CUP-BLUE","qty":1}],"coupon":"SPRING26","delivery":"courier","city":"Damascus","gift":true}'
+)
+assert len(METADATA) == 200  # noqa: PLR2004 - what the bench promises
+
+_CHUNK: Final = 20_000
+_MONTH_MS: Final = 30 * 24 * 3600 * 1000
+_WEEK_MS: Final = 7 * 24 * 3600 * 1000
+# Of each hundred payments before the newest twentieth, which are still pending.
+_PAID: Final = 74
+_CANCELLED: Final = 84
+
+
+class _Chunk:
+    def __init__(self) -> None:
+        self.payments: list[Payment] = []
+        self.transfers: list[Transfer] = []
+        self.events: list[Event] = []
+        self.remembered: list[Remembered] = []
+
+
+class Books:
+    """A database of the service, opened beside it or while it is stopped."""
+
+    def __init__(self, data_dir: Path, town: Town) -> None:
+        self._connection = apsw.Connection(str(data_dir / "qirsh.db"))
+        self._connection.set_busy_timeout(10_000)
+        self._town = town
+        instance = dict(self._connection.execute("SELECT name, value FROM instance"))
+        self._identifiers = Identifiers(instance["identifier_key"])
+        self._epoch = int(instance["epoch"])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def add_pending(self, count: int) -> list[str]:
+        """The ids of payments to be paid. Every trigger holds, and the service may run."""
+        now = time.time_ns() // 1_000_000
+        numbers = self._reserve(count)
+        with self._connection:
+            asked = [self._asked(number, now, 3_600_000) for number in numbers]
+            self._insert(rows.PAYMENT, asked)
+        return [self._identifiers.payment_id(number) for number in numbers]
+
+    def add_history(self, count: int, progress: Callable[[int], None]) -> list[str]:
+        """A month of payments with transfers, events and idempotency keys. The service must be stopped.
+
+        What comes back are the ids of some of them, drawn from all.
+        """
+        connection = self._connection
+        numbers = self._reserve(count)
+        connection.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -400000")
+        with _without_triggers(connection), connection:
+            history = _History(self, self._town, numbers, self._identifiers, self._epoch)
+            for chunk in history.chunks():
+                self._insert(rows.PAYMENT, chunk.payments)
+                self._insert(rows.TRANSFER, chunk.transfers)
+                self._insert(rows.EVENT, chunk.events)
+                self._insert(rows.REMEMBERED, chunk.remembered)
+                progress(len(chunk.payments))
+            self._replace(rows.BALANCE, [history.credit, *history.debits])
+            self._replace(rows.EVENT_COUNTER, [EventCounter(self._town.merchant, history.events)])
+        connection.execute("PRAGMA journal_mode = WAL")
+        sample = random.sample(numbers, min(count, 20_000))
+        return [self._identifiers.payment_id(number) for number in sample]
+
+    def balance(self, account: int) -> Balance | None:
+        """What an account holds now."""
+        sql = f"SELECT {', '.join(rows.BALANCE.columns)} FROM balance WHERE account = ? AND currency = ?"  # noqa: S608 - our own names
+        row = self._connection.execute(sql, (account, CURRENCY)).fetchone()
+        return None if row is None else Balance(*row)
+
+    def last_event(self) -> int:
+        """The number of the merchant's last event."""
+        sql = "SELECT last FROM event_counter WHERE account = ?"
+        row = self._connection.execute(sql, (self._town.merchant,)).fetchone()
+        return row[0] if row else 0
+
+    def _asked(self, number: int, now: int, expires_in_ms: int) -> Payment:
+        return _asked(self._town.merchant, number, now, expires_in_ms)
+
+    def _reserve(self, count: int) -> range:
+        """A block of numbers, taken as the store takes its own."""
+        sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = last + ? RETURNING last"
+        row = self._connection.execute(sql, (PAYMENT, count, count)).fetchone()
+        last = row[0]  # type: ignore[index]
+        return range(last - count + 1, last + 1)
+
+    def _insert(self, table: rows.Table[Any], records: Sequence[msgspec.Struct], how: str = "INSERT") -> None:
+        places = ", ".join("?" * len(table.columns))
+        sql = f"{how} INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
+        self._connection.executemany(sql, map(msgspec.structs.astuple, records))
+
+    def _replace(self, table: rows.Table[Any], records: Sequence[msgspec.Struct]) -> None:
+        self._insert(table, records, "INSERT OR REPLACE")
+
+
+class _History:
+    """Walks through a month, one payment after another, and keeps the balances as it goes."""
+
+    def __init__(self, books: Books, town: Town, numbers: range, identifiers: Identifiers, epoch: int) -> None:
+        self._town = town
+        self._numbers = numbers
+        self._identifiers = identifiers
+        self._epoch = epoch
+        self._random = random.Random(1)
+        self.credit = books.balance(town.merchant) or Balance(town.merchant, CURRENCY, 0, 0, is_house=False)
+        found = [books.balance(payer) for payer in town.payers]
+        self.debits = [balance for balance in found if balance is not None]
+        assert len(self.debits) == len(town.payers), "a payer without money"
+        self.events = books.last_event()
+
+    def chunks(self) -> Iterator[_Chunk]:
+        """In order, a few thousand payments each."""
+        now = time.time_ns() // 1_000_000
+        count = len(self._numbers)
+        for first in range(0, count, _CHUNK):
+            chunk = _Chunk()
+            for index in range(first, min(first + _CHUNK, count)):
+                is_new = index >= count * 0.95
+                created_at = now - _MONTH_MS + _MONTH_MS * index // count
+                self._add(chunk, index, created_at, is_new=is_new)
+            yield chunk
+
+    def _add(self, chunk: _Chunk, index: int, created_at: int, *, is_new: bool) -> None:
+        number = self._numbers[index]
+        # The newest lie days before their end, so that nothing expires while the bench runs.
+        asked = _asked(self._town.merchant, number, created_at, _WEEK_MS if is_new else 3_600_000)
+        body = b'{"data":{"id":"%s"}}' % self._identifiers.payment_id(number).encode()
+        key = str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        fingerprint = self._random.randbytes(16)
+        chunk.remembered.append(Remembered(asked.merchant, key, fingerprint, 201, body, created_at))
+        if is_new:
+            chunk.payments.append(asked)
+            return
+        at = created_at + 60_000
+        hundredth = index % 100
+        if hundredth < _PAID:
+            # Not index % payers: that would give each payer the same hundredths for ever.
+            turn = self._random.randrange(len(self.debits))
+            changed = payment.moved(asked, "paid", at, payer=self.debits[turn].account)
+            transfer, self.debits[turn], self.credit = ledger.transfer(
+                "pay", debit=self.debits[turn], credit=self.credit, amount=asked.amount, now=at, payment=number
+            )
+            chunk.transfers.append(transfer)
+        elif hundredth < _CANCELLED:
+            changed = payment.moved(asked, "cancelled", at)
+        else:
+            changed = payment.moved(asked, "expired", asked.expires_at)
+        self.events += 1
+        chunk.events.append(event.of_change(changed, sequence=self.events, epoch=self._epoch))
+        chunk.payments.append(changed)
+
+
+def _asked(merchant: int, number: int, created_at: int, expires_in_ms: int) -> Payment:
+    return Payment(
+        number,
+        merchant,
+        None,
+        1 + number % 100_000,
+        CURRENCY,
+        "pending",
+        f"order {number}",
+        METADATA,
+        None,
+        None,
+        None,
+        created_at,
+        created_at,
+        created_at + expires_in_ms,
+        None,
+        None,
+        0,
+        1,
+    )
+
+
+@contextmanager
+def _without_triggers(connection: apsw.Connection) -> Iterator[None]:
+    """They check one row at a time what the domain's arithmetic gives anyway, and `verify` looks at all of it."""
+    found = list(connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"))
+    for name, _ in found:
+        connection.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, sql in found:
+        connection.execute(str(sql))

@@ -1,0 +1,2 @@
+-- The yardstick: one request, made once.
+dofile("done.lua")

@@ -1,0 +1,141 @@
+"""What a whole bench does, in order: seed, measure on empty databases, fill one, measure again, audit all."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench.audit import require_clean
+from bench.case import RETRIEVE, Case, Loader
+from bench.disk import CommitProbe
+from bench.display import Display
+from bench.fill import Books
+from bench.measure import Measured, Pace, measure
+from bench.sampling import sample
+from bench.seed import seed
+from bench.target import Server, running_hello, running_service
+
+GROWN: Final = 1_000_000
+_RETRIEVABLE: Final = 10_000  # In a database that is otherwise empty.
+# Seconds that the display reckons with.
+_FILL_S: Final = 45
+_AUDIT_S: Final = 20
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What was asked for."""
+
+    pace: Pace
+    cases: tuple[Case, ...]
+    payers: int
+    with_growth: bool
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What was measured, each case once, on books that balanced afterwards."""
+
+    empty: list[Measured]
+    grown: list[Measured]  # Empty without growth.
+
+
+class Plan:
+    """Works in one scratch directory, with one hello beside everything."""
+
+    def __init__(self, options: Options, scratch: Path, display: Display) -> None:
+        self._options = options
+        self._scratch = scratch
+        self._display = display
+        display.say("seeding one merchant and the customers")
+        self._town = seed(scratch / "seeded", payers=options.payers)
+
+    def seconds(self) -> float:
+        """About how long the measuring takes."""
+        pace = self._options.pace
+        one = pace.rounds * pace.round_s + 5
+        tables = 2 if self._options.with_growth else 1
+        return tables * len(self._options.cases) * one + (_FILL_S if self._options.with_growth else 0) + _AUDIT_S
+
+    def carry_out(self) -> Outcome:
+        """All of it. Raises `BenchFailed` when the numbers would mean nothing."""
+        with ExitStack() as stack:
+            hello = stack.enter_context(running_hello(self._scratch / "hello.log"))
+            probe = CommitProbe(self._scratch)
+            stack.callback(probe.close)
+            empty = [self._measure(case, self._fresh(case), hello, probe) for case in self._options.cases]
+            grown = []
+            if self._options.with_growth:
+                data_dir, ids = self._grow()
+                grown = [self._measure(case, (data_dir, ids), hello, probe) for case in self._options.cases]
+        self._audit([*(case.name for case in self._options.cases), *(["grown"] if grown else [])])
+        return Outcome(empty, grown)
+
+    def profile(self, directory: Path) -> Iterator[tuple[Case, Path, str]]:
+        """For each case the file of its stacks, and a listing, which is kept beside it."""
+        for case in self._options.cases:
+            self._display.say(f"profiling {case.title}")
+            file = directory / f"qirsh-profile-{case.name}.raw"
+            with self._loaded(case, *self._fresh(case)) as (server, loader):
+                listing = sample(server, loader, file)
+            file.with_suffix(".txt").write_text(listing)
+            yield case, file, listing
+
+    def _fresh(self, case: Case) -> tuple[Path, list[str]]:
+        """An empty database for this case alone, and what there is to be retrieved from it."""
+        data_dir = self._copy(case.name)
+        if case is not RETRIEVE:
+            return data_dir, []
+        books = Books(data_dir, self._town)
+        try:
+            return data_dir, books.add_history(_RETRIEVABLE, lambda _count: None)
+        finally:
+            books.close()
+
+    def _grow(self) -> tuple[Path, list[str]]:
+        self._display.say(f"filling a database with {GROWN:,} payments")
+        data_dir = self._copy("grown")
+        books = Books(data_dir, self._town)
+        try:
+            ids = books.add_history(GROWN, lambda count: self._display.advance(_FILL_S * count / GROWN))
+        finally:
+            books.close()
+        os.sync()  # Or the disk would still be busy with it while the first rounds run.
+        return data_dir, ids
+
+    def _copy(self, name: str) -> Path:
+        return Path(shutil.copytree(self._scratch / "seeded", self._scratch / name))
+
+    def _measure(self, case: Case, data: tuple[Path, list[str]], hello: Server, probe: CommitProbe) -> Measured:
+        data_dir, ids = data
+        where = "with a million payments" if data_dir.name == "grown" else "empty"
+        self._display.say(f"{case.title} ({where})")
+        with self._loaded(case, data_dir, ids) as (server, loader):
+            measured = measure(
+                case,
+                pace=self._options.pace,
+                hello=hello,
+                server=server,
+                loader=loader,
+                probe=probe,
+                progress=lambda: self._display.advance(self._options.pace.round_s),
+            )
+        self._display.advance(5)
+        return measured
+
+    @contextmanager
+    def _loaded(self, case: Case, data_dir: Path, ids: Sequence[str]) -> Iterator[tuple[Server, Loader]]:
+        with running_service(data_dir) as server:
+            books = Books(data_dir, self._town)
+            try:
+                yield server, Loader(case, server, self._town, books, ids=ids, scratch=data_dir)
+            finally:
+                books.close()
+
+    def _audit(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._display.say(f"verifying the books of {name}")
+            require_clean(self._scratch / name, lambda _rule: None)
+            self._display.advance(_AUDIT_S / len(names))

@@ -1,0 +1,174 @@
+"""The table, the targets and the page that is written of them. Nothing is measured here."""
+
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+import apsw
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from bench.case import CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
+from bench.load import Run
+from bench.measure import CONNECTIONS, Measured, Pace, Round
+from bench.plan import GROWN, Outcome
+
+_COLUMNS: Final = (
+    "call",
+    "CPU over hello's",
+    "CPU, µs",
+    "rate of hello's",
+    "requests/s",
+    f"p50 / p99 ms at {CONNECTIONS}",
+    "p50 / p99 ms at 1",
+    "peak MB",
+)
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One target, and whether it was met."""
+
+    is_met: bool
+    text: str
+
+    def __str__(self) -> str:
+        """With its mark in front."""
+        return f"{_mark(is_met=self.is_met)} {self.text}"
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    """Tables and targets, on the screen."""
+    for title, measured in _tables(outcome):
+        table = Table(title=title, title_justify="left")
+        for number, column in enumerate(_COLUMNS):
+            table.add_column(column, justify="right" if number else "left")
+        for row in _rows(measured):
+            table.add_row(*row)
+        console.print(table)
+    for check in checks(outcome):
+        console.print(str(check), style="" if check.is_met else "bold red", highlight=False)
+
+
+def checks(outcome: Outcome) -> list[Check]:
+    """Every target, on every database it was measured on."""
+    found = []
+    for title, measured in _tables(outcome):
+        for one in measured:
+            found += _checks_of(one, f"{one.case.name}, {title}")
+    for empty, grown in zip(outcome.empty, outcome.grown, strict=False):
+        ratio = grown.rate_ratio / empty.rate_ratio
+        text = (
+            f"{empty.case.name}: with {GROWN:,} payments {ratio:.2f} of the rate without, at least {GROWTH_RATIO_MIN}"
+        )
+        found.append(Check(ratio >= GROWTH_RATIO_MIN, text))
+    peak_mb = max(one.peak_mb for one in (*outcome.empty, *outcome.grown))
+    found.append(Check(peak_mb < MEMORY_MB_MAX, f"memory: {peak_mb:.0f} MB at most, under {MEMORY_MB_MAX:.0f}"))
+    found.append(Check(is_met=True, text="every request was answered with success, and the books balance"))
+    return found
+
+
+def page(outcome: Outcome, *, pace: Pace, filesystem: str) -> str:
+    """`docs/performance.md`, whole."""
+    parts = [
+        "# Performance",
+        f"Measured by `make bench` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
+        f"Machine: {machine(filesystem)}.",
+    ]
+    for title, measured in _tables(outcome):
+        lines = [_COLUMNS, ("---", *("---:" for _ in _COLUMNS[1:])), *_rows(measured)]
+        parts += [f"## {title.capitalize()}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
+    parts += ["## Targets", "\n".join(f"- {check}" for check in checks(outcome))]
+    parts += ["## How it is measured", _method(pace)]
+    return "\n\n".join(parts) + "\n"
+
+
+def machine(filesystem: str) -> str:
+    """What the numbers depend on."""
+    model = next(_cpu_models(), platform.machine())
+    return (
+        f"{os.cpu_count()} cores ({model}), {platform.system()} {platform.release()}, data on {filesystem},"
+        f" Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()},"
+        f" uvicorn {metadata.version('uvicorn')}"
+    )
+
+
+def _cpu_models() -> Iterator[str]:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            yield value.strip()
+
+
+def _tables(outcome: Outcome) -> Iterator[tuple[str, list[Measured]]]:
+    yield "empty database", outcome.empty
+    if outcome.grown:
+        yield f"{GROWN:,} payments", outcome.grown
+
+
+def _rows(measured: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
+    # Hello was measured beside every case: its row is the middle one of all its rounds.
+    hellos = Measured(measured[0].case, [a_round for one in measured for a_round in one.rounds], 0)
+    yield ("hello", "1.00", *_seen(hellos, lambda r: r.hello, lambda r: r.lone_hello, "1.00"), "")
+    for one in measured:
+        case = one.case
+        cpu = f"{one.cpu_ratio:.2f} {_mark(is_met=one.cpu_ratio <= case.cpu_ratio_max)}"
+        rate = f"{one.rate_ratio:.2f} {_mark(is_met=one.rate_ratio >= case.rate_ratio_min)}"
+        yield (case.title, cpu, *_seen(one, lambda r: r.case, lambda r: r.lone_case, rate), f"{one.peak_mb:.0f}")
+
+
+def _seen(
+    measured: Measured, many: Callable[[Round], Run], lone: Callable[[Round], Run], rate: str
+) -> tuple[str, str, str, str, str]:
+    return (
+        f"{measured.median(lambda r: many(r).cpu_us):.1f}",
+        rate,
+        f"{measured.median(lambda r: many(r).per_s):,.0f}",
+        f"{measured.median(lambda r: many(r).p50_ms):.1f} / {measured.median(lambda r: many(r).p99_ms):.1f}",
+        f"{measured.median(lambda r: lone(r).p50_ms):.2f} / {measured.median(lambda r: lone(r).p99_ms):.2f}",
+    )
+
+
+def _checks_of(one: Measured, where: str) -> list[Check]:
+    case = one.case
+    found = [
+        Check(
+            one.cpu_ratio <= case.cpu_ratio_max,
+            f"{where}: CPU {one.cpu_ratio:.2f} of hello's, at most {case.cpu_ratio_max}",
+        ),
+        Check(
+            one.rate_ratio >= case.rate_ratio_min,
+            f"{where}: rate {one.rate_ratio:.2f} of hello's, at least {case.rate_ratio_min}",
+        ),
+    ]
+    if case is CREATE:
+        hello_ms, commit_ms = one.median(lambda r: r.lone_hello.p50_ms), one.median(lambda r: r.commit_ms)
+        text = (
+            f"{where}: a lone caller waits {one.lone_ratio:.1f} times one hello ({hello_ms:.3f} ms)"
+            f" and one durable commit ({commit_ms:.3f} ms), at most {LONE_RATIO_MAX:.0f}"
+        )
+        found.append(Check(one.lone_ratio <= LONE_RATIO_MAX, text))
+    return found
+
+
+def _mark(*, is_met: bool) -> str:
+    return "✓" if is_met else "✗"
+
+
+def _method(pace: Pace) -> str:
+    return (
+        "`qirsh serve` runs as its own process on a fresh database, with one merchant and customers who pay in turn;"
+        " every call is authenticated, every write is durable before it is answered, and nothing limits rates."
+        " Beside it runs a bare ASGI hello on the same uvicorn with the same options. wrk loads the two in turn,"
+        f" hello, call, hello, call, {pace.rounds} times {pace.seconds} s each at {CONNECTIONS} connections and"
+        f" {pace.lone_seconds} s each at one; each ratio compares a call with the hello just before it, and the"
+        " median is shown. The headline is the server's own CPU time for a request, user and system, over all its"
+        " threads, divided by hello's: other work on the machine moves rates and waits, and hardly moves this."
+        f" Times at {CONNECTIONS} connections are those of a full queue; what one caller waits stands under `at 1`."
+        " Memory is the most the process ever had resident. A run with one failed request is refused, and at the"
+        " end every invariant of the books is checked."
+    )

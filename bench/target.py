@@ -1,0 +1,129 @@
+"""The processes under load: started, waited for, measured from outside through /proc, and stopped."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench.failure import BenchFailed
+
+REPOSITORY: Final = Path(__file__).parent.parent
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_START_S_MAX: Final = 30
+_STOP_S_MAX: Final = 60  # After heavy writing the last checkpoint takes a while.
+
+
+class Server(msgspec.Struct, frozen=True):
+    """A process that listens, with all its threads and children."""
+
+    pid: int
+    port: int
+    log: Path
+
+    def cpu_s(self) -> float:
+        """User and system time so far."""
+        ticks = 0
+        for pid in _family(self.pid):
+            # The name before the last parenthesis may hold anything; utime and stime are fields 14 and 15.
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / _TICKS_PER_S
+
+    def peak_mb(self) -> float:
+        """The most memory it ever had resident."""
+        kilobytes = 0
+        for pid in _family(self.pid):
+            status = Path(f"/proc/{pid}/status").read_text()
+            kilobytes += int(status.partition("VmHWM:")[2].split()[0])
+        return kilobytes * 1024 / 1e6
+
+
+@contextmanager
+def running_hello(log: Path) -> Iterator[Server]:
+    """The yardstick."""
+    port = _free_port()
+    with _running(["bench.hello", str(port)], {}, port, "/", log) as server:
+        yield server
+
+
+@contextmanager
+def running_service(data_dir: Path) -> Iterator[Server]:
+    """The service as anybody starts it, on the data in this directory."""
+    port = _free_port()
+    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port)}
+    with _running(["qirsh", "serve"], environment, port, "/healthz", data_dir / "log") as server:
+        yield server
+
+
+@contextmanager
+def _running(module: list[str], environment: Mapping[str, str], port: int, path: str, log: Path) -> Iterator[Server]:
+    # What is set for another Qirsh on this machine must not reach this one.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *module],
+            cwd=REPOSITORY,
+            env={**inherited, **environment},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        _wait_until_it_answers(process, f"http://127.0.0.1:{port}{path}", log)
+        yield Server(process.pid, port, log)
+        if process.poll() is not None:
+            raise _died(process, log)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOP_S_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_it_answers(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    end = time.monotonic() + _START_S_MAX
+    while True:
+        if process.poll() is not None:
+            raise _died(process, log)
+        try:
+            with urllib.request.urlopen(url, timeout=1):  # noqa: S310 - our own address
+                return
+        except OSError:
+            if time.monotonic() > end:
+                message = f"{url} does not answer; its log: {tail(log)}"
+                raise BenchFailed(message) from None
+            time.sleep(0.05)
+
+
+def _died(process: subprocess.Popen[bytes], log: Path) -> BenchFailed:
+    return BenchFailed(f"{process.args!r} ended with {process.returncode}; its log: {tail(log)}")
+
+
+def tail(log: Path) -> str:
+    """The end of what a server has said."""
+    return log.read_text(errors="replace")[-2000:] or "empty"
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _family(pid: int) -> list[int]:
+    members = [pid]
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            members += _family(int(child))
+    return members

@@ -1,0 +1,5 @@
+"""`python -m qirsh` is `qirsh`."""
+
+from qirsh.cli.main import main
+
+main()

@@ -1,0 +1,173 @@
+"""`qirsh demo`: a service with people, money and a past, ready to be tried, that keeps its own folder."""
+
+import contextlib
+import logging
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from typing import Final
+
+import click
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from qirsh.cli.demo_file import Demo, Player, keep_demo, read_demo
+from qirsh.cli.ending import Stopped
+from qirsh.cli.log import log_to_stderr
+from qirsh.cli.seed import SHOP, add_payment_to_try, seed
+from qirsh.cli.serve import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
+from qirsh.engine.clock import ManualClock, system_clock
+from qirsh.service import opened
+from qirsh.settings import Settings, read_settings
+from qirsh.store.rows import LOGIN
+from qirsh.store.sqlite import lock_file
+
+# Pasted as it stands into any sh. What it prints last holds "status":"paid".
+_CURL: Final = """\
+# 1. The shop's server asks for 100.98 USD.
+PAYMENT=$(curl -sS {base_url}/api/v1/remote-payments \\
+  -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\
+  -d '{{"amount":10098,"currency":"USD","note":"Order 1061"}}' | sed -n 's/.*"id":"\\([0-9]*\\)".*/\\1/p')
+# 2. The customer signs in,
+TOKEN=$(curl -sS {base_url}/api/v1/wallet/sessions -H 'Content-Type: application/json' \\
+  -d '{{"email":"{email}","password":"{password}"}}' | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
+# 3. and pays with the PIN.
+curl -sS {base_url}/api/v1/wallet/remote-payments/$PAYMENT/pay \\
+  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{{"pin":"{pin}"}}'; echo
+# 4. The shop's server sees that it is paid.
+curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {api_key}'; echo"""
+
+
+@click.command("demo")
+@click.option("--port", type=click.IntRange(0, 65535), help="Instead of QIRSH_PORT; 0 takes any free one.")
+def demo_command(port: int | None) -> None:
+    """Start a service to try, with people, money and a week of payments."""
+    settings = read_settings()
+    if port is not None:
+        settings = msgspec.structs.replace(settings, port=port)
+    if port is not None or is_loopback(settings.base_url):
+        # A shell that has the variables of another demo must not lead people there.
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
+    log_to_stderr(logging.WARNING)  # What is to be said of a good start stands on the screen.
+    raise_descriptor_limit()
+    run_until_signal(_run(settings))
+
+
+async def _run(settings: Settings) -> None:
+    demo = await _prepared(settings)
+    async with opened(settings) as parts:
+        if await parts.store.find(LOGIN, demo.operator.email) is None:
+            message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
+            raise Stopped(message)
+        await add_payment_to_try(parts, demo)
+        keep_demo(settings, demo)
+        await serve_and_announce(settings, parts, lambda base_url: _show(settings, demo, base_url))
+
+
+async def _prepared(settings: Settings) -> Demo:
+    """The demo of this folder, made first if need be.
+
+    It is made in a folder inside, and its database is moved out last: with a database it is whole, and without one
+    it is begun again. Nothing is ever deleted but that folder.
+    """
+    if settings.database != settings.data_dir / "qirsh.db":
+        message = "the demo keeps its database in QIRSH_DATA_DIR: unset QIRSH_DATABASE_URL"
+        raise Stopped(message)
+    with _locked(settings):
+        if settings.database.exists() or settings.database.with_name("qirsh.db-wal").exists():
+            demo = read_demo(settings)
+            if demo is None:
+                message = f"{settings.data_dir} has a database that is no demo: set QIRSH_DATA_DIR to another folder"
+                raise Stopped(message)
+            return demo
+        workshop = settings.data_dir / "demo-in-the-making"
+        shutil.rmtree(workshop, ignore_errors=True)
+        workshop.mkdir(mode=0o700)
+        try:
+            return await _made(
+                settings, msgspec.structs.replace(settings, data_dir=workshop, database=workshop / "qirsh.db")
+            )
+        finally:
+            shutil.rmtree(workshop, ignore_errors=True)
+
+
+async def _made(settings: Settings, making: Settings) -> Demo:
+    with contextlib.suppress(FileNotFoundError):
+        os.link(settings.secret_file, making.secret_file)
+    clock = ManualClock(system_clock())
+    async with opened(making, clock=clock) as parts:
+        demo = await seed(parts, clock)
+        await add_payment_to_try(parts, demo)
+    assert not making.database.with_name("qirsh.db-wal").exists(), "a closed database has no log"
+    if not settings.secret_keys:
+        making.secret_file.replace(settings.secret_file)
+    keep_demo(settings, demo)
+    making.database.rename(settings.database)
+    return demo
+
+
+@contextlib.contextmanager
+def _locked(settings: Settings) -> Iterator[None]:
+    lock = lock_file(settings.database)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _show(settings: Settings, demo: Demo, base_url: str) -> None:
+    """Colour on a terminal, plain lines elsewhere; lines are never broken, so that they can be copied."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text.assemble("Qirsh demo on ", (base_url, "bold green"), ". Ctrl-C ends it; its data stays."))
+    for title, lines in _sections(settings, demo, base_url).items():
+        console.print(Text(f"\n{title}", style="bold"))
+        width = max(map(len, lines))
+        for name, value in lines.items():
+            console.print(Text(f"  {name:<{width}}  {value}"))
+    console.print(Text("\nA payment from beginning to end, to paste into a shell:\n", style="bold"))
+    curl = _CURL.format(
+        base_url=base_url,
+        api_key=demo.api_key,
+        email=demo.customer.email,
+        password=demo.customer.password,
+        pin=demo.customer.pin,
+    )
+    click.echo(f"{curl}\n")
+
+
+def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[str, str]]:
+    environment = f'eval "$(QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))} qirsh status --env)"'
+    return {
+        "Addresses": {
+            "API": f"{base_url}/api/v1",
+            "Health": f"{base_url}/healthz  {base_url}/readyz",
+            "Data": f"{settings.data_dir}",
+            "All below as variables": environment,
+        },
+        f"Shop {SHOP}, account {demo.shop_account}": {
+            "Live key": demo.api_key,
+            "Test key": demo.test_api_key,
+            "Owner": _proof(demo.merchant),
+        },
+        "Customers, each with more than 1,000,000.00 of every currency": {
+            "Customer": _proof(demo.customer),
+            "Customer 2": _proof(demo.customer2),
+        },
+        "Operators": {
+            "Operator": _proof(demo.operator),
+            "Operator 2": _proof(demo.operator2),
+        },
+        "To try": {
+            "A payment that waits": f"{demo.payment} (75.50 USD; put it into PAYMENT and begin below at 2)",
+            "A shop that waits": f"qirsh account approve {demo.requested_account}",
+        },
+    }
+
+
+def _proof(player: Player) -> str:
+    pin = f"  PIN {player.pin}" if player.pin else ""
+    second_factor = f"  second factor {player.totp_secret}" if player.totp_secret else ""
+    return f"{player.email}  password {player.password}{pin}{second_factor}"

@@ -1,0 +1,72 @@
+"""`qirsh`: every command, and how errors become one line and an exit code."""
+
+from typing import Any
+
+import apsw
+import click
+
+from qirsh import __version__
+from qirsh.cli import operate
+from qirsh.cli.demo import demo_command
+from qirsh.cli.doctor import doctor_command
+from qirsh.cli.ending import Stopped
+from qirsh.cli.inspect import status_command, verify_command
+from qirsh.cli.serve import serve_command
+from qirsh.settings import SETTINGS, BadSetting
+from qirsh.store.interface import UnusableDatabase
+from qirsh.store.sqlite_verify import CannotTell
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+        try:
+            return super().invoke(ctx)
+        except (BadSetting, UnusableDatabase, CannotTell) as error:
+            raise Stopped(str(error)) from None
+        except apsw.Error as error:
+            message = f"the database cannot be used: {error}"
+            raise Stopped(message) from error
+        except OSError as error:
+            raise Stopped(str(error)) from error
+        except click.Abort:  # At a question.
+            message = "stopped, nothing was done"
+            raise Stopped(message) from None
+        except KeyboardInterrupt:
+            message = "stopped; what was under way may have been done or not: look before you try again"
+            raise Stopped(message) from None
+
+
+_SETTINGS_HELP = "\n".join(
+    ["\b", "Settings, from the environment:", *(f"  {name:<20} {use}" for name, use in SETTINGS.items())]
+)
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_SETTINGS_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+@click.version_option(__version__, prog_name="qirsh")
+def qirsh() -> None:
+    """A payment service that one organisation can run by itself. `qirsh demo` shows it."""
+
+
+for command in (
+    demo_command,
+    serve_command,
+    status_command,
+    verify_command,
+    doctor_command,
+    operate.operator_group,
+    operate.person_group,
+    operate.account_group,
+    operate.key_group,
+    operate.deposit_group,
+    operate.withdraw_group,
+):
+    qirsh.add_command(command)
+
+
+def main() -> None:
+    """The program."""
+    qirsh(prog_name="qirsh")

@@ -1,0 +1,227 @@
+"""Accounts are opened, requested and decided on; keys are issued and revoked."""
+
+from typing import Final, get_args
+
+import pytest
+
+from qirsh.domain.account import Kind, State
+from qirsh.domain.audit import AuditEntry
+from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.counter import REVOCATION
+from qirsh.domain.identifier import is_account_number
+from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refusal, Refused
+from tests.domain.invariant import complaints
+from tests.domain.market import NOBODY, SHOP_ORIGIN, Market
+from tests.domain.test_account import ALLOWED, KINDS, STATES
+from tests.domain.world import START
+
+LIVE_STATES: Final = tuple(state for state in get_args(State) if state != "mirrored")
+
+
+@pytest.fixture
+def market() -> Market:
+    return Market()
+
+
+def a_key(account: int, *, key_id: str = "key") -> IssueKey:
+    return IssueKey(
+        id=key_id,
+        account=account,
+        hash=key_id.encode().ljust(32),
+        hint="hint",
+        name="Server",
+        scopes="payments:read",
+        expires_at=START + 1,
+        actor="person 5",
+    )
+
+
+def revocations(market: Market) -> int:
+    counter = market.counters.get(REVOCATION)
+    return counter.last if counter else 0
+
+
+@pytest.mark.parametrize("to", STATES)
+@pytest.mark.parametrize("state", LIVE_STATES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, state: State, to: State) -> None:
+    market = Market()
+    number = {"personal": market.customer.account, "commercial": market.shop, "house": market.house}[kind]
+    market.change("accounts", number, state=state)
+    command = MoveAccount(account=number, to=to, operator=market.first.id, reason="why", actor="person 1")
+    if (kind, state, to) not in ALLOWED:
+        assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
+        return
+    market.now += 1000
+    moved = market.do(command)
+    assert (moved.state, moved.updated_at, market.accounts[number]) == (to, START + 1000, moved)
+    assert market.audit[-1] == AuditEntry(START + 1000, "person 1", f"account.{to}", f"account {number}", "why")
+
+
+@pytest.mark.parametrize("to", STATES)
+@pytest.mark.parametrize("name", ["till", "test_customer", "mint"])
+def test_a_test_account_does_not_move(market: Market, name: str, to: str) -> None:
+    command = MoveAccount(account=getattr(market, name), to=to, operator=market.first.id, reason="", actor="test")
+    assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
+
+
+@pytest.mark.parametrize("to", ["approved", "rejected"])
+def test_nobody_decides_on_a_request_of_their_own(market: Market, to: str) -> None:
+    market.move(market.second.account, "verified")
+    number = market.request_shop(market.second)
+    own = MoveAccount(account=number, to=to, operator=market.second.id, reason="", actor="test")
+    assert market.refuse(own).why is Refusal.OWN_REQUEST
+    market.do(MoveAccount(account=number, to=to, operator=market.first.id, reason="", actor="test"))
+
+
+def test_an_operator_does_not_verify_themselves(market: Market) -> None:
+    own = MoveAccount(account=market.first.account, to="verified", operator=market.first.id, reason="", actor="test")
+    assert market.refuse(own).why is Refusal.OWN_REQUEST
+
+
+def test_of_two_decisions_at_once_the_first_stands_and_leaves_the_only_entry(market: Market) -> None:
+    number = market.request_shop(market.owner)
+    entries = len(market.audit)
+    outcomes = market.together(
+        *[
+            MoveAccount(account=number, to=to, operator=operator.id, reason="", actor="test")
+            for to, operator in (("approved", market.first), ("rejected", market.second), ("approved", market.second))
+        ]
+    )
+    assert outcomes[0].state == "approved"
+    assert outcomes[1:] == [Refused(Refusal.MOVE_NOT_ALLOWED)] * 2
+    assert [entry.action for entry in market.audit[entries:]] == ["account.approved"]
+    assert sum(account.twin_of == number for account in market.accounts.values()) == 3
+
+
+def test_an_approved_shop_gets_a_test_circle_of_its_own(market: Market) -> None:
+    shop = market.accounts[market.shop]
+    circle = [market.accounts[number] for number in (market.till, market.test_customer, market.mint)]
+    assert [account.kind for account in circle] == ["commercial", "personal", "house"]
+    for account in circle:
+        assert (account.mode, account.state, account.twin_of, account.owner) == (
+            "test",
+            "mirrored",
+            shop.number,
+            shop.owner,
+        )
+    assert (circle[0].name, circle[0].return_origins) == (shop.name, shop.return_origins)
+
+
+def test_the_test_customer_has_plenty_of_every_currency_and_all_of_it_from_the_mint(market: Market) -> None:
+    for currency in CURRENCIES:
+        assert market.held(market.test_customer, currency) == AMOUNT_MAX
+        assert market.held(market.mint, currency) == -AMOUNT_MAX
+    assert complaints(market) == []
+
+
+def test_a_shop_that_comes_back_keeps_its_one_test_circle(market: Market) -> None:
+    before = len(market.accounts), len(market.transfers)
+    market.move(market.shop, "suspended")
+    market.move(market.shop, "approved")
+    assert (len(market.accounts), len(market.transfers)) == before
+
+
+def test_a_rejected_request_opens_nothing(market: Market) -> None:
+    number = market.request_shop(market.owner)
+    before = set(market.accounts)
+    market.move(number, "rejected")
+    assert set(market.accounts) == before
+
+
+def test_a_verified_person_asks_for_a_shop_and_owns_it(market: Market) -> None:
+    account = market.accounts[market.request_shop(market.customer)]
+    assert (account.kind, account.mode, account.state) == ("commercial", "live", "requested")
+    assert (account.owner, account.twin_of, account.return_origins) == (market.customer.id, None, SHOP_ORIGIN)
+    assert market.audit[-1].action == "account.requested"
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("unverified", Refusal.NOT_VERIFIED),
+        ("suspended", Refusal.ACCOUNT_SUSPENDED),
+        ("closed", Refusal.ACCOUNT_SUSPENDED),
+    ],
+)
+def test_nobody_asks_for_a_shop_before_or_after_being_verified(market: Market, state: State, why: Refusal) -> None:
+    market.change("accounts", market.customer.account, state=state)
+    command = RequestCommercial(personal=market.customer.account, name="", return_origins="", actor="test")
+    assert market.refuse(command).why is why
+
+
+@pytest.mark.parametrize("name", ["shop", "till", "test_customer", "mint", "house"])
+def test_only_a_live_personal_account_asks_for_a_shop(market: Market, name: str) -> None:
+    command = RequestCommercial(personal=getattr(market, name), name="", return_origins="", actor="test")
+    assert market.refuse(command).why is Refusal.NOT_FOUND
+
+
+def test_a_house_account_is_open_and_belongs_to_nobody(market: Market) -> None:
+    account = market.do(OpenHouseAccount(name="cash desk"))
+    assert (account.kind, account.mode, account.state, account.owner) == ("house", "live", "open", None)
+
+
+def test_account_numbers_are_never_given_twice(market: Market) -> None:
+    outcomes = market.together(*[OpenHouseAccount(name=f"bank {n}") for n in range(50)])
+    assert len({account.number for account in outcomes}) == 50
+    assert all(is_account_number(str(number)) for number in market.accounts)
+    assert complaints(market) == []
+
+
+@pytest.mark.parametrize("name", ["shop", "till"])
+def test_an_approved_shop_and_its_test_twin_get_keys(market: Market, name: str) -> None:
+    command = a_key(getattr(market, name))
+    key = market.do(command)
+    assert market.api_keys == {"key": key}
+    assert (key.account, key.hash, key.scopes) == (command.account, command.hash, "payments:read")
+    assert (key.created_at, key.expires_at, key.revoked_at) == (START, START + 1, None)
+    assert market.audit[-1] == AuditEntry(START, "person 5", "key.issued", "key key", f"account {key.account}")
+
+
+@pytest.mark.parametrize("state", ["requested", "rejected", "suspended", "closed"])
+@pytest.mark.parametrize("name", ["shop", "till"])
+def test_without_approval_there_is_no_key_live_or_test(market: Market, name: str, state: State) -> None:
+    market.change("accounts", market.shop, state=state)
+    why = Refusal.ACCOUNT_SUSPENDED if state in {"suspended", "closed"} else Refusal.NOT_APPROVED
+    assert market.refuse(a_key(getattr(market, name))).why is why
+
+
+def test_only_a_commercial_account_gets_keys(market: Market) -> None:
+    for account in (market.customer.account, market.house, market.test_customer, market.mint, NOBODY):
+        assert market.refuse(a_key(account)).why is Refusal.NOT_FOUND
+
+
+def test_two_keys_of_one_id_are_never_both_issued(market: Market) -> None:
+    with pytest.raises(AssertionError):
+        market.together(a_key(market.shop), a_key(market.till))
+
+
+def test_a_revoked_key_ends_once_and_every_process_hears_of_it(market: Market) -> None:
+    market.do(a_key(market.shop))
+    before = revocations(market)
+    market.now += 1000
+    revoke = RevokeKey(id="key", actor="test")
+    revoked, again = market.together(revoke, revoke)
+    assert revoked == again == market.api_keys["key"]
+    assert revoked.revoked_at == START + 1000
+    market.now += 1000
+    assert market.do(revoke) == revoked
+    assert revocations(market) == before + 1
+    assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.revoked"]
+
+
+@pytest.mark.parametrize("to", ["suspended", "closed"])
+def test_who_loses_a_right_is_known_to_every_process(market: Market, to: str) -> None:
+    before = revocations(market)
+    market.move(market.shop, to)
+    market.move(market.customer.account, to)
+    assert revocations(market) == before + 2
+
+
+def test_who_gains_a_right_wakes_nobody(market: Market) -> None:
+    before = revocations(market)
+    market.open_shop(market.owner)
+    market.move(market.second.account, "verified")
+    assert revocations(market) == before

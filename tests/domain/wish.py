@@ -1,0 +1,163 @@
+"""Random batches of commands over the people of one small market, as Hypothesis strategies."""
+
+from typing import Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+
+from qirsh.domain import command as c
+from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.idempotency import Once
+from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+from qirsh.domain.state import State
+from tests.domain.market import HELD, PIN, WRONG_PIN, Market
+
+
+def _seed() -> Market:
+    market = Market()
+    market.create(amount=HELD)
+    market.create(amount=HELD, currency="EUR")
+    market.create(merchant=market.till, amount=HELD)
+    market.create(amount=HELD, expires_in_ms=1000)
+    market.do(market.ask(reference="slip a", amount=HELD))
+    return market
+
+
+SEED: Final = _seed()
+# Those of the market, and those that are opened next.
+ACCOUNTS: Final = [SEED.identifiers.account_number(ordinal) for ordinal in range(1, len(SEED.accounts) + 8)]
+PEOPLE: Final = range(1, len(SEED.people) + 3)
+PAYERS: Final = [
+    (SEED.customer.id, SEED.customer.account),
+    (SEED.other.id, SEED.other.account),
+    (SEED.owner.id, SEED.owner.account),
+    (SEED.owner.id, SEED.test_customer),
+]
+# Who has no business to pay from there.
+THIEVES: Final = [
+    (SEED.other.id, SEED.customer.account),
+    (SEED.customer.id, SEED.house),
+    (SEED.owner.id, SEED.mint),
+    (SEED.owner.id, SEED.till),
+]
+BATCH: Final = 12
+OPERATORS: Final = (SEED.first.id, SEED.second.id)
+
+accounts = st.sampled_from(ACCOUNTS)
+merchants = st.sampled_from([*[SEED.shop] * 6, *[SEED.till] * 4, *ACCOUNTS[10:15]])
+payments = st.integers(1, 4) | st.integers(1, 8)
+amounts = st.sampled_from([1, HELD // 2, HELD, HELD])
+currencies = st.sampled_from(["USD", "EUR"])
+urls = st.sampled_from([None, None, "https://shop.example/back", "https://evil.example/back"])
+emails = st.sampled_from(["customer@example.com", "new@example.com", "newer@example.com"])
+references = st.sampled_from(["slip a", "slip b"])
+actor = st.just("test")
+
+creates = st.builds(
+    c.CreatePayment,
+    merchant=merchants,
+    amount=amounts,
+    currency=currencies,
+    note=st.just(""),
+    metadata=st.just("{}"),
+    reference=st.none(),
+    return_url=urls,
+    cancel_url=st.none(),
+    expires_in_ms=st.sampled_from([1000, 3_600_000]),
+)
+pays = st.builds(
+    lambda payment, payer, macs: c.Pay(payment=payment, person=payer[0], payer=payer[1], pin_macs=macs),
+    payments,
+    st.sampled_from([*PAYERS * 4, *THIEVES]),
+    st.sampled_from([(PIN,), (PIN,), (WRONG_PIN,)]),
+)
+cancels = st.builds(c.Cancel, payment=payments, merchant=merchants)
+expires = st.builds(c.Expire, payment=payments)
+asks = st.builds(
+    c.AskCash,
+    kind=st.sampled_from(["deposit", "withdrawal"]),
+    house=st.just(SEED.house),
+    reference=references,
+    account=st.sampled_from([SEED.customer.account, SEED.shop]) | accounts,
+    currency=currencies,
+    amount=amounts,
+    operator=st.sampled_from(OPERATORS),
+    actor=actor,
+)
+confirms = st.builds(
+    c.ConfirmCash,
+    house=st.just(SEED.house),
+    reference=references,
+    operator=st.sampled_from(OPERATORS),
+    actor=actor,
+)
+people = (
+    st.builds(c.AddPerson, email=emails, name=st.just("New"), password_hash=st.just("-"), actor=actor)
+    | st.builds(c.MakeOperator, email=emails, totp_sealed=st.just(b"seed"), by=st.sampled_from(OPERATORS), actor=actor)
+    | st.builds(c.ChangePin, person=st.sampled_from(PEOPLE), pin_mac=st.sampled_from([PIN, b"new"]), actor=actor)
+    | st.builds(
+        c.OpenSession,
+        hash=st.just(b""),
+        person=st.just(SEED.customer.id),
+        account=st.just(SEED.customer.account),
+        actor=actor,
+    )
+    | st.builds(c.OpenHouseAccount, name=st.just(""))
+    | st.builds(c.RequestCommercial, personal=accounts, name=st.just("Shop"), return_origins=st.just(""), actor=actor)
+    | st.builds(
+        c.MoveAccount,
+        account=accounts,
+        to=st.sampled_from(["verified", "approved", "rejected", "suspended", "closed"]),
+        operator=st.sampled_from(OPERATORS),
+        reason=st.just(""),
+        actor=actor,
+    )
+    | st.builds(
+        c.IssueKey,
+        id=st.just(""),
+        account=accounts,
+        hash=st.just(b""),
+        hint=st.just(""),
+        name=st.just(""),
+        scopes=st.just(""),
+        expires_at=st.none(),
+        actor=actor,
+    )
+    | st.builds(c.RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
+)
+# `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
+MOST: Final = [creates] * 3 + [pays] * 8 + [cancels, expires] + [asks, confirms] * 2 + [people] * 6
+wishes = st.integers(0, len(MOST) - 1).flatmap(MOST.__getitem__)
+onces = st.none() | st.builds(
+    Once, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
+)
+# How long after the batch before, and the batch.
+batches = st.lists(
+    st.tuples(
+        st.sampled_from([*[0] * 12, 1, 999, 1000, 3_600_000, IDEMPOTENCY_KEPT_MS]),
+        st.lists(st.tuples(wishes, onces), min_size=1, max_size=BATCH),
+    ),
+    min_size=1,
+    max_size=6,
+).map(lambda drawn: [(pause, submissions(number, batch)) for number, (pause, batch) in enumerate(drawn)])
+
+
+def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
+    """An answer that shows all of what came out."""
+    return Answer(200, repr(outcome).encode())
+
+
+def submissions(batch_number: int, batch: list[tuple[c.Command, Once | None]]) -> list[Submission]:
+    """As a face submits them: what it makes from fresh randomness is never the same twice."""
+    found = []
+    for place, (wish, once) in enumerate(batch):
+        serial = BATCH * batch_number + place
+        command: c.Command = wish
+        if isinstance(wish, c.IssueKey):
+            command = msgspec.structs.replace(wish, id=str(serial), hash=b"%032d" % serial)
+        elif isinstance(wish, c.OpenSession):
+            command = msgspec.structs.replace(wish, hash=b"%032d" % serial)
+        elif isinstance(wish, c.OpenHouseAccount):
+            command = msgspec.structs.replace(wish, name=f"house {serial}")
+        found.append(Submission(command, once, render if once or serial % 2 else None))
+    return found

@@ -1,0 +1,183 @@
+"""A real store with a watcher at its door, who counts the batches, can hold them back, and can spoil one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import apsw
+import msgspec
+
+from qirsh.domain.command import Command, CreatePayment, OpenHouseAccount
+from qirsh.domain.decide import Answer
+from qirsh.domain.state import State
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
+from qirsh.store.interface import Turn
+from qirsh.store.queries import Query
+from qirsh.store.rows import WRITTEN, Table
+from qirsh.store.sqlite import SqliteStore
+from tests.domain.market import HELD, Market
+from tests.domain.world import ENTROPY_SEED, START, World
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+MARKET: Final = Market()
+
+
+class WatchedStore:
+    """All that passes goes on to SQLite."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = ManualClock(START)
+        self.store = SqliteStore(path, clock=self.clock, entropy=SeededEntropy(ENTROPY_SEED))
+        self.instance = self.store.instance
+        self.batches: list[int] = []  # How many commands each had.
+        self.door = asyncio.Event()  # While it is closed, a batch that has come waits.
+        self.door.set()
+        self.came = asyncio.Event()
+        self.before: list[Exception] = []  # Raised instead of the next transactions.
+        self.after: list[Exception] = []  # Raised after the next transactions have committed.
+
+    async def transact(self, turn: Turn) -> State:
+        self.batches.append(len(turn))
+        self.came.set()
+        await self.door.wait()
+        if self.before:
+            raise self.before.pop(0)
+        state = await self.store.transact(turn)
+        if self.after:
+            raise self.after.pop(0)
+        return state
+
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+        return await self.store.find(table, key)
+
+    async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        return await self.store.select(query, *arguments)
+
+    async def close(self) -> None:
+        await self.store.close()
+
+
+class Desk:
+    """A running engine over a watched store, and what can be seen of both from outside."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = WatchedStore(path)
+        self.deaths = 0
+        self.engine = Engine(self.store, on_fatal=self._die)
+        self._outside = apsw.Connection(str(path))
+
+    def _die(self) -> None:
+        self.deaths += 1
+
+    async def queue(self, *commands: Command) -> list[asyncio.Task[Any]]:
+        """Callers who have asked and now wait."""
+        tasks = [asyncio.create_task(self.engine.submit(command)) for command in commands]
+        await asyncio.sleep(0)
+        return tasks
+
+    async def close_door(self) -> asyncio.Task[Any]:
+        """From now on the writer is busy with one command, and all that come later wait behind it."""
+        self.store.door.clear()
+        self.store.came.clear()
+        [busy] = await self.queue(house("busy"))
+        await self.store.came.wait()
+        self.store.batches.clear()
+        return busy
+
+    def houses(self) -> set[str]:
+        """The names of the house accounts that are durable, read as a stranger would."""
+        return {name for (name,) in self._outside.execute("SELECT name FROM account WHERE kind = 'house'")}
+
+    def sql(self, text: str) -> list[Any]:
+        """Typed by hand, beside the service."""
+        return self._outside.execute(text).fetchall()
+
+    def commits(self) -> int:
+        """Transactions in the write-ahead log, by its file format: the last frame of each tells the database's size."""
+        log = self.store.path.with_name(f"{self.store.path.name}-wal").read_bytes()
+        page = int.from_bytes(log[8:12], "big")
+        salts = log[16:24]
+        frames = [log[start : start + 24] for start in range(32, len(log), 24 + page)]
+        return sum(frame[4:8] != bytes(4) and frame[8:16] == salts for frame in frames)
+
+    def world(self) -> World:
+        """All rows of the database, in a world where the invariants can be checked."""
+        world = World()
+        for how, table in WRITTEN:
+            rows = self.sql(f"SELECT {', '.join(table.columns)} FROM {table.name}")  # noqa: S608 - our own names
+            records = [table.record(*row) for row in rows]
+            if how == "append":
+                getattr(world, table.state).extend(records)
+            elif how == "add":
+                for record in records:
+                    key = tuple(getattr(record, column) for column in table.key)
+                    getattr(world, table.state)[key if len(key) > 1 else key[0]] = record
+        return world
+
+    async def replay(self, world: World) -> None:
+        """Bring the database to the state of a small world."""
+        for now, batch in world.history:
+            self.store.clock.now = now
+            for each in batch:
+                await self.engine.submit(each.command, once=each.once, render=each.render)
+
+    def leave(self) -> None:
+        self._outside.close()
+
+
+@asynccontextmanager
+async def open_desk(path: Path, *, world: World | None = None) -> AsyncIterator[Desk]:
+    """Started, perhaps with people in it, and closed in the end."""
+    desk = Desk(path)
+    try:
+        desk.engine.start()
+        if world is not None:
+            await desk.replay(world)
+        desk.store.batches.clear()
+        yield desk
+        desk.store.door.set()
+        await desk.engine.close()
+    finally:
+        desk.leave()
+        await desk.store.close()
+
+
+def run(path: Path, scene: Callable[[Desk], Any], *, world: World | None = None) -> None:
+    """Play a scene; one that hangs fails."""
+
+    async def play() -> None:
+        async with asyncio.timeout(5), open_desk(path / "qirsh.db", world=world) as desk:
+            await scene(desk)
+
+    asyncio.run(play())
+
+
+def house(name: object) -> OpenHouseAccount:
+    """The command that needs the least; the database itself refuses a second of the same name."""
+    return OpenHouseAccount(name=str(name))
+
+
+def asking(note: str = "") -> CreatePayment:
+    """The market's shop asks for all that a customer holds."""
+    return CreatePayment(merchant=MARKET.shop, amount=HELD, currency="USD", note=note)
+
+
+def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
+    """An answer as a face gives it."""
+    return Answer(201, str(outcome.number).encode())
+
+
+def fail_to_render(_outcome: object, _state: State) -> Answer:
+    """A face with a fault in it."""
+    raise ValueError("no words for it")
+
+
+async def settled(*waiting: Awaitable[Any]) -> list[Any]:
+    """Each outcome or exception, in order."""
+    return await asyncio.gather(*waiting, return_exceptions=True)

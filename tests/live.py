@@ -1,0 +1,553 @@
+"""A real service to talk to: called in process under a clock that tests move, or served by a process of its own.
+
+Tests see requests, operators' acts and the books. Which database is behind them is decided here, in one place.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+import apsw
+import httpx2
+import msgspec
+import pyotp
+from argon2 import PasswordHasher
+
+from qirsh.domain.money import CURRENCIES
+from qirsh.engine.clock import Clock, ManualClock
+from qirsh.engine.passwords import Passwords
+from qirsh.service import opened
+from qirsh.settings import Settings, read_settings
+from qirsh.store import invariants
+from qirsh.web.app import App
+from qirsh.web.operator.control import Reply, Wish, perform
+from qirsh.web.parts import Parts
+from qirsh.workers.payment_expirer import PaymentExpirer
+
+T = TypeVar("T")
+
+START: Final = 1_800_000_000_000
+PASSWORD: Final = "correct horse battery"
+PIN: Final = "246813"
+WRONG_PIN: Final = "864209"
+ORIGIN: Final = "https://shop.example"
+PURSE: Final = 1_000_000_00  # What a customer starts with, of each currency.
+
+PAYMENTS: Final = "/api/v1/remote-payments"
+WALLET: Final = "/api/v1/wallet/remote-payments"
+BALANCES: Final = "/api/v1/wallet/balances"
+SESSIONS: Final = "/api/v1/wallet/sessions"
+
+# What serves. Killed with its parent, so that a test run that is killed leaves no server behind.
+_SERVE: Final = """
+import uvloop
+from qirsh.service import opened, serve
+from qirsh.settings import read_settings
+async def main():
+    settings = read_settings()
+    async with opened(settings) as parts:
+        await serve(settings, parts)
+uvloop.run(main())
+"""
+_COMMAND: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-c", _SERVE)
+_START_S: Final = 20
+_NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
+_NO_TLS: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Each client would make one of its own, for 48 ms.
+
+
+class Operator(NamedTuple):
+    """One who acts at the desk."""
+
+    email: str
+    totp_secret: str
+
+
+class Merchant(NamedTuple):
+    """An approved commercial account, and a live and a test key of it."""
+
+    email: str
+    personal: str
+    account: str
+    test_account: str
+    key: str
+    key_id: str
+    test_key: str
+
+
+class Customer(NamedTuple):
+    """A verified person with a purse of every currency, signed in."""
+
+    email: str
+    account: str
+    token: str
+    pin: str = PIN
+
+
+class Call(NamedTuple):
+    """A request to be sent, alone or together with others."""
+
+    method: str
+    path: str
+    token: str | None = None
+    content: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def with_header(self, name: str, value: str) -> Self:
+        """The same call with one more header."""
+        return self._replace(headers=(*self.headers, (name, value)))
+
+    def once(self, key: str) -> Self:
+        """The same call with an Idempotency-Key."""
+        return self.with_header("idempotency-key", key)
+
+
+def post(path: str, token: str | None, body: object) -> Call:
+    """A JSON body: bytes as they are, anything else encoded."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Call("POST", path, token, content, (("content-type", "application/json"),))
+
+
+def create(key: str, body: object = None, **fields: object) -> Call:
+    """Create a payment, of one dollar unless told otherwise."""
+    return post(PAYMENTS, key, {"amount": 100, "currency": "USD", **fields} if body is None else body)
+
+
+def retrieve(key: str, payment_id: str, query: str = "") -> Call:
+    return Call("GET", f"{PAYMENTS}/{payment_id}{query}", key)
+
+
+def see(customer: Customer, payment_id: str) -> Call:
+    return Call("GET", f"{WALLET}/{payment_id}", customer.token)
+
+
+def pay(customer: Customer, payment_id: str, pin: str = "") -> Call:
+    return post(f"{WALLET}/{payment_id}/pay", customer.token, {"pin": pin or customer.pin})
+
+
+def sign_in(email: str, password: str = PASSWORD, **more: str) -> Call:
+    return post(SESSIONS, None, {"email": email, "password": password, **more})
+
+
+class Books:
+    """One snapshot of what is stored, read beside the service."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def select(self, sql: str, *arguments: str | int) -> list[tuple[Any, ...]]:
+        """Rows of plain SQL."""
+        return list(self._connection.execute(sql, arguments))
+
+    def counts(self) -> dict[str, int]:
+        """The number of rows of each table that a call may write."""
+        tables = ("payment", "transfer", "event", "remembered", "session", "audit", "balance")
+        return {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
+
+    def violations(self) -> list[str]:
+        """What is wrong with the money, in sentences."""
+        found = invariants.check(self._connection.execute, lambda _: None)
+        return [violation.sentence for violation in found]
+
+
+class World:
+    """A service, people in it, and a way to call it. Everything waits for its answer: tests are synchronous."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.operators: list[Operator] = []
+        self.merchants: list[Merchant] = []
+        self.customers: list[Customer] = []
+        self._runner = asyncio.Runner()
+        self._client: httpx2.AsyncClient
+
+    def __enter__(self) -> Self:
+        raise NotImplementedError
+
+    def __exit__(self, *_: object) -> None:
+        self.run(self._client.aclose())
+        self._runner.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end. The service in process moves only meanwhile."""
+        return self._runner.run(work)
+
+    # Calls.
+
+    async def sent(self, call: Call) -> httpx2.Response:
+        """One answer; many of these may be awaited at once."""
+        headers = [(name.encode(), value.encode()) for name, value in call.headers]
+        if call.token is not None:
+            headers.append((b"authorization", f"Bearer {call.token}".encode()))
+        return await self._client.request(call.method, call.path, content=call.content, headers=headers)
+
+    def send(self, call: Call) -> httpx2.Response:
+        """One answer."""
+        return self.run(self.sent(call))
+
+    def together(self, calls: Iterable[Call]) -> list[httpx2.Response]:
+        """All at once, each on a connection of its own; the answers in the order of the calls."""
+
+        async def gathered() -> list[httpx2.Response]:
+            return await asyncio.gather(*(self.sent(call) for call in calls))
+
+        return self.run(gathered())
+
+    def payment(self, merchant: Merchant, body: object = None, **fields: object) -> str:
+        """The id of a new payment."""
+        answer = self.send(create(merchant.key, body, **fields))
+        assert answer.status_code == 201, answer.text
+        payment_id: str = answer.json()["data"]["id"]
+        return payment_id
+
+    def data(self, call: Call) -> dict[str, Any]:
+        """What a call that must succeed tells."""
+        answer = self.send(call)
+        assert answer.status_code in {200, 201}, answer.text
+        data: dict[str, Any] = answer.json()["data"]
+        return data
+
+    def balance(self, customer: Customer, currency: str = "USD") -> int:
+        """What the customer is told they hold."""
+        items = self.data(Call("GET", BALANCES, customer.token))["items"]
+        held: int = next((item["amount"] for item in items if item["currency"] == currency), 0)
+        return held
+
+    @contextlib.contextmanager
+    def books(self) -> Iterator[Books]:
+        """A look at the store from outside, in one read-only snapshot."""
+        connection = apsw.Connection(str(self.settings.database), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(5000)
+            connection.execute("BEGIN")
+            yield Books(connection)
+        finally:
+            connection.close()
+
+    def counts(self) -> dict[str, int]:
+        """The number of rows of each table, now."""
+        with self.books() as books:
+            return books.counts()
+
+    def violations(self) -> list[str]:
+        """What is wrong with the money, now."""
+        with self.books() as books:
+            return books.violations()
+
+    # The operators' desk.
+
+    async def performed(self, wish: Wish) -> Reply:
+        """Carry out an act, by whichever way operators have."""
+        raise NotImplementedError
+
+    def now_ms(self) -> int:
+        """By the service's clock."""
+        raise NotImplementedError
+
+    def code_of(self, email: str) -> str:
+        """The operator's second factor, now."""
+        secret = next(operator.totp_secret for operator in self.operators if operator.email == email)
+        return pyotp.TOTP(secret).at(self.now_ms() // 1000)
+
+    async def tried(self, act: str, words: Mapping[str, object], operator: int = 0) -> Reply:
+        """An act that may be refused."""
+        wish = Wish(act, dict(words))
+        if self.operators:
+            email = self.operators[operator].email
+            wish = Wish(act, dict(words), email, PASSWORD, self.code_of(email))
+        return await self.performed(wish)
+
+    async def done(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
+        """An act that must succeed."""
+        reply = await self.tried(act, words, operator)
+        assert reply.done is not None, f"{act}: {reply.code}: {reply.detail}"
+        return reply.done
+
+    def act(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
+        """The same, waited for."""
+        return self.run(self.done(act, operator, **words))
+
+    def deposit(self, account: str, amount_minor: int, currency: str = "USD") -> None:
+        """Money from outside."""
+        self.run(self._deposited(account, amount_minor, currency))
+
+    def customer(self) -> Customer:
+        """Somebody no other test has met."""
+        return self.customers.pop() if self.customers else self.run(self._joined())
+
+    def merchant(self) -> Merchant:
+        """A shop that no other test has met."""
+        return self.merchants.pop() if len(self.merchants) > 4 else self.run(self._opened_shop())
+
+    def person(self, *, verified: bool) -> Customer:
+        """Somebody without money, signed in."""
+
+        async def joined() -> Customer:
+            email, account = await self._added()
+            if verified:
+                await self.done("account verify", account=account)
+            return await self._signed_in(email, account)
+
+        return self.run(joined())
+
+    def settle(self, *, shops: int, people: int) -> None:
+        """Two operators, some merchants and many customers, all by the acts that operators have."""
+
+        async def settled() -> None:
+            await self._appointed("first@bank.example")
+            await self._appointed("second@bank.example")
+            self.merchants = await _some_at_once(self._opened_shop, shops)
+            self.customers = await _some_at_once(self._joined, people)
+
+        self.run(settled())
+
+    async def _appointed(self, email: str) -> None:
+        done = await self.done("operator create", email=email, name="Operator", password=PASSWORD)
+        self.operators.append(Operator(email, done["totpSecret"]))
+
+    async def _added(self) -> tuple[str, str]:
+        number = next(_NAMES)
+        email = f"person{number}@home.example"
+        done = await self.done("person add", email=email, name=f"Person {number}", password=PASSWORD, pin=PIN)
+        return email, done["account"]
+
+    async def _signed_in(self, email: str, account: str) -> Customer:
+        answer = await self.sent(sign_in(email))
+        assert answer.status_code == 201, answer.text
+        return Customer(email, account, answer.json()["data"]["token"])
+
+    async def _joined(self) -> Customer:
+        email, account = await self._added()
+        await self.done("account verify", account=account)
+        await asyncio.gather(*(self._deposited(account, PURSE, currency) for currency in CURRENCIES))
+        return await self._signed_in(email, account)
+
+    async def _deposited(self, account: str, amount_minor: int, currency: str) -> None:
+        reference = f"deposit {next(_NAMES)}"
+        amount = f"{amount_minor // 100}.{amount_minor % 100:02d}"
+        await self.done("deposit ask", account=account, currency=currency, amount=amount, reference=reference)
+        await self.done("deposit confirm", operator=1, reference=reference)
+
+    async def _opened_shop(self) -> Merchant:
+        email, personal = await self._added()
+        await self.done("account verify", account=personal)
+        asked = await self.done("account request", account=personal, name="Shop", returnOrigins=ORIGIN)
+        approved = await self.done("account approve", account=asked["account"])
+        live = await self.done("key issue", account=asked["account"])
+        test = await self.done("key issue", account=asked["account"], test=True)
+        return Merchant(
+            email, personal, asked["account"], approved["testAccount"], live["key"], live["id"], test["key"]
+        )
+
+
+class InProcess(World):
+    """The application without a network, under a clock that stands still until it is moved.
+
+    Its passwords are hashed with little effort, since every operator's act proves one. Such a hash stays cheap to
+    check, so whoever serves this data afterwards finds people who sign in fast.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        super().__init__(settings)
+        self.clock = ManualClock(START)
+        self._clock = clock or self.clock
+        self._stack = contextlib.AsyncExitStack()
+        self.parts: Parts
+
+    def __enter__(self) -> Self:
+        opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
+        parts = self.run(_waited(opening))
+        self.parts = msgspec.structs.replace(parts, passwords=_QuickPasswords())
+        transport = httpx2.ASGITransport(App(self.parts))
+        self._client = httpx2.AsyncClient(
+            transport=transport, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.parts.passwords.close()
+        self.run(self._stack.aclose())
+        super().__exit__()
+
+    async def performed(self, wish: Wish) -> Reply:
+        return await perform(self.parts, wish)
+
+    def now_ms(self) -> int:
+        return self._clock()
+
+    def poll(self) -> None:
+        """What every process does a few times a second: hear of revocations."""
+        self.run(self.parts.callers.poll())
+
+    async def expired_due(self) -> int:
+        """One look of the expiry worker."""
+        return await PaymentExpirer(self.parts.store, self.parts.engine, self.parts.clock).expire_due()
+
+    def expire_due(self) -> int:
+        return self.run(self.expired_due())
+
+
+class Live(World):
+    """A server in a process of its own, on loopback. Operators reach it through its control socket, like the CLI."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.log = self.settings.data_dir / "server.log"
+        self.process: subprocess.Popen[bytes]
+
+    def __enter__(self) -> Self:
+        self._client = httpx2.AsyncClient(
+            base_url=self.settings.base_url,
+            trust_env=False,
+            verify=_NO_TLS,
+            timeout=60,
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
+        )
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        super().__exit__()
+
+    def start(self) -> None:
+        """Until it says that it is ready."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                _COMMAND, env={**os.environ, **_environment(self.settings)}, stdout=log, stderr=log
+            )
+        end = time.monotonic() + _START_S
+        while time.monotonic() < end and self.process.poll() is None:
+            with contextlib.suppress(httpx2.TransportError):
+                if self.send(Call("GET", "/readyz")).status_code == 200:
+                    return
+            time.sleep(0.02)
+        self.stop()
+        raise RuntimeError(self.log.read_text())
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask it to end, or kill it."""
+        self.process.send_signal(how)
+        self.process.wait(60)
+
+    async def performed(self, wish: Wish) -> Reply:
+        reader, writer = await asyncio.open_unix_connection(self.settings.control_socket)
+        writer.write(msgspec.json.encode(wish) + b"\n")
+        reply = msgspec.json.decode(await reader.readline(), type=Reply)
+        writer.close()
+        await writer.wait_closed()
+        return reply
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def complaints(self) -> list[str]:
+        """Lines of the server's log: a good day has none."""
+        return self.log.read_text().splitlines()
+
+
+class _QuickPasswords(Passwords):
+    def __init__(self) -> None:
+        super().__init__()
+        self._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+@contextlib.contextmanager
+def in_process(*, shops: int = 2, people: int = 2, clock: Clock | None = None) -> Iterator[InProcess]:
+    """A small world in process."""
+    with _settings() as settings, InProcess(settings, clock) as world:
+        world.settle(shops=shops, people=people)
+        yield world
+
+
+@contextlib.contextmanager
+def live(*, shops: int = 2, people: int = 2) -> Iterator[Live]:
+    """A world that is served. It is settled before the server starts, because that is quick."""
+    with _settings() as settings:
+        with InProcess(settings, lambda: time.time_ns() // 1_000_000) as founding:
+            founding.settle(shops=shops, people=people)
+        world = Live(settings)
+        world.operators, world.merchants = founding.operators, founding.merchants
+        world.customers = founding.customers
+        with world:
+            yield world
+
+
+@contextlib.contextmanager
+def _settings() -> Iterator[Settings]:
+    """A place for the data and an address. Whatever engine is tested, it is chosen here."""
+    with tempfile.TemporaryDirectory(prefix="qirsh-") as folder:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        yield read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": str(port)})
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    return {
+        "QIRSH_DATA_DIR": str(settings.data_dir),
+        "QIRSH_PORT": str(settings.port),
+        "QIRSH_DATABASE_URL": f"sqlite:///{settings.database}",
+    }
+
+
+async def _waited(work: Awaitable[T]) -> T:
+    return await work
+
+
+async def _some_at_once(make: Callable[[], Awaitable[T]], count: int) -> list[T]:
+    """Only so many proofs of a password may wait at the desk."""
+    turns = asyncio.Semaphore(8)
+
+    async def one() -> T:
+        async with turns:
+            return await make()
+
+    return await asyncio.gather(*(one() for _ in range(count)))
+
+
+def refused(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The problem that an answer tells of, after a look at its shape."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    told: dict[str, Any] = answer.json()
+    fields = ["type", "title", "status", "detail", "code", "errors", "requestId"]
+    assert list(told) == fields + (["attemptsLeft"] if "attemptsLeft" in told else [])
+    assert (told["status"], told["code"]) == (status, code), answer.text
+    assert told["type"] == f"urn:qirsh:problem:{code}"
+    assert told["requestId"] == answer.headers["x-request-id"]
+    assert told["title"]
+    assert told["detail"]
+    assert all(list(error) == ["field", "code", "detail"] for error in told["errors"])
+    assert ("retry-after" in answer.headers) == (status in {429, 503})
+    return told
+
+
+def field_errors(answer: httpx2.Response) -> dict[str, str]:
+    """Field -> what is wrong with it."""
+    told = refused(answer, 422, "validation_failed")
+    assert told["errors"]
+    return {error["field"]: error["code"] for error in told["errors"]}
+
+
+def outcome(answer: httpx2.Response) -> str:
+    """The problem's code; empty for a success."""
+    return "" if answer.is_success else str(answer.json()["code"])
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> float:
+    """How long it took; fails if it took longer."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds, f"still not so after {seconds} s"
+        time.sleep(0.02)
+    return time.monotonic() - began

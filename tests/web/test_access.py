@@ -1,0 +1,459 @@
+"""Who may call what: keys and sessions, scopes, gates, the matrix of all routes, and the headers of every answer."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import httpx2
+import pytest
+from tests.live import (
+    BALANCES,
+    ORIGIN,
+    PASSWORD,
+    PAYMENTS,
+    START,
+    WALLET,
+    Call,
+    InProcess,
+    Live,
+    Merchant,
+    create,
+    pay,
+    post,
+    refused,
+    retrieve,
+    see,
+    sign_in,
+    wait_until,
+)
+
+from qirsh.web.app import ROUTES
+
+DAY_MS: Final = 24 * 3600 * 1000
+
+# What every answer says to a browser, whatever it is.
+SECURITY: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "strict-transport-security": "max-age=63072000; includeSubDomains",
+    "x-content-type-options": "nosniff",
+}
+
+
+def without_request_id(answer: httpx2.Response) -> bytes:
+    return answer.content.replace(answer.json()["requestId"].encode(), b"")
+
+
+def bearer(value: str) -> Call:
+    return Call("GET", f"{PAYMENTS}/1234567890123456", headers=(("authorization", value),))
+
+
+# The Bearer token.
+
+
+def test_whatever_is_wrong_with_the_key_the_answer_is_the_same(world: Live) -> None:
+    merchant, customer = world.merchants[0], world.customers[0]
+    key = merchant.key
+    path = f"{PAYMENTS}/1234567890123456"
+    wrong_end = key[:-1] + ("0" if key[-1] != "0" else "1")
+    calls = [
+        Call("GET", path),
+        bearer(""),
+        bearer("Bearer"),
+        bearer("Bearer  " + key),
+        bearer(key),
+        bearer(f"Basic {key}"),
+        bearer(f"Token {key}"),
+        bearer(f"Bearer {key} "[:-1] + "x"),
+        bearer(f"Bearer {wrong_end}"),
+        bearer(f"Bearer {key.replace('live', 'test')}"),
+        bearer(f"Bearer {key.swapcase()}"),
+        bearer("Bearer qk_live_" + "x" * 51),
+        bearer("Bearer qk_live_"),
+        bearer("Bearer qk_" + "x" * 4000),
+        bearer(f"Bearer {customer.token}"),
+        bearer("Bearer null"),
+        bearer("Bearer ' OR 1=1 --"),
+        bearer("Bearer qk_live_é"),
+        Call("GET", f"{path}?api_key={key}"),
+        Call("GET", f"{path}?access_token={key}"),
+        Call("GET", path, headers=(("cookie", f"api_key={key}; authorization=Bearer {key}"),)),
+        Call("GET", path, headers=(("x-api-key", key),)),
+        Call("GET", path, headers=(("proxy-authorization", f"Bearer {key}"),)),
+        post(PAYMENTS, None, {"amount": 100, "currency": "USD"}),
+        post(PAYMENTS, None, b"not json"),
+        Call("GET", BALANCES),
+        Call("GET", BALANCES, key),
+        Call("GET", f"{WALLET}/1234567890123456", key),
+        post(f"{WALLET}/1234567890123456/pay", key, {"pin": "123456"}),
+    ]
+    before = world.counts()
+    bodies = set()
+    for call in calls:
+        answer = world.send(call)
+        refused(answer, 401, "unauthorized")
+        assert answer.headers["www-authenticate"] == "Bearer"
+        bodies.add(without_request_id(answer))
+    assert len(bodies) == 1
+    assert world.counts() == before
+
+
+def test_two_keys_in_one_request_are_none(world: Live) -> None:
+    first, second = world.merchants[:2]
+    payment_id = world.payment(first)
+    for keys in ((first.key, second.key), (second.key, first.key), (first.key, first.key)):
+        headers = tuple(("authorization", f"Bearer {key}") for key in keys)
+        answer = world.send(Call("GET", f"{PAYMENTS}/{payment_id}", headers=headers))
+        assert answer.status_code in {400, 401}
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_nothing_but_the_key_says_who_one_is(world: Live) -> None:
+    mine, other = world.merchants[:2]
+    names = (
+        "x-merchant-id",
+        "x-account",
+        "x-account-id",
+        "x-forwarded-user",
+        "x-user-id",
+        "x-wcpay-platform-checkout-user",
+    )
+    call = create(mine.key)
+    for name in names:
+        call = call.with_header(name, other.account)
+    payment_id = world.data(call)["id"]
+    assert world.data(retrieve(mine.key, payment_id))["to"] == mine.account
+    for name in names:
+        refused(world.send(retrieve(other.key, payment_id).with_header(name, mine.account)), 404, "not_found")
+
+
+# Scopes, modes, and the end of a key.
+
+
+def issued(world: Live | InProcess, merchant: Merchant, **words: object) -> tuple[str, str]:
+    done = world.act("key issue", 0, account=merchant.account, **words)
+    return done["key"], done["id"]
+
+
+def test_a_key_does_only_what_its_scopes_allow(world: Live) -> None:
+    merchant = world.merchants[0]
+    payment_id = world.payment(merchant)
+    reader, _ = issued(world, merchant, scopes="payments:read")
+    writer, _ = issued(world, merchant, scopes="payments:write")
+    neither, _ = issued(world, merchant, scopes="balance:read events:read")
+    before = world.counts()
+    for key in (reader, neither):
+        assert "payments:write" in refused(world.send(create(key)), 403, "missing_scope")["detail"]
+    for key in (writer, neither):
+        assert "payments:read" in refused(world.send(retrieve(key, payment_id)), 403, "missing_scope")["detail"]
+    assert world.counts() == before
+    assert world.send(retrieve(reader, payment_id)).status_code == 200
+    assert world.send(create(writer)).status_code == 201
+
+
+def test_who_may_not_read_learns_nothing_about_what_exists(world: Live) -> None:
+    merchant = world.merchants[0]
+    writer, _ = issued(world, merchant, scopes="payments:write")
+    own, none = world.send(retrieve(writer, world.payment(merchant))), world.send(retrieve(writer, "1234567890123456"))
+    assert without_request_id(own) == without_request_id(none)
+
+
+def test_test_and_live_keys_live_in_two_worlds(world: Live) -> None:
+    merchant = world.merchants[0]
+    live, test = world.payment(merchant), world.data(create(merchant.test_key))["id"]
+    shown = world.data(retrieve(merchant.test_key, test))
+    assert (shown["livemode"], shown["to"]) == (False, merchant.test_account)
+    assert world.data(retrieve(merchant.key, live))["livemode"] is True
+    assert merchant.test_account != merchant.account
+    refused(world.send(retrieve(merchant.key, test)), 404, "not_found")
+    refused(world.send(retrieve(merchant.test_key, live)), 404, "not_found")
+
+
+def test_a_revoked_key_is_refused_within_a_second(world: Live) -> None:
+    merchant = world.merchants[0]
+    payment_id = world.payment(merchant)
+    key, key_id = issued(world, merchant)
+    test_key, test_key_id = issued(world, merchant, test=True)
+    test_payment = world.data(create(test_key))["id"]
+    for call, revoked in ((retrieve(key, payment_id), key_id), (retrieve(test_key, test_payment), test_key_id)):
+        assert world.send(call).status_code == 200
+        world.act("key revoke", id=revoked)
+        wait_until(lambda call=call: world.send(call).status_code == 401, 1.0)  # type: ignore[misc]
+    before = world.counts()
+    for _ in range(20):
+        refused(world.send(create(key)), 401, "unauthorized")
+        refused(world.send(retrieve(key, payment_id)), 401, "unauthorized")
+    assert world.counts() == before
+    # The other keys of the account go on.
+    assert world.send(retrieve(merchant.key, payment_id)).status_code == 200
+
+
+def test_a_suspended_merchant_reads_and_does_not_write(world: Live) -> None:
+    merchant = world.merchant()
+    payment_id, test_payment = world.payment(merchant), world.data(create(merchant.test_key))["id"]
+    world.act("account suspend", account=merchant.account, reason="complaints")
+    began = time.monotonic()
+    refused(world.send(create(merchant.key)), 403, "account_suspended")
+    refused(world.send(create(merchant.test_key)), 403, "account_suspended")
+    assert time.monotonic() - began < 1
+    assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
+    assert world.data(retrieve(merchant.test_key, test_payment))["status"] == "pending"
+    world.act("account resume", account=merchant.account)
+    assert world.send(create(merchant.key)).status_code == 201
+
+
+def test_a_key_ends_on_its_day(still: InProcess) -> None:
+    merchant = still.merchants[0]
+    still.clock.now = START
+    key, _ = issued(still, merchant, expiresInDays=1)
+    payment_id = still.payment(merchant)
+    still.clock.now = START + DAY_MS - 1
+    assert still.send(retrieve(key, payment_id)).status_code == 200
+    still.clock.now = START + DAY_MS
+    refused(still.send(retrieve(key, payment_id)), 401, "unauthorized")
+    refused(still.send(create(key)), 401, "unauthorized")
+    assert still.send(retrieve(merchant.key, payment_id)).status_code == 200
+    still.clock.now = START
+
+
+def test_a_key_that_nobody_polled_about_is_looked_up_again(still: InProcess) -> None:
+    merchant = still.merchants[0]
+    key, key_id = issued(still, merchant)
+    payment_id = still.payment(merchant)
+    assert still.send(retrieve(key, payment_id)).status_code == 200
+    still.act("key revoke", id=key_id)
+    # No role polls in this world: a process whose poll is old trusts nobody from memory.
+    wait_until(lambda: still.send(retrieve(key, payment_id)).status_code == 401, 1.5)
+
+
+# Gates: a verified person, an approved shop.
+
+
+def gate(world: Live, act: str, **words: object) -> str:
+    return world.run(world.tried(act, words)).code
+
+
+def test_each_gate_needs_the_one_before_it(world: Live) -> None:
+    person = world.person(verified=False)
+    words: dict[str, Any] = {"name": "Shop", "returnOrigins": ORIGIN}
+    assert gate(world, "account request", account=person.account, **words) == "not_verified"
+    world.act("account verify", account=person.account)
+    asked = world.act("account request", account=person.account, **words)
+    for test in (False, True):
+        # Neither a live nor a test key before the approval.
+        assert gate(world, "key issue", account=asked["account"], test=test) in {"not_approved", "not_found"}
+    world.act("account approve", account=asked["account"])
+    key = world.act("key issue", account=asked["account"])["key"]
+    assert world.send(create(key)).status_code == 201
+    world.act("account suspend", account=asked["account"])
+    for test in (False, True):
+        assert gate(world, "key issue", account=asked["account"], test=test) == "account_suspended"
+
+
+def test_a_rejected_shop_gets_no_key(world: Live) -> None:
+    person = world.person(verified=True)
+    asked = world.act("account request", account=person.account, name="Shop", returnOrigins="")
+    world.act("account reject", account=asked["account"])
+    assert gate(world, "key issue", account=asked["account"]) == "not_approved"
+    assert gate(world, "key issue", account=asked["account"], test=True) == "not_found"
+
+
+def test_a_personal_account_gets_no_key(world: Live) -> None:
+    assert gate(world, "key issue", account=world.customers[0].account) == "not_found"
+
+
+def test_a_shop_without_registered_origins_cannot_send_customers_anywhere(world: Live) -> None:
+    person = world.person(verified=True)
+    asked = world.act("account request", account=person.account, name="Shop")
+    world.act("account approve", account=asked["account"])
+    key = world.act("key issue", account=asked["account"])["key"]
+    assert world.send(create(key)).status_code == 201
+    assert world.send(create(key, returnUrl=f"{ORIGIN}/back")).status_code == 422
+
+
+# Every route and every kind of caller.
+
+CALLERS: Final = (
+    "nobody",
+    "live key",
+    "test key",
+    "read key",
+    "write key",
+    "customer",
+    "newcomer",
+    "owner",
+    "operator",
+)
+KEYED: Final = dict.fromkeys(CALLERS, 401)
+MATRIX: Final[dict[str, dict[str, int]]] = {
+    "POST /api/v1/remote-payments": {**KEYED, "live key": 201, "test key": 201, "read key": 403, "write key": 201},
+    "GET /api/v1/remote-payments/{id}": {**KEYED, "live key": 200, "test key": 404, "read key": 200, "write key": 403},
+    "POST /api/v1/wallet/sessions": dict.fromkeys(CALLERS, 422),
+    "GET /api/v1/wallet/balances": {**KEYED, "customer": 200, "newcomer": 200, "owner": 200, "operator": 200},
+    "GET /api/v1/wallet/remote-payments/{id}": {
+        **KEYED, "customer": 200, "newcomer": 200, "owner": 200, "operator": 200,
+    },
+    "POST /api/v1/wallet/remote-payments/{id}/pay": {
+        **KEYED, "customer": 200, "newcomer": 403, "owner": 409, "operator": 403,
+    },
+    "GET /healthz": dict.fromkeys(CALLERS, 200),
+    "GET /readyz": dict.fromkeys(CALLERS, 200),
+}  # fmt: skip
+BODIES: Final[dict[str, dict[str, object]]] = {
+    "POST /api/v1/remote-payments": {"amount": 100, "currency": "USD"},
+    "POST /api/v1/wallet/remote-payments/{id}/pay": {"pin": "246813"},
+}
+
+
+@pytest.fixture(scope="module")
+def tokens(world: Live) -> dict[str, str | None]:
+    merchant, operator = world.merchants[0], world.operators[0]
+    return {
+        "nobody": None,
+        "live key": merchant.key,
+        "test key": merchant.test_key,
+        "read key": issued(world, merchant, scopes="payments:read")[0],
+        "write key": issued(world, merchant, scopes="payments:write")[0],
+        "customer": world.customer().token,
+        "newcomer": world.person(verified=False).token,
+        "owner": world.data(sign_in(merchant.email))["token"],
+        "operator": world.data(sign_in(operator.email, totp=world.code_of(operator.email)))["token"],
+    }
+
+
+def test_every_route_stands_in_the_matrix() -> None:
+    assert set(MATRIX) == {f"{route.method} {route.path}" for route in ROUTES}
+    assert all(set(row) == set(CALLERS) for row in MATRIX.values())
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("name", MATRIX)
+def test_exactly_those_who_may_are_let_in(world: Live, tokens: dict[str, str | None], name: str, caller: str) -> None:
+    method, path = name.split()
+    path = path.replace("{id}", world.payment(world.merchants[0]))
+    body = BODIES.get(name, {})
+    call = post(path, tokens[caller], body) if method == "POST" else Call(method, path, tokens[caller])
+    answer = world.send(call)
+    assert answer.status_code == MATRIX[name][caller], answer.text
+
+
+# What every answer carries.
+
+
+def answers_of_every_kind(world: Live) -> dict[str, Callable[[], httpx2.Response]]:
+    merchant, customer = world.merchants[0], world.customer()
+    payment_id = world.payment(merchant)
+    big = post(PAYMENTS, merchant.key, b" " * 200_000)
+    return {
+        "201": lambda: world.send(create(merchant.key)),
+        "200": lambda: world.send(retrieve(merchant.key, payment_id)),
+        "200 health": lambda: world.send(Call("GET", "/healthz")),
+        "200 ready": lambda: world.send(Call("GET", "/readyz")),
+        "200 see": lambda: world.send(see(customer, payment_id)),
+        "200 pay": lambda: world.send(pay(customer, payment_id)),
+        "201 session": lambda: world.send(sign_in(customer.email)),
+        "400": lambda: world.send(create(merchant.key, b"{")),
+        "400 repeated": lambda: world.send(bearer("Bearer x").with_header("authorization", "Bearer y")),
+        "401": lambda: world.send(Call("GET", BALANCES)),
+        "401 sign in": lambda: world.send(sign_in(customer.email, "wrong")),
+        "403": lambda: world.send(pay(customer, world.payment(merchant), "000000")),
+        "404": lambda: world.send(Call("GET", "/nothing")),
+        "404 id": lambda: world.send(retrieve(merchant.key, "1234567890123456")),
+        "405": lambda: world.send(Call("DELETE", PAYMENTS)),
+        "405 preflight": lambda: world.send(Call("OPTIONS", PAYMENTS).with_header("origin", "https://evil.example")),
+        "405 head": lambda: world.send(Call("HEAD", PAYMENTS)),
+        "409": lambda: world.send(pay(customer, world.payment(merchant, amount=999_999_999_999_999))),
+        "413": lambda: world.send(big),
+        "414": lambda: world.send(Call("GET", "/" + "x" * 5000)),
+        "415": lambda: world.send(Call("POST", PAYMENTS, merchant.key, b"{}")),
+        "422": lambda: world.send(create(merchant.key, {})),
+        "431": lambda: world.send(Call("GET", "/", headers=(("x-long", "x" * 17_000),))),
+    }
+
+
+KINDS_OF_ANSWERS: Final = (
+    *("201", "200", "200 health", "200 ready", "200 see", "200 pay", "201 session", "400", "400 repeated", "401"),
+    *(
+        "401 sign in",
+        "403",
+        "404",
+        "404 id",
+        "405",
+        "405 preflight",
+        "405 head",
+        "409",
+        "413",
+        "414",
+        "415",
+        "422",
+        "431",
+    ),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_ANSWERS)
+def test_every_answer_of_every_kind_carries_the_security_headers(world: Live, kind: str) -> None:
+    answers = answers_of_every_kind(world)
+    assert tuple(answers) == KINDS_OF_ANSWERS
+    answer = answers[kind]()
+    assert answer.status_code == int(kind.split(maxsplit=1)[0])
+    assert {name: answer.headers.get(name) for name in SECURITY} == SECURITY
+    assert answer.headers["x-request-id"]
+    expected = "application/json" if answer.is_success else "application/problem+json"
+    assert answer.headers["content-type"] == expected
+    assert "server" not in answer.headers
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+    assert all(len(answer.headers.get_list(name)) == 1 for name in answer.headers)
+    if not answer.is_success and answer.request.method != "HEAD":
+        refused(answer, answer.status_code, answer.json()["code"])
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", ORIGIN])
+def test_no_other_origin_is_let_in_by_a_browser(world: Live, origin: str) -> None:
+    merchant = world.merchants[0]
+    call = retrieve(merchant.key, world.payment(merchant)).with_header("origin", origin).with_header("cookie", "a=b")
+    plain = world.send(call)
+    preflight = world.send(
+        Call("OPTIONS", PAYMENTS)
+        .with_header("origin", origin)
+        .with_header("access-control-request-method", "POST")
+        .with_header("access-control-request-headers", "authorization")
+    )
+    assert plain.status_code == 200
+    assert preflight.status_code == 405
+    for answer in (plain, preflight):
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_request_ids_are_never_the_same(world: Live) -> None:
+    answers = world.together(Call("GET", "/healthz") for _ in range(100))
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 100
+
+
+# Secrets.
+
+
+def test_no_secret_lies_in_the_data_or_the_log(world: Live) -> None:
+    merchant, customer = world.merchants[0], world.customer()
+    payment_id = world.payment(merchant)
+    # Errors see secrets too.
+    world.send(create(merchant.key, b"{"))
+    world.send(sign_in(customer.email, "wrong horse battery"))
+    world.send(post(f"{WALLET}/{payment_id}/pay", customer.token, b'{"pin":"135791"'))
+    world.data(pay(customer, payment_id).once("a key to remember"))
+    secrets = {
+        "password": PASSWORD,
+        "wrong password": "wrong horse battery",
+        "live key": merchant.key,
+        "test key": merchant.test_key,
+        "session": customer.token,
+        "second factor": world.operators[0].totp_secret,
+    }
+    files = [file for file in world.settings.data_dir.iterdir() if file.is_file()]
+    assert len(files) >= 3
+    assert any(b"a key to remember" in file.read_bytes() for file in files)
+    for file in files:
+        text = file.read_bytes()
+        assert [name for name, secret in secrets.items() if secret.encode() in text] == [], file.name
