@@ -56,7 +56,7 @@ def main() -> int:
 
 def _profile(plan: Plan, console: Console) -> None:
     for case, file, listing in plan.profile(Path(tempfile.gettempdir())):
-        console.print(f"\n{case.title}\n{listing}", markup=False, highlight=False)
+        console.print(f"\n{case.name}\n{listing}", markup=False, highlight=False)
         console.print(f"stacks: {file}, this listing: {file.with_suffix('.txt')}")
 
 

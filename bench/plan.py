@@ -76,7 +76,7 @@ class Plan:
     def profile(self, directory: Path) -> Iterator[tuple[Case, Path, str]]:
         """For each case the file of its stacks, and a listing, which is kept beside it."""
         for case in self._options.cases:
-            self._display.say(f"profiling {case.title}")
+            self._display.say(f"profiling {case.name}")
             file = directory / f"qirsh-profile-{case.name}.raw"
             with self._loaded(case, *self._fresh(case)) as (server, loader):
                 listing = sample(server, loader, file)
@@ -110,8 +110,8 @@ class Plan:
 
     def _measure(self, case: Case, data: tuple[Path, list[str]], hello: Server, probe: CommitProbe) -> Measured:
         data_dir, ids = data
-        where = "with a million payments" if data_dir.name == "grown" else "empty"
-        self._display.say(f"{case.title} ({where})")
+        where = f"{GROWN:,} payments" if data_dir.name == "grown" else "empty database"
+        self._display.say(f"{case.name}, {where}")
         with self._loaded(case, data_dir, ids) as (server, loader):
             measured = measure(
                 case,

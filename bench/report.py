@@ -10,23 +10,24 @@ from typing import Final
 
 import apsw
 import msgspec
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bench.case import CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
+from bench.case import CASES, CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
 from bench.load import Run
 from bench.measure import CONNECTIONS, Measured, Pace, Round
 from bench.plan import GROWN, Outcome
 
 _COLUMNS: Final = (
     "call",
-    "CPU over hello's",
-    "CPU, µs",
-    "rate of hello's",
-    "requests/s",
-    f"p50 / p99 ms at {CONNECTIONS}",
-    "p50 / p99 ms at 1",
-    "peak MB",
+    "CPU / hello's",
+    "CPU µs",
+    "rate / hello's",
+    "per s",
+    f"ms at {CONNECTIONS}",
+    "ms at 1",
+    "MB",
 )
 
 
@@ -44,31 +45,27 @@ class Check(msgspec.Struct, frozen=True):
 def show(outcome: Outcome, console: Console) -> None:
     """Tables and targets, on the screen."""
     for title, measured in _tables(outcome):
-        table = Table(title=title, title_justify="left")
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
         for number, column in enumerate(_COLUMNS):
             table.add_column(column, justify="right" if number else "left")
         for row in _rows(measured):
             table.add_row(*row)
         console.print(table)
+    console.print(f"{_legend()}\n", highlight=False)
     for check in checks(outcome):
         console.print(str(check), style="" if check.is_met else "bold red", highlight=False)
 
 
 def checks(outcome: Outcome) -> list[Check]:
-    """Every target, on every database it was measured on."""
-    found = []
-    for title, measured in _tables(outcome):
-        for one in measured:
-            found += _checks_of(one, f"{one.case.name}, {title}")
+    """The targets that no single row of a table can show."""
+    found = [_lone(one, title) for title, measured in _tables(outcome) for one in measured if one.case is CREATE]
     for empty, grown in zip(outcome.empty, outcome.grown, strict=False):
         ratio = grown.rate_ratio / empty.rate_ratio
-        text = (
-            f"{empty.case.name}: with {GROWN:,} payments {ratio:.2f} of the rate without, at least {GROWTH_RATIO_MIN}"
-        )
+        text = f"{empty.case.name} with {GROWN:,} payments: {ratio:.2f} of the rate without (≥ {GROWTH_RATIO_MIN})"
         found.append(Check(ratio >= GROWTH_RATIO_MIN, text))
     peak_mb = max(one.peak_mb for one in (*outcome.empty, *outcome.grown))
-    found.append(Check(peak_mb < MEMORY_MB_MAX, f"memory: {peak_mb:.0f} MB at most, under {MEMORY_MB_MAX:.0f}"))
-    found.append(Check(is_met=True, text="every request was answered with success, and the books balance"))
+    found.append(Check(peak_mb < MEMORY_MB_MAX, f"memory: {peak_mb:.0f} MB at most (< {MEMORY_MB_MAX:.0f})"))
+    found.append(Check(is_met=True, text="every request succeeded, and the books balance"))
     return found
 
 
@@ -82,7 +79,7 @@ def page(outcome: Outcome, *, pace: Pace, filesystem: str) -> str:
     for title, measured in _tables(outcome):
         lines = [_COLUMNS, ("---", *("---:" for _ in _COLUMNS[1:])), *_rows(measured)]
         parts += [f"## {title.capitalize()}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
-    parts += ["## Targets", "\n".join(f"- {check}" for check in checks(outcome))]
+    parts += [_legend(), "## Other targets", "\n".join(f"- {check}" for check in checks(outcome))]
     parts += ["## How it is measured", _method(pace)]
     return "\n\n".join(parts) + "\n"
 
@@ -118,7 +115,7 @@ def _rows(measured: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
         case = one.case
         cpu = f"{one.cpu_ratio:.2f} {_mark(is_met=one.cpu_ratio <= case.cpu_ratio_max)}"
         rate = f"{one.rate_ratio:.2f} {_mark(is_met=one.rate_ratio >= case.rate_ratio_min)}"
-        yield (case.title, cpu, *_seen(one, lambda r: r.case, lambda r: r.lone_case, rate), f"{one.peak_mb:.0f}")
+        yield (case.name, cpu, *_seen(one, lambda r: r.case, lambda r: r.lone_case, rate), f"{one.peak_mb:.0f}")
 
 
 def _seen(
@@ -128,31 +125,29 @@ def _seen(
         f"{measured.median(lambda r: many(r).cpu_us):.1f}",
         rate,
         f"{measured.median(lambda r: many(r).per_s):,.0f}",
-        f"{measured.median(lambda r: many(r).p50_ms):.1f} / {measured.median(lambda r: many(r).p99_ms):.1f}",
-        f"{measured.median(lambda r: lone(r).p50_ms):.2f} / {measured.median(lambda r: lone(r).p99_ms):.2f}",
+        f"{measured.median(lambda r: many(r).p50_ms):.1f}/{measured.median(lambda r: many(r).p99_ms):.1f}",
+        f"{measured.median(lambda r: lone(r).p50_ms):.2f}/{measured.median(lambda r: lone(r).p99_ms):.2f}",
     )
 
 
-def _checks_of(one: Measured, where: str) -> list[Check]:
-    case = one.case
-    found = [
-        Check(
-            one.cpu_ratio <= case.cpu_ratio_max,
-            f"{where}: CPU {one.cpu_ratio:.2f} of hello's, at most {case.cpu_ratio_max}",
-        ),
-        Check(
-            one.rate_ratio >= case.rate_ratio_min,
-            f"{where}: rate {one.rate_ratio:.2f} of hello's, at least {case.rate_ratio_min}",
-        ),
-    ]
-    if case is CREATE:
-        hello_ms, commit_ms = one.median(lambda r: r.lone_hello.p50_ms), one.median(lambda r: r.commit_ms)
-        text = (
-            f"{where}: a lone caller waits {one.lone_ratio:.1f} times one hello ({hello_ms:.3f} ms)"
-            f" and one durable commit ({commit_ms:.3f} ms), at most {LONE_RATIO_MAX:.0f}"
-        )
-        found.append(Check(one.lone_ratio <= LONE_RATIO_MAX, text))
-    return found
+def _lone(one: Measured, where: str) -> Check:
+    lone_ms, hello_ms = one.median(lambda r: r.lone_case.p50_ms), one.median(lambda r: r.lone_hello.p50_ms)
+    commit_ms = one.median(lambda r: r.commit_ms)
+    text = (
+        f"a lone create ({where}) takes {lone_ms:.2f} ms: {one.lone_ratio:.1f} times one hello ({hello_ms:.2f} ms)"
+        f" and one durable commit ({commit_ms:.2f} ms) (≤ {LONE_RATIO_MAX:.0f})"
+    )
+    return Check(one.lone_ratio <= LONE_RATIO_MAX, text)
+
+
+def _legend() -> str:
+    cpu = ", ".join(f"{case.name} ≤ {case.cpu_ratio_max}" for case in CASES)
+    rate = ", ".join(f"{case.name} ≥ {case.rate_ratio_min}" for case in CASES)
+    return (
+        "create sends 200 bytes of metadata and an Idempotency-Key, create-bare neither. CPU is the server's, for a"
+        " request; ms are p50/p99; MB is the most resident at any time."
+        f" Targets: CPU {cpu}; rate {rate}."
+    )
 
 
 def _mark(*, is_met: bool) -> str:

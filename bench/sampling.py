@@ -52,7 +52,7 @@ def listing(stacks: str) -> str:
             for frame in set(frames):
                 whole[thread][frame] += int(count)
     total = sum(counter.total() for counter in own.values()) or 1
-    lines = []
+    lines = ["A thread that waits is counted where it waits: in pthread_cond_timedwait for the interpreter's lock."]
     for thread in sorted(own, key=lambda name: -own[name].total()):
         lines.append(f"{thread}: {own[thread].total() / total:.0%} of all samples")
         for title, counter in (("by itself", own[thread]), ("with what it calls", whole[thread])):

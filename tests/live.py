@@ -24,6 +24,7 @@ import msgspec
 import pyotp
 from argon2 import PasswordHasher
 
+from qirsh.domain.identifier import Identifiers
 from qirsh.domain.money import CURRENCIES
 from qirsh.engine.clock import Clock, ManualClock
 from qirsh.engine.passwords import Passwords
@@ -144,6 +145,8 @@ class Books:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        key = self.select("SELECT value FROM instance WHERE name = 'identifier_key'")[0][0]
+        self._identifiers = Identifiers(key)
 
     def select(self, sql: str, *arguments: str | int) -> list[tuple[Any, ...]]:
         """Rows of plain SQL."""
@@ -153,6 +156,12 @@ class Books:
         """The number of rows of each table that a call may write."""
         tables = ("payment", "transfer", "event", "remembered", "session", "audit", "balance")
         return {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
+
+    def payment_number(self, payment_id: str) -> int:
+        """The number inside of a payment that is known by its id."""
+        number = self._identifiers.payment_number(payment_id)
+        assert number is not None
+        return number
 
     def violations(self) -> list[str]:
         """What is wrong with the money, in sentences."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.store.filled import Hand, fill, hand_on_a_copy
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import apsw
-from tests.domain.market import Market
-from tests.domain.world import ENTROPY_SEED, World
 
 from qirsh.domain.command import Cancel, CreatePayment, Expire, IssueKey, OpenSession
 from qirsh.domain.decide import Answer, Submission
@@ -20,8 +18,8 @@ from qirsh.engine.batcher import Batch
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.sqlite import SqliteStore
-
-_MINUTES_5: Final = 300_000
+from tests.domain.market import Market
+from tests.domain.world import ENTROPY_SEED, World
 
 
 class Filled(Market):
@@ -29,7 +27,7 @@ class Filled(Market):
 
     def __init__(self) -> None:
         super().__init__()
-        late = self.create(amount=7, expires_in_ms=_MINUTES_5)
+        late = self.create(amount=7, expires_in_ms=0)  # Its time is over as it is asked for: no clock need be moved.
         self.pending = self.create(amount=500, note="not yet", metadata='{"z": 1.0, "a": 1152921504606846976}')
         self.cancelled: Payment = self.do(Cancel(payment=self.create().number, merchant=self.shop))
         self.paid: Payment = self.do(self.pay(self.create(amount=300, return_url="https://shop.example/thanks")))
@@ -42,7 +40,6 @@ class Filled(Market):
         self.do(OpenSession(bytes(range(32)), self.customer.id, self.customer.account, "test"))
         asked = CreatePayment(merchant=self.shop, amount=1, currency="SYP")
         self.transact([Submission(asked, Once(self.shop, "once", b"print"), _answer)])
-        self.now += _MINUTES_5
         self.expired: Payment = self.do(Expire(payment=late.number))
 
     def names(self) -> dict[str, int]:
@@ -72,7 +69,8 @@ class Hand:
     def type(self, sql: str) -> list[Any]:
         """All statements or none."""
         with self._connection:
-            return self._connection.execute(sql, self._names).fetchall()
+            rows = self._connection.execute(sql, self._names).fetchall()
+        return rows
 
     def disarm(self) -> None:
         """Take all triggers away, and look past the CHECKs."""

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.live import InProcess, Live, in_process, live
+
+from tests.live import InProcess, Live, World, in_process, live
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,11 @@ def still() -> Iterator[InProcess]:
     """A world in process, whose clock stands still until it is moved."""
     with in_process(shops=6, people=24) as held:
         yield held
+
+
+@pytest.fixture(params=["served", "in process"])
+def anywhere(request: pytest.FixtureRequest) -> World:
+    """In process all calls of one moment share a batch; served they spread over some. Both must be right."""
+    chosen = request.getfixturevalue("world" if request.param == "served" else "still")
+    assert isinstance(chosen, World)
+    return chosen

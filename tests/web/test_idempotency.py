@@ -35,12 +35,6 @@ def payments(world: World) -> int:
     return world.counts()["payment"]
 
 
-@pytest.fixture(params=["served", "in process"])
-def anywhere(request: pytest.FixtureRequest) -> World:
-    """In process all calls of a moment share one batch; served they spread over some."""
-    return request.getfixturevalue("world" if request.param == "served" else "still")  # type: ignore[no-any-return]
-
-
 def test_the_same_request_gets_the_same_answer(world: Live) -> None:
     call = create(world.merchants[0].key, amount=42, metadata={"a": 1}).once("same-1")
     before = payments(world)

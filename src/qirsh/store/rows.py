@@ -1,6 +1,6 @@
 """How records lie in tables: names, keys, and which columns may change. The one place where both engines look."""
 
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -30,7 +30,10 @@ class Table(Generic[R]):
         self.columns = record.__struct_fields__
         self.key = tuple(key.split())
         self.changes = tuple(changes.split())
-        assert set(self.key) | set(self.changes) <= set(self.columns)
+        assert self.columns[: len(self.key)] == self.key, "the key comes first"
+        assert set(self.changes) <= set(self.columns)
+        # The key of a row as the database returns it.
+        self.key_of: Any = itemgetter(*range(len(self.key))) if self.key else None
         # The values of an UPDATE, in the order of its SQL: what changes, then the key.
         self.changed_values: Any = attrgetter(*self.changes, *self.key) if self.changes else None
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import apsw
 import msgspec
+from msgspec.structs import astuple
 
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
@@ -18,6 +19,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
+from qirsh.store.sqlite_statements import insert, load, select, update, write
 from qirsh.store.thread import WorkThread
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -50,11 +52,8 @@ class SqliteStore:
             os.close(self._lock)
             raise
         self._numbers: Iterator[int] = iter(())
-        self._load = [(table, _select_sql(table)) for table in LOADED]
-        self._write = [(how, table, _write_sql(how, table)) for how, table in WRITTEN]
-        self._find = {table.name: _select_sql(table) for table in LOADED}
         # A cursor that is used again costs half of a new one.
-        self._writing = self._writer.cursor()
+        self._cursor = self._writer.cursor()
         self._reading = self._reader.cursor()
         self._thread = WorkThread("sqlite-writer")
 
@@ -66,7 +65,7 @@ class SqliteStore:
         """Runs on the loop's thread."""
         keys = key if type(key) is tuple else (key,)
         # `get` runs the statement to its end: one that is left open would hold an old snapshot.
-        row = self._reading.execute(self._find[table.name], keys).get
+        row = self._reading.execute(select(table, 1), keys).get
         return None if row is None else table.record(*row)
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
@@ -126,38 +125,31 @@ class SqliteStore:
         self._numbers = iter(range(last - block + 1, last + 1))
 
     def _fill(self, state: State, needs: Needs) -> None:
-        """One prepared statement a table. A row already known is current: nobody else writes."""
-        execute = self._writing.execute
-        for table, sql in self._load:
+        """One query a table. A row already known is current: nobody else writes."""
+        for table in LOADED:
             keys = getattr(needs, table.state)
             if not keys:
                 continue
             known = getattr(state, table.state).known
-            record = table.record
-            if len(table.key) == 1:
-                for key in keys:
-                    if key not in known:
-                        row = execute(sql, (key,)).get
-                        known[key] = None if row is None else record(*row)
-            else:
-                for key in keys:
-                    if key not in known:
-                        row = execute(sql, key).get
-                        known[key] = None if row is None else record(*row)
+            missing = [key for key in keys if key not in known]
+            if missing:
+                known.update(dict.fromkeys(missing))
+                record, key_of = table.record, table.key_of
+                for row in load(self._cursor, table, missing):
+                    known[key_of(row)] = record(*row)
 
     def _keep(self, state: State) -> None:
-        values_of = msgspec.structs.astuple
-        write = self._writing.executemany
-        for how, table, sql in self._write:
+        """One statement a table."""
+        for how, table in WRITTEN:
             rows = getattr(state, table.state)
             if how == "change":
                 if rows.changed:
-                    write(sql, map(table.changed_values, rows.changed.values()))
+                    write(self._cursor, update, table, [*map(table.changed_values, rows.changed.values())])
             elif how == "add":
                 if rows.added:
-                    write(sql, map(values_of, rows.added.values()))
+                    write(self._cursor, insert, table, [*map(astuple, rows.added.values())])
             elif rows:
-                write(sql, map(values_of, rows))
+                write(self._cursor, insert, table, [*map(astuple, rows)])
 
 
 def lock_file(path: Path) -> int:
@@ -187,7 +179,7 @@ def _open(path: Path, flags: int) -> apsw.Connection:
         # Never once a connection is open: closing the file drops the locks that SQLite holds on it in this process,
         # and then a visitor with the sqlite3 shell deletes the -wal file when they leave.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+    connection = apsw.Connection(str(path), flags=flags, statementcachesize=500)
     connection.set_busy_timeout(_BUSY_MS)
     if not flags & apsw.SQLITE_OPEN_READONLY:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -217,20 +209,6 @@ def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> I
     connection.execute("INSERT INTO instance VALUES ('epoch', ?) ON CONFLICT DO NOTHING", (b"0",))
     values = dict(connection.execute("SELECT name, value FROM instance"))
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
-
-
-def _select_sql(table: Table[Any]) -> str:
-    condition = " AND ".join(f"{column} = ?" for column in table.key)
-    return f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
-
-
-def _write_sql(how: str, table: Table[Any]) -> str:
-    if how == "change":
-        changes = ", ".join(f"{column} = ?" for column in table.changes)
-        condition = " AND ".join(f"{column} = ?" for column in table.key)
-        return f"UPDATE {table.name} SET {changes} WHERE {condition}"  # noqa: S608 - our own names
-    places = ", ".join("?" * len(table.columns))
-    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"  # noqa: S608 - our own names
 
 
 class _commit_or_roll_back:  # noqa: N801 - reads as the sentence it is

@@ -20,7 +20,7 @@ class WholeAnswerProtocol(EdgeProtocol):
     def on_headers_complete(self) -> None:
         EdgeProtocol.on_headers_complete(self)
         # The application's task is made, but runs only after this.
-        self.scope["extensions"] = {EXTENSION: partial(write_whole, self.cycle)}
+        self.scope["extensions"] = {EXTENSION: partial(write_whole, self.cycle)}  # type: ignore[dict-item]
 
 
 def write_whole(cycle: RequestResponseCycle, status: int, headers: bytes, body: bytes) -> bool:

@@ -62,24 +62,25 @@ def read_body(decoder: msgspec.json.Decoder[B], checks: Checks, text: bytes) -> 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem("invalid_json", detail=f"The body is not JSON: {error}.") from None
     errors = []
-    keys = 0
+    # A text that is escaped may have fewer colons on the wire than in memory; then only keys are counted.
+    in_texts = b"\\" not in text
+    colons = 0
     for (name, is_required, check), value in zip(checks, msgspec.structs.astuple(body), strict=True):
         if value is _ABSENT:
             if is_required:
                 errors.append(FieldError(name, *_REQUIRED))
             continue
-        keys += 1
         if type(value) is msgspec.Raw:
-            nested = _raw(value)
-            wrong = _check_raw(value, nested, check)
-            # Only what passed the check is known to be shallow.
-            keys += 0 if wrong else _count_keys(nested)
+            value, raw = _raw(value), value  # noqa: PLW2901 - the same value, read
+            wrong = _check_raw(raw, value, check)
         else:
             wrong = check(value)
         if wrong is not None:
             errors.append(FieldError(name, *wrong))
-    # Each key has a colon of its own. With more colons than keys, either a text holds one or a key came twice.
-    if text.count(b":") != keys:
+        else:  # Only what passed its check is known to be shallow.
+            colons += 1 + _colons(value, in_texts=in_texts)
+    # With more colons than these, a key came twice, or we cannot tell cheaply.
+    if text.count(b":") != colons:
         _load(text)
     if errors:
         raise Problem("validation_failed", errors=errors)
@@ -163,15 +164,24 @@ def _raw(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON is anything
         raise Problem("invalid_json", detail=f"The body is not JSON: {error}.") from None
 
 
-def _count_keys(value: Any) -> int:  # noqa: ANN401 - JSON is anything
-    keys = 0
-    if type(value) is dict:
-        keys = len(value)
+def _colons(value: Any, *, in_texts: bool) -> int:  # noqa: ANN401 - JSON is anything
+    """How many colons the JSON of a value holds: one a key, and those in its texts if they count."""
+    kind = type(value)
+    if kind is str:
+        return value.count(":") if in_texts else 0
+    if kind is dict:
+        colons = len(value)
+        if in_texts:
+            for key in value:
+                colons += key.count(":")
         value = value.values()
+    elif kind is list:
+        colons = 0
+    else:
+        return 0
     for child in value:
-        if type(child) is dict or type(child) is list:
-            keys += _count_keys(child)
-    return keys
+        colons += _colons(child, in_texts=in_texts)
+    return colons
 
 
 def _amount(value: object) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ Only the service's own user can open it, and every act still takes an operator's
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 from pathlib import Path
@@ -106,6 +107,7 @@ class Control:
             reply = Reply(code="bad_request", detail=str(error))
         else:
             reply = await perform(self._parts, wish)
-        writer.write(msgspec.json.encode(reply) + b"\n")
-        await writer.drain()
+        with contextlib.suppress(ConnectionError):  # Whoever asked may have left, or only looked whether we listen.
+            writer.write(msgspec.json.encode(reply) + b"\n")
+            await writer.drain()
         writer.close()

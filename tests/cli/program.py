@@ -1,0 +1,128 @@
+"""The real program, as a user starts it: a process of its own, a folder of its own, a free port of this machine."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+QIRSH: Final = (sys.executable, "-m", "qirsh")
+PASSWORD: Final = "correct horse battery"
+_PATIENCE_S: Final = 60
+
+
+class Running:
+    """A program that serves, and what it has printed until it was ready."""
+
+    def __init__(self, process: subprocess.Popen[str], printed: str) -> None:
+        self.process = process
+        self.printed = printed
+        found = re.search(r"http://[\w.]+:\d+", printed)
+        assert found, printed
+        self.url = found.group()
+
+    def get(self, path: str, token: str | None = None) -> Any:  # noqa: ANN401 - JSON is anything
+        return self._call(path, None, token)
+
+    def post(self, path: str, body: dict[str, Any], token: str | None = None) -> Any:  # noqa: ANN401 - JSON is anything
+        return self._call(path, json.dumps(body).encode(), token)
+
+    def _call(self, path: str, body: bytes | None, token: str | None) -> Any:  # noqa: ANN401 - JSON is anything
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        request = urllib.request.Request(f"{self.url}{path}", data=body, headers=headers)  # noqa: S310 - our own
+        with urllib.request.urlopen(request, timeout=40) as answer:  # noqa: S310 - our own
+            return json.load(answer)
+
+    def stop(self, signal_number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(signal_number)
+        return self.process.wait(_PATIENCE_S)
+
+
+class House:
+    """One data directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database = folder / "qirsh.db"
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """Ours, without whatever the tester's shell has."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
+        return clean | {"QIRSH_DATA_DIR": str(self.folder), "QIRSH_PORT": "0"} | variables
+
+    def run(self, *words: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*QIRSH, *words],
+            input=stdin,
+            env=self.environment(**variables),
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+
+    def act(self, *words: str, stdin: str = "", **variables: str) -> dict[str, Any]:
+        """What an act that must be done answers."""
+        done = self.run(*words, "--json", stdin=stdin, **variables)
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)["done"]
+        return answer
+
+    @contextmanager
+    def serving(self, *words: str, until: str, umask: int = -1, **variables: str) -> Iterator[Running]:
+        """The program from the moment it has printed `until`; it is gone afterwards."""
+        with subprocess.Popen(
+            [*QIRSH, *words],
+            env=self.environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            umask=umask,
+        ) as process:
+            watchdog = threading.Timer(_PATIENCE_S, process.kill)
+            watchdog.start()
+            try:
+                assert process.stdout is not None
+                assert process.stderr is not None
+                printed = ""
+                for line in process.stdout:
+                    printed += line
+                    if until in printed:
+                        break
+                else:
+                    raise AssertionError(process.stderr.read())
+                yield Running(process, printed)
+            finally:
+                watchdog.cancel()
+                process.kill()
+
+    def demo(self) -> dict[str, Any]:
+        """The demo's own file."""
+        loaded: dict[str, Any] = json.loads((self.folder / "demo.json").read_bytes())
+        return loaded
+
+    def operator(self, who: str = "operator") -> dict[str, str]:
+        """The variables with which one of the demo's operators proves themselves."""
+        return proof(self.demo()[who])
+
+
+def proof(operator: dict[str, str]) -> dict[str, str]:
+    return {
+        "QIRSH_OPERATOR_EMAIL": operator["email"],
+        "QIRSH_OPERATOR_PASSWORD": operator["password"],
+        "QIRSH_OPERATOR_TOTP_SECRET": operator["totpSecret"],
+    }
+
+
+def children_cpu_s() -> float:
+    """What all processes that were waited for have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

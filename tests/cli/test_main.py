@@ -1,0 +1,98 @@
+"""How the program ends, and what it never takes from the command line."""
+
+import socket
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from qirsh.cli.main import qirsh
+from tests.cli.program import House
+
+COMMANDS = (["demo"], ["serve"], ["status"], ["verify"], ["doctor"], ["key", "revoke", "key_1"])
+
+
+def parameters(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
+    if isinstance(command, click.Group):
+        for child in command.commands.values():
+            yield from parameters(child)
+    for parameter in command.params:
+        yield f"{command.name} {parameter.name}", parameter
+
+
+def test_the_program_says_its_version_and_lists_its_commands_and_settings(empty: House) -> None:
+    assert empty.run("--version").stdout.startswith("qirsh, version ")
+    text = empty.run("--help").stdout
+    for word in ("demo", "serve", "status", "verify", "doctor", "operator", "deposit", "QIRSH_DATA_DIR"):
+        assert word in text
+
+
+def test_no_secret_can_be_given_as_an_argument_and_click_reads_no_environment() -> None:
+    for name, parameter in parameters(qirsh):
+        assert parameter.envvar is None, name
+        if any(word in name.split()[-1] for word in ("password", "pin", "code", "totp", "secret")):
+            assert isinstance(parameter, click.Option), name
+            assert parameter.is_flag, name
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "value"), [("QIRSH_PROT", "8420"), ("QIRSH_PORT", "http"), ("QIRSH_HOST", ""), ("QIRSH_SECRET_KEY", "x")]
+)
+def test_a_misspelt_or_wrong_setting_stops_every_command_with_one_line(
+    command: list[str], name: str, value: str, empty: House
+) -> None:
+    result = CliRunner().invoke(qirsh, command, env={"QIRSH_DATA_DIR": str(empty.folder), name: value})
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"qirsh: {name}")
+    assert result.stderr.count("\n") == 1
+    assert not empty.folder.exists()
+
+
+@pytest.mark.parametrize("command", [["serve"], ["demo"], ["key", "revoke", "key_1"]], ids=" ".join)
+def test_a_data_directory_that_is_a_file_is_told_in_one_line(command: list[str], empty: House) -> None:
+    empty.folder.write_text("a file")
+    ended = empty.run(*command)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("qirsh: ")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_file_that_is_no_database_is_told_in_one_line_and_left_as_it_is(empty: House) -> None:
+    empty.folder.mkdir()
+    empty.database.write_bytes(b"not a database, but long enough to have a header of its own" * 20)
+    ended = empty.run("serve")
+    assert ended.returncode == 2
+    assert ended.stderr == "qirsh: the database cannot be used: file is not a database\n"
+    assert empty.database.read_bytes().startswith(b"not a database")
+
+
+def test_a_second_server_on_the_same_data_is_refused_in_one_line(served: tuple[House, object]) -> None:
+    house, _ = served
+    for command in ("serve", "demo"):
+        ended = house.run(command)
+        assert ended.returncode == 2
+        assert ended.stderr.startswith("qirsh: another Qirsh process (pid ")
+        assert ended.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(empty: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = empty.run("serve", QIRSH_PORT=port)
+    assert ended.returncode == 2
+    assert f"qirsh: another program listens on 127.0.0.1 port {port}: set QIRSH_PORT" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_host_that_is_not_ours_is_told_in_one_line(empty: House) -> None:
+    ended = empty.run("serve", QIRSH_HOST="192.0.2.1")
+    assert ended.returncode == 2
+    assert "qirsh: cannot listen on 192.0.2.1 port 0" in ended.stderr
+
+
+def test_a_folder_too_long_for_a_socket_is_told_in_one_line(empty: House) -> None:
+    ended = House(empty.folder / ("x" * 100)).run("serve")
+    assert ended.returncode == 2
+    assert "use a shorter path" in ended.stderr

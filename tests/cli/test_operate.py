@@ -1,0 +1,219 @@
+"""Operators' acts, with a server and without one, by two operators and by the wrong ones."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+from contextlib import closing
+from typing import Any
+
+import apsw
+import pyotp
+import pytest
+
+from tests.cli.program import PASSWORD, QIRSH, House, Running, proof
+
+
+def balance(house: House, account: str) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return connection.execute("SELECT currency, amount FROM balance WHERE account = ?", (int(account),)).fetchall()
+
+
+@pytest.fixture(params=["alone", "served"])
+def either(request: pytest.FixtureRequest, made: object) -> House:  # noqa: ARG001 - made once, whoever comes first
+    """The same acts must do the same with a server and without one."""
+    if request.param == "alone":
+        alone: House = request.getfixturevalue("house")
+        return alone
+    shared: tuple[House, Running] = request.getfixturevalue("served")
+    return shared[0]
+
+
+def test_an_installation_begins_with_two_operators_and_the_first_needs_nobody(empty: House) -> None:
+    first = empty.act("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin", stdin=PASSWORD)
+    by = proof({"email": "a@x.org", "password": PASSWORD, "totpSecret": first["totpSecret"]})
+    words = ("operator", "create", "--email", "b@x.org", "--name", "B", "--password-stdin")
+    alone = empty.run(*words, stdin=PASSWORD)
+    assert alone.returncode == 2
+    assert "QIRSH_OPERATOR_TOTP_SECRET" in alone.stderr
+    second = empty.act(*words, stdin=PASSWORD, **by)
+    assert second["person"] != first["person"]
+    own = empty.run("account", "verify", first["account"], **by)
+    assert (own.returncode, own.stdout) == (1, "")
+    assert own.stderr.startswith("refused: own_request: ")
+
+
+def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(either: House) -> None:
+    by = either.operator()
+    words = (
+        "person",
+        "add",
+        "--email",
+        f"m{time.monotonic_ns()}@x.org",
+        "--name",
+        "مها",
+        "--password-stdin",
+        "--pin-stdin",
+    )
+    account = either.act(*words, stdin=f"{PASSWORD}\n123456\n", **by)["account"]
+    early = either.run("account", "request", account, "--name", "Shop", **by)
+    assert (early.returncode, early.stderr.split(":")[1]) == (1, " not_verified")
+    assert either.act("account", "verify", account, **by)["state"] == "verified"
+    origin = ("--return-origin", "https://shop.example", "--return-origin", "http://localhost:8000")
+    shop = either.act("account", "request", account, "--name", "Shop", *origin, **by)["account"]
+    assert either.act("account", "approve", shop, "--reason", "papers seen", **by)["state"] == "approved"
+    key = either.act("key", "issue", shop, "--scope", "payments:read", "--expires-in-days", "3", **by)
+    assert (key["key"][:8], key["scopes"]) == ("qk_live_", ["payments:read"])
+    printed = either.run("key", "issue", shop, "--test", **by)
+    assert "shown only now" in printed.stdout
+    assert "qk_test_" in printed.stdout
+    assert either.act("key", "revoke", key["id"], **by)["state"] == "revoked"
+    assert either.act("account", "suspend", shop, **by)["state"] == "suspended"
+    assert either.act("account", "resume", shop, **by)["state"] == "approved"
+    other = either.act("account", "request", account, "--name", "Other", **by)["account"]
+    assert either.act("account", "reject", other, **by)["state"] == "rejected"
+
+
+def test_money_moves_once_and_by_two_operators_however_often_it_is_asked_for(either: House) -> None:
+    first, second = either.operator(), either.operator("operator2")
+    account = either.demo()["merchant"]["account"]
+    ask = ("deposit", "ask", account, "100.98", "USD", "--reference", "slip 1")
+    confirm = ("deposit", "confirm", "--reference", "slip 1")
+    assert either.act(*ask, **first)["state"] == "asked"
+    again = either.run(*ask, **first)
+    assert again.returncode == 1
+    assert again.stderr.startswith("refused: reference_used: ")
+    assert "This try moved nothing" in again.stderr
+    self_confirmed = either.run(*confirm, **first)
+    assert (self_confirmed.returncode, self_confirmed.stderr.split(":")[1]) == (1, " second_operator_needed")
+    assert balance(either, account) == []
+    assert either.act(*confirm, **second)["state"] == "confirmed"
+    twice = either.run(*confirm, "--json", **second)
+    assert (twice.returncode, json.loads(twice.stdout)["code"]) == (1, "already_confirmed")
+    assert balance(either, account) == [("USD", 10098)]
+    back = ("withdraw", "ask", account, "100.98", "USD", "--reference", "slip 2")
+    assert either.act(*back, **second)["kind"] == "withdrawal"
+    assert either.act("withdraw", "confirm", "--reference", "slip 2", **first)["state"] == "confirmed"
+    assert balance(either, account) == [("USD", 0)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "says"),
+    [
+        ({"QIRSH_OPERATOR_TOTP_SECRET": pyotp.random_base32()}, 1, "refused: wrong_credentials: "),
+        ({"QIRSH_OPERATOR_PASSWORD": "wrong horse battery"}, 1, "refused: wrong_credentials: "),
+        ({"QIRSH_OPERATOR_EMAIL": "nobody@x.org"}, 1, "refused: wrong_credentials: "),
+        ({"QIRSH_OPERATOR_TOTP_SECRET": "1"}, 2, "qirsh: QIRSH_OPERATOR_TOTP_SECRET: must be"),
+    ],
+    ids=["code", "password", "e-mail", "no secret at all"],
+)
+def test_whoever_does_not_prove_to_be_an_operator_is_refused(
+    wrong: dict[str, str], code: int, says: str, served: tuple[House, Running]
+) -> None:
+    house, _ = served
+    requested = house.demo()["requestedAccount"]
+    ended = house.run("account", "approve", requested, **house.operator() | wrong)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.startswith(says)
+
+
+def test_a_customer_is_no_operator(served: tuple[House, Running]) -> None:
+    house, _ = served
+    customer = proof(house.demo()["customer"] | {"totpSecret": pyotp.random_base32()})
+    ended = house.run("account", "approve", house.demo()["requestedAccount"], **customer)
+    assert (ended.returncode, ended.stderr.split(":")[1]) == (1, " wrong_credentials")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("account", "verify", "123"),
+        ("deposit", "ask", "ACCOUNT", "1.5", "USD", "--reference", "r"),
+        ("deposit", "ask", "ACCOUNT", "-5", "USD", "--reference", "r"),
+        ("deposit", "confirm", "--reference", "nobody asked for this"),
+        ("key", "revoke", "key_unknown"),
+        ("account", "request", "ACCOUNT", "--name", "x\x1b[31m"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_bad_words_are_refused_with_a_code_and_change_nothing(
+    words: tuple[str, ...], served: tuple[House, Running]
+) -> None:
+    house, _ = served
+    account = house.demo()["customer"]["account"]
+    words = tuple(account if word == "ACCOUNT" else word for word in words)
+    ended = house.run(*words, **house.operator())
+    assert ended.returncode in {1, 2}, ended.stderr
+    assert ended.stdout == ""
+    assert ended.stderr
+
+
+def test_an_act_in_the_wrong_folder_is_told_and_makes_nothing(empty: House) -> None:
+    ended = empty.run("key", "revoke", "key_1")
+    assert ended.returncode == 2
+    assert "is QIRSH_DATA_DIR right?" in ended.stderr
+    assert not empty.folder.exists()
+
+
+def test_a_server_that_just_starts_is_waited_for(house: House) -> None:
+    with subprocess.Popen(
+        [*QIRSH, "serve"], env=house.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as starting:
+        try:
+            for _ in range(3):
+                house.act("account", "suspend", house.demo()["customer2"]["account"], **house.operator())
+                house.act("account", "resume", house.demo()["customer2"]["account"], **house.operator())
+        finally:
+            starting.terminate()
+
+
+def test_secrets_are_asked_for_on_the_terminal_and_not_shown(house: House) -> None:
+    operator = house.demo()["operator"]
+    words = ("person", "add", "--email", "t@x.org", "--name", "T")
+    answers = {
+        "New password": PASSWORD,
+        "Repeat for confirmation": PASSWORD,
+        "New PIN": "135790",
+        "Operator's e-mail": operator["email"],
+        "Operator's password": operator["password"],
+        "Operator's code": pyotp.TOTP(operator["totpSecret"]).now(),
+    }
+    code, shown = on_a_terminal(house, words, answers)
+    assert code == 0, shown
+    assert "Person added" in shown
+    for secret in (PASSWORD, "135790", operator["password"]):
+        assert secret not in shown
+
+
+def test_ctrl_d_at_a_question_does_nothing(house: House) -> None:
+    code, shown = on_a_terminal(house, ("key", "revoke", "key_1"), {"Operator's e-mail": "\x04"})
+    assert code == 2
+    assert "stopped, nothing was done" in shown
+
+
+def on_a_terminal(house: House, words: tuple[str, ...], answers: dict[str, str]) -> tuple[int, str]:
+    """Run as a person would: each question is answered with a line when it appears."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [*QIRSH, *words], env=house.environment(), stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    ) as process:
+        os.close(slave)
+        shown, unread = "", ""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 0.1)[0]:
+                continue
+            try:
+                piece = os.read(master, 1000).decode()
+            except OSError:  # The other side has closed.
+                break
+            shown, unread = shown + piece, unread + piece
+            for question, answer in answers.items():
+                if question in unread and unread.rstrip(" ").endswith(":"):
+                    unread = ""
+                    os.write(master, f"{answer}\n".encode())
+                    break
+        os.close(master)
+    return process.returncode, shown

@@ -1,0 +1,141 @@
+"""`qirsh serve` from its first start to its end."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import PASSWORD, House
+
+READY = "There is no operator yet"
+BEGIN = "operator create"
+
+# Ends well when it is told to while it still opens: nothing here is ever ready.
+OPENING = """
+import asyncio
+from qirsh.cli.serve import run_until_signal
+async def open_for_ever():
+    print("opening", flush=True)
+    try:
+        await asyncio.sleep(60)
+    finally:
+        print("closed", flush=True)
+run_until_signal(open_for_ever())
+"""
+VISIT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM account").fetchall()
+connection.close()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number: int, empty: House) -> None:
+    with empty.serving("serve", until=READY) as running:
+        assert running.get("/healthz") == {"status": "ok"}
+        assert running.stop(number) == 0
+        assert running.process.stderr is not None
+        lines = running.process.stderr.read().splitlines()
+    assert [line.split(" ", 3)[1:3] for line in lines] == [["INFO", "qirsh.cli.serve"]] * 2
+    assert {path.name for path in empty.folder.iterdir()} == {"qirsh.db", "qirsh.db.lock", "secret.key"}
+
+
+def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_from_anywhere(
+    empty: House, tmp_path: Path
+) -> None:
+    with empty.serving("serve", until=BEGIN) as running:
+        setting, program, *words = shlex.split(running.printed.splitlines()[-1])
+        assert (setting, program) == (f"QIRSH_DATA_DIR={empty.folder}", "qirsh")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        begun = subprocess.run(
+            [sys.executable, "-m", "qirsh", *words, "--password-stdin"],
+            cwd=elsewhere,
+            env=empty.environment(),
+            input=f"{PASSWORD}\n",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "second factor" in begun.stdout
+        assert not list(elsewhere.iterdir())
+        running.stop()
+    with empty.serving("serve", until="listening") as running:
+        time.sleep(0.1)
+        running.stop()
+        assert running.process.stdout is not None
+        assert "operator" not in running.process.stdout.read()
+
+
+def test_a_second_signal_ends_it_as_well_without_waiting_for_a_long_poll(house: House) -> None:
+    demo = house.demo()
+    with house.serving("serve", until="listening") as running:
+        path = f"/api/v1/remote-payments/{demo['payment']}?wait=30"
+
+        def poll() -> None:
+            with pytest.raises((urllib.error.URLError, ConnectionError)):
+                running.get(path, demo["apiKey"])
+
+        poller = threading.Thread(target=poll)
+        poller.start()
+        time.sleep(0.5)
+        begin = time.monotonic()
+        running.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        assert running.process.poll() is None, "a request under way gets its time"
+        assert running.stop(signal.SIGINT) == 0
+        assert time.monotonic() - begin < 10
+        poller.join()
+
+
+def test_a_signal_while_it_opens_ends_it_well() -> None:
+    with subprocess.Popen([sys.executable, "-c", OPENING], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "opening\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == "closed\n"
+    assert process.returncode == 0
+
+
+def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: House) -> None:
+    with empty.serving("serve", until=READY, umask=0):
+        found = {path.name: path.lstat().st_mode & 0o777 for path in empty.folder.iterdir()}
+        assert empty.folder.stat().st_mode & 0o777 == 0o700
+    assert set(found) >= {"qirsh.db", "qirsh.db-wal", "qirsh.db.lock", "secret.key", "control.sock", "serving.json"}
+    assert set(found.values()) == {0o600}
+
+
+def test_the_descriptor_limit_is_raised(empty: House) -> None:
+    with empty.serving("serve", until=READY) as running:
+        limits = Path(f"/proc/{running.process.pid}/limits").read_text().splitlines()
+    [line] = [line for line in limits if line.startswith("Max open files")]
+    soft, hard = line.split()[3:5]
+    assert soft == hard
+
+
+def test_a_visitor_with_an_older_sqlite_does_not_take_the_log_away_from_a_server(empty: House) -> None:
+    # The shell deletes the -wal file when it leaves as the last one; the server's lock must tell it that it is not.
+    with empty.serving("serve", until=READY) as running:
+        log = empty.folder / "qirsh.db-wal"
+        before = log.stat().st_ino
+        subprocess.run([sys.executable, "-c", VISIT, empty.database], check=True)
+        assert log.stat().st_ino == before
+        descriptors = Path(f"/proc/{running.process.pid}/fd")
+        assert not [link for link in descriptors.iterdir() if os.readlink(link).endswith("(deleted)")]
+
+
+def test_a_server_that_was_killed_is_not_taken_for_a_running_one(empty: House) -> None:
+    with empty.serving("serve", until=READY) as running:
+        running.stop(signal.SIGKILL)
+    assert (empty.folder / "serving.json").exists()
+    assert "not running" in empty.run("status").stdout
+    with empty.serving("serve", until=READY) as running:
+        assert f"process {running.process.pid}, ready" in empty.run("status").stdout

@@ -1,0 +1,609 @@
+"""What every storage engine must do. A new engine adds itself to `ENGINES` and passes, or is none."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import apsw
+import msgspec
+import pytest
+
+from qirsh.domain.account import Account
+from qirsh.domain.command import Cancel, CreatePayment
+from qirsh.domain.decide import Submission
+from qirsh.domain.ledger import Transfer
+from qirsh.domain.limits import (
+    AMOUNT_MAX,
+    BALANCE_MAX,
+    EPOCH_NUMBERS,
+    METADATA_BYTES_MAX,
+    NOTE_CHARACTERS_MAX,
+    PAYMENT_NUMBER_BLOCK,
+)
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Pin
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.state import Needs, State
+from qirsh.engine.batcher import Batch
+from qirsh.store.interface import Store, StoreUnavailable
+from qirsh.store.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS, SESSION_BY_HASH, Query
+from qirsh.store.rows import (
+    ACCOUNT,
+    API_KEY,
+    AUDIT,
+    BALANCE,
+    COUNTER,
+    EVENT,
+    EVENT_COUNTER,
+    LOADED,
+    LOGIN,
+    PAYMENT,
+    PIN,
+    REMEMBERED,
+    TRANSFER,
+    WRITTEN,
+    Table,
+)
+from tests.domain.market import Market
+from tests.store.filled import FILLED, open_store
+
+SCENE_S: Final = 20.0  # A store that hangs fails, and does not stop the others.
+BATCH: Final = 512
+
+
+class Database(Protocol):
+    """One database of one engine. It can be closed and opened again."""
+
+    def open(self) -> AbstractAsyncContextManager[Store]: ...
+    def raise_epoch(self) -> None:
+        """As a restore does, while it is closed."""
+
+
+class SqliteDatabase:
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "qirsh.db"
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Store]:
+        store = open_store(self._path)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    def raise_epoch(self) -> None:
+        connection = apsw.Connection(str(self._path))
+        values = dict(connection.execute("SELECT name, value FROM instance"))
+        connection.execute("UPDATE instance SET value = ? WHERE name = 'epoch'", (b"%d" % (int(values["epoch"]) + 1),))
+        connection.close()
+
+
+ENGINES: Final[dict[str, Callable[[Path], Database]]] = {"sqlite": SqliteDatabase}
+
+
+@pytest.fixture(params=ENGINES)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    return ENGINES[request.param](tmp_path)
+
+
+Scene = Callable[[Store], Awaitable[Any]]
+
+
+@pytest.fixture
+def store(database: Database) -> Callable[[Scene], Any]:
+    """Opens the database, plays a scene and closes it; called again, it opens the same database again."""
+
+    async def play(scene: Scene) -> Any:  # noqa: ANN401 - whatever the scene tells
+        async with asyncio.timeout(SCENE_S), database.open() as opened:
+            return await scene(opened)
+
+    return lambda scene: asyncio.run(play(scene))
+
+
+Play = Callable[[Scene], Any]
+
+
+class Act:
+    """A turn of one function."""
+
+    def __init__(
+        self, decide: Callable[[State], object], *, size: int = 1, needs: dict[str, set[Any]] | None = None
+    ) -> None:
+        self._decide = decide
+        self._size = size
+        self._needs = needs or {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    def facts(self) -> Needs:
+        return Needs()
+
+    def rows(self, _state: State) -> Needs:
+        return needing(**self._needs)
+
+    def decide(self, state: State) -> None:
+        self._decide(state)
+
+
+def needing(**keys: set[Any]) -> Needs:
+    needs = Needs()
+    for name, wanted in keys.items():
+        setattr(needs, name, wanted)
+    return needs
+
+
+def house(number: int, name: str) -> Account:
+    """The one record that stands alone."""
+    return Account(number, "house", "live", None, None, name, "open", "", 1, 1)
+
+
+def opening(number: int, name: str) -> Act:
+    return Act(lambda state: state.accounts.add(number, house(number, name)))
+
+
+async def fill(store: Store, world: Market = FILLED) -> None:
+    for _, submissions in world.history:
+        await store.transact(Batch(submissions))
+
+
+async def submit(store: Store, *commands: Any) -> list[Any]:  # noqa: ANN401 - commands, and their outcomes
+    batch = Batch([Submission(command) for command in commands])
+    await store.transact(batch)
+    return batch.outcomes
+
+
+def asking(**changes: Any) -> CreatePayment:  # noqa: ANN401 - the fields of the command
+    fields: dict[str, Any] = {"merchant": FILLED.shop, "amount": 1, "currency": "USD"}
+    return CreatePayment(**fields | changes)
+
+
+async def all_of(store: Store, table: Table[Any], order: str) -> list[Any]:
+    columns = ", ".join(table.columns)
+    rows = await store.select(Query(f"SELECT {columns} FROM {table.name} ORDER BY {order}"))  # noqa: S608 - our own names
+    return [table.record(*row) for row in rows]
+
+
+def without_times(record: Any) -> Any:  # noqa: ANN401 - a record of any kind
+    """An engine may look at its own clock, so times are compared only as far as they agree with each other."""
+    times = {"at", "created_at", "updated_at", "expires_at", "paid_at", "cancelled_at", "asked_at", "confirmed_at"}
+    given = {name for name in times & set(record.__struct_fields__) if getattr(record, name) is not None}
+    return msgspec.structs.replace(record, **dict.fromkeys(given, 0))
+
+
+# Records come back as they were written.
+
+
+@pytest.mark.parametrize("table", LOADED, ids=lambda table: table.name)
+def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: Play, table: Table[Any]) -> None:
+    expected = getattr(FILLED, table.state)
+    assert expected, "nothing of this kind is written, so nothing is shown"
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        for key, row in expected.items():
+            if table is COUNTER and key == "payment":
+                continue
+            found = await opened.find(table, key)
+            assert found is not None, key
+            assert without_times(found) == without_times(row)
+
+    store(scene)
+
+
+@pytest.mark.parametrize(
+    ("table", "order"), [(TRANSFER, "id"), (EVENT, "created_at, account, sequence"), (AUDIT, "id")], ids=str
+)
+def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Table[Any], order: str) -> None:
+    expected = getattr(FILLED, table.state)
+    assert expected
+
+    async def scene(opened: Store) -> list[Any]:
+        await fill(opened)
+        return await all_of(opened, table, order)
+
+    found = [without_times(record) for record in store(scene)]
+    wanted = [without_times(record) for record in expected]
+    assert (found == wanted) if table is not EVENT else (sorted(found, key=repr) == sorted(wanted, key=repr))
+
+
+def test_a_session_is_found_by_its_hash(store: Play) -> None:
+    [session] = FILLED.sessions.values()
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        [(person, account, expires_at)] = await opened.select(SESSION_BY_HASH, session.hash)
+        assert (person, account) == (session.person, session.account)
+        assert expires_at > 0
+
+    store(scene)
+
+
+CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
+    "account": (
+        ACCOUNT,
+        {"name": "متجر", "state": "suspended", "return_origins": "https://a.example", "updated_at": 9},
+    ),
+    "login": (LOGIN, {"password_hash": "$other$", "totp_sealed": bytes(range(256))}),
+    "pin": (PIN, {"mac": b"\0\xff", "failures": 5}),
+    "api_key": (API_KEY, {"name": "new name", "revoked_at": 2**41}),
+    "counter": (COUNTER, {"last": 2**62}),
+    "event_counter": (EVENT_COUNTER, {"last": 2**40}),
+    "remembered": (REMEMBERED, {"fingerprint": b"other", "status": 200, "body": b"\x00bytes", "created_at": 2**41}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(store: Play, name: str) -> None:
+    table, changes = CHANGES[name]
+    assert set(changes) == set(table.changes)
+    key = FILLED.shop if table is ACCOUNT else next(iter(getattr(FILLED, table.state)))
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        stored: Any = await opened.find(table, key)
+        changed = msgspec.structs.replace(stored, **changes)
+        assert changed != stored
+        needs = {table.state: {key}}
+        await opened.transact(Act(lambda state: getattr(state, table.state).change(key, changed), needs=needs))
+        assert await opened.find(table, key) == changed
+
+    store(scene)
+
+
+def test_every_table_whose_rows_change_is_tried_here_or_by_the_commands_that_fill() -> None:
+    tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order", "session"}
+    assert {table.name for how, table in WRITTEN if how == "change"} == tried
+
+
+def test_what_is_not_there_is_found_as_nothing(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        assert await opened.find(PAYMENT, 404) is None
+        assert await opened.find(BALANCE, (404, "USD")) is None
+        assert await opened.select(BALANCES_OF, 404) == []
+        assert await opened.select(REVOCATIONS) == []
+
+    store(scene)
+
+
+def test_a_query_takes_its_arguments_in_order(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        due = await opened.select(DUE_PAYMENTS, 2**60, 2)
+        assert len(due) == 2
+        assert await opened.select(DUE_PAYMENTS, 0, 2) == []
+
+    store(scene)
+
+
+# Text and numbers.
+
+TEXTS: Final = {
+    "emoji": "🧾👩‍👩‍👧‍👦🏳️‍🌈",
+    "arabic": "قهوة ١٢٣، مع السلامة",
+    "both ways": "\u202eabc\u202c \u200fمرحبا\u200e",
+    "not normalised": "e\u0301 é ﷺ Å Å",
+    "quotes": "'\"`\\ $1 ? :a %s {} -- ;",
+    "white": " \t\r\n\u00a0\u2003 ",
+    "ends of planes": "\u0001\uffff\U0001f600\U0010ffff",
+    "longest": "ش" * NOTE_CHARACTERS_MAX,
+    "empty": "",
+}
+METADATA: Final = {
+    "odd numbers": '{"z":1.0,"a":1,"big":1152921504606846976,"e":1E+2,"minus":-0.0}',
+    "order and spaces": '{ "b" : {"y":null,"x":[]} ,"a":{} , "__proto__": "a.b" }',
+    "escapes": '{"\\u0041":"\\ud83d\\ude00 \\/ \\n","A":"🧾"}',
+    "8 KiB": '{"k":"' + "ش" * ((METADATA_BYTES_MAX - 8) // 2) + '"}',
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_comes_back_character_for_character(store: Play, text: str) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        [created] = await submit(opened, asking(note=text, reference=text))
+        found = await opened.find(PAYMENT, created.number)
+        assert found is not None
+        assert (found.note, found.reference) == (text, text)
+
+    store(scene)
+
+
+@pytest.mark.parametrize("metadata", METADATA.values(), ids=METADATA)
+def test_metadata_comes_back_as_sent(store: Play, metadata: str) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        [created] = await submit(opened, asking(metadata=metadata))
+        found = await opened.find(PAYMENT, created.number)
+        assert found is not None
+        assert found.metadata == metadata
+
+    assert len(metadata.encode()) <= METADATA_BYTES_MAX
+    store(scene)
+
+
+def test_the_longest_metadata_is_at_its_limit() -> None:
+    assert METADATA_BYTES_MAX - 1 <= len(METADATA["8 KiB"].encode()) <= METADATA_BYTES_MAX
+
+
+def test_the_largest_payment_is_created_and_paid_to_the_last_coin(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        [created] = await submit(opened, asking(merchant=FILLED.till, amount=AMOUNT_MAX, currency="SYP"))
+        [paid] = await submit(opened, FILLED.pay(created, person=FILLED.owner.id, payer=FILLED.test_customer))
+        assert type(paid) is Payment
+        assert await opened.find(PAYMENT, created.number) == paid
+        left = await opened.find(BALANCE, (FILLED.test_customer, "SYP"))
+        won = await opened.find(BALANCE, (FILLED.till, "SYP"))
+        assert (left and left.amount, won and won.amount) == (0, AMOUNT_MAX)
+
+    store(scene)
+
+
+def test_a_balance_grows_to_its_limit_and_no_further(store: Play) -> None:
+    whole, rest = divmod(BALANCE_MAX, AMOUNT_MAX)
+    amounts = [AMOUNT_MAX] * whole + [rest]
+    slips = [FILLED.ask(reference=f"huge {n}", amount=each, currency="TRY") for n, each in enumerate(amounts)]
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        for at in range(0, len(slips), BATCH):
+            await submit(opened, *slips[at : at + BATCH])
+            await submit(opened, *(FILLED.confirm(slip.reference) for slip in slips[at : at + BATCH]))
+        full = await opened.find(BALANCE, (FILLED.customer.account, "TRY"))
+        owed = await opened.find(BALANCE, (FILLED.house, "TRY"))
+        assert (full and full.amount, owed and owed.amount) == (BALANCE_MAX, -BALANCE_MAX)
+        await submit(opened, FILLED.ask(reference="one more", amount=1, currency="TRY"))
+        assert await submit(opened, FILLED.confirm("one more")) == [Refused(Refusal.BALANCE_LIMIT)]
+
+    store(scene)
+
+
+# A turn: facts, rows, decide, write.
+
+
+def test_a_turn_is_asked_for_facts_then_for_rows_then_to_decide_and_only_then_is_it_written(store: Play) -> None:
+    told: list[str] = []
+
+    class Watching(Act):
+        def facts(self) -> Needs:
+            told.append("facts")
+            return needing(accounts={FILLED.shop, 404})
+
+        def rows(self, state: State) -> Needs:
+            told.append("rows")
+            found = state.accounts.get(FILLED.shop)
+            assert found is not None
+            assert found.kind == "commercial"
+            assert state.accounts.get(404) is None
+            assert found.owner is not None
+            with pytest.raises(KeyError):
+                state.people.get(found.owner)
+            return needing(accounts={FILLED.shop}, people={found.owner}, balances={(404, "USD")})
+
+    def decide(state: State) -> None:
+        told.append("decide")
+        assert state.people.get(FILLED.owner.id) is not None
+        assert state.balances.get((404, "USD")) is None
+        state.accounts.add(100_000_000_009, house(100_000_000_009, "new"))
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        state = await opened.transact(Watching(decide))
+        assert told == ["facts", "rows", "decide"]
+        assert (state.epoch, state.identifiers) == (opened.instance.epoch, opened.instance.identifiers)
+        assert await opened.find(ACCOUNT, 100_000_000_009) == house(100_000_000_009, "new")
+
+    store(scene)
+
+
+def test_a_turn_without_changes_is_no_fault(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        await opened.transact(Act(lambda _: None, size=0))
+        await opened.transact(Act(lambda _: None))
+
+    store(scene)
+
+
+def test_a_command_sees_what_the_one_before_it_in_the_same_turn_did(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        [first, second] = await submit(opened, asking(amount=70_000), asking(amount=70_000))
+        outcomes = await submit(opened, FILLED.pay(first), FILLED.pay(second), FILLED.pay(first))
+        assert [type(outcome) for outcome in outcomes] == [Payment, Refused, Refused]
+        assert [outcome.why for outcome in outcomes[1:]] == [Refusal.INSUFFICIENT_FUNDS, Refusal.ALREADY_PAID]
+
+    store(scene)
+
+
+# What fails leaves nothing.
+
+
+class Poisoned(Exception):
+    """The rules have a fault."""
+
+
+def test_a_turn_that_raises_leaves_nothing_and_the_next_one_works(store: Play) -> None:
+    def poison(state: State) -> None:
+        state.accounts.add(100_000_000_001, house(100_000_000_001, "poisoned"))
+        state.note("nobody", "never", "happened")
+        raise Poisoned
+
+    async def scene(opened: Store) -> None:
+        with pytest.raises(Poisoned):
+            await opened.transact(Act(poison))
+        assert await opened.find(ACCOUNT, 100_000_000_001) is None
+        assert await all_of(opened, AUDIT, "id") == []
+        await opened.transact(opening(100_000_000_001, "good"))
+        assert await opened.find(ACCOUNT, 100_000_000_001) == house(100_000_000_001, "good")
+
+    store(scene)
+
+
+@pytest.mark.parametrize("round_", ["facts", "rows"])
+def test_a_turn_that_raises_before_it_decides_leaves_the_store_at_work(store: Play, round_: str) -> None:
+    class Failing(Act):
+        def facts(self) -> Needs:
+            return self._fail("facts")
+
+        def rows(self, _state: State) -> Needs:
+            return self._fail("rows")
+
+        def _fail(self, now: str) -> Needs:
+            if now == round_:
+                raise Poisoned
+            return Needs()
+
+    async def scene(opened: Store) -> None:
+        with pytest.raises(Poisoned):
+            await opened.transact(Failing(lambda _: None))
+        await opened.transact(opening(100_000_000_001, "good"))
+
+    store(scene)
+
+
+def _same_name_twice(state: State) -> None:
+    state.accounts.add(100_000_000_001, house(100_000_000_001, "twice"))
+    state.accounts.add(100_000_000_002, house(100_000_000_002, "twice"))
+
+
+def _pin_of_nobody(state: State) -> None:
+    state.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
+    state.pins.add(404, Pin(404, b"", 0))
+
+
+def _money_from_nothing(state: State) -> None:
+    state.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
+    state.transfers.append(
+        Transfer("pay", FILLED.customer.account, FILLED.shop, "USD", 5, 1, -5, 1, 5, 1, None, None, 1)
+    )
+
+
+@pytest.mark.parametrize("bad", [_same_name_twice, _pin_of_nobody, _money_from_nothing])
+def test_what_the_database_refuses_leaves_nothing_and_the_next_turn_works(
+    store: Play, bad: Callable[[State], None]
+) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        with pytest.raises(Exception, match=r"(?i)unique|foreign key|transfer") as refused:
+            await opened.transact(Act(bad))
+        # It would be refused again: nobody is told to try later.
+        assert not isinstance(refused.value, StoreUnavailable)
+        assert await opened.find(ACCOUNT, 100_000_000_001) is None
+        assert len(await all_of(opened, TRANSFER, "id")) == len(FILLED.transfers)
+        await opened.transact(opening(100_000_000_001, "good"))
+        assert await opened.find(ACCOUNT, 100_000_000_001) is not None
+
+    store(scene)
+
+
+def test_a_caller_that_goes_away_takes_nothing_along(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        leaving = asyncio.create_task(opened.transact(opening(100_000_000_001, "left alone")))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        await opened.transact(opening(100_000_000_002, "next"))
+        assert await opened.find(ACCOUNT, 100_000_000_002) is not None
+
+    store(scene)
+
+
+# Reads.
+
+
+def test_a_read_sees_what_was_acknowledged_at_once(store: Play) -> None:
+    async def one(opened: Store, number: int) -> None:
+        await opened.transact(opening(number, str(number)))
+        assert await opened.find(ACCOUNT, number) is not None
+        [(seen,)] = await opened.select(Query("SELECT count(*) FROM account WHERE number = $1"), number)
+        assert seen == 1
+
+    async def scene(opened: Store) -> None:
+        await asyncio.gather(*(one(opened, 100_000_000_000 + n) for n in range(200)))
+
+    store(scene)
+
+
+def test_what_was_acknowledged_is_there_when_the_database_is_opened_again(store: Play) -> None:
+    store(fill)
+
+    async def scene(opened: Store) -> None:
+        for number, payment in FILLED.payments.items():
+            found = await opened.find(PAYMENT, number)
+            assert found is not None
+            assert without_times(found) == without_times(payment)
+        assert len(await all_of(opened, TRANSFER, "id")) == len(FILLED.transfers)
+
+    store(scene)
+
+
+# Numbers.
+
+
+async def create(opened: Store, count: int = 1) -> list[int]:
+    return [payment.number for payment in await submit(opened, *[asking()] * count)]
+
+
+def test_payment_numbers_are_ordered_and_unique_beyond_their_block(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        numbers: list[int] = []
+        while len(numbers) <= PAYMENT_NUMBER_BLOCK + BATCH:
+            numbers += await create(opened, BATCH)
+        assert all(before < after for before, after in pairwise(numbers))
+
+    store(scene)
+
+
+def test_payment_numbers_go_on_above_when_the_database_is_opened_again(store: Play) -> None:
+    store(fill)
+    numbers: list[int] = []
+    for _ in range(4):
+        numbers += store(lambda opened: create(opened, 3))
+    assert numbers[0] > max(FILLED.payments)
+    assert all(before < after for before, after in pairwise(numbers))
+
+
+def test_payment_numbers_last_through_any_number_of_rolled_back_turns(store: Play) -> None:
+    def poison(state: State) -> None:
+        for _ in range(BATCH):
+            next(state.payment_numbers)
+        raise Poisoned
+
+    async def scene(opened: Store) -> None:
+        await fill(opened)
+        before = await create(opened)
+        for _ in range(2 * PAYMENT_NUMBER_BLOCK // BATCH):
+            with pytest.raises(Poisoned):
+                await asyncio.wait_for(opened.transact(Act(poison, size=BATCH)), 5)
+        after = await create(opened, BATCH)
+        assert before[0] < after[0]
+        assert len(set(after)) == BATCH
+
+    store(scene)
+
+
+def test_a_raised_epoch_jumps_ahead_and_marks_its_events(store: Play, database: Database) -> None:
+    store(fill)
+
+    async def cancel_one(opened: Store) -> tuple[int, int, str]:
+        [created] = await submit(opened, asking())
+        [cancelled] = await submit(opened, Cancel(payment=created.number, merchant=FILLED.shop))
+        events = await all_of(opened, EVENT, "created_at, sequence")
+        [event] = [event for event in events if event.payment == cancelled.number]
+        return created.number, event.epoch, opened.instance.identifiers.payment_id(1)
+
+    before, epoch, public = store(cancel_one)
+    assert (before < EPOCH_NUMBERS, epoch) == (True, 0)
+    for jump in (1, 2):
+        database.raise_epoch()
+        for again in range(2):
+            number, epoch, same = store(cancel_one)
+            assert epoch == jump
+            assert jump * EPOCH_NUMBERS < number <= jump * EPOCH_NUMBERS + (again + 1) * PAYMENT_NUMBER_BLOCK
+            assert same == public, "the key of the public numbers changed"

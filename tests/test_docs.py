@@ -1,0 +1,101 @@
+"""Documentation that is tested: whatever a user can meet stands in the docs, and what the docs name exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from qirsh.domain import event, limits, payment
+from qirsh.domain.api_key import SCOPES
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refusal
+from qirsh.settings import SETTINGS
+from qirsh.web.app import ROUTES
+from qirsh.web.operator.acts import ACTS
+from qirsh.web.refusals import KINDS
+
+ROOT = Path(__file__).parents[1]
+API = (ROOT / "docs/api.md").read_text()
+OPERATING = (ROOT / "docs/operating.md").read_text()
+
+# Limits that a caller can run into; the others bound the service's own work.
+CALLERS_LIMITS = (
+    "AMOUNT_MAX",
+    "BALANCE_MAX",
+    "NOTE_CHARACTERS_MAX",
+    "REFERENCE_CHARACTERS_MAX",
+    "URL_CHARACTERS_MAX",
+    "METADATA_BYTES_MAX",
+    "METADATA_KEYS_MAX",
+    "METADATA_KEY_CHARACTERS_MAX",
+    "METADATA_DEPTH_MAX",
+    "EXPIRES_IN_S_MIN",
+    "EXPIRES_IN_S_MAX",
+    "EXPIRES_IN_S_DEFAULT",
+    "WAIT_S_MAX",
+    "BODY_BYTES_MAX",
+    "HEAD_BYTES_MAX",
+    "HEADERS_MAX",
+    "TARGET_BYTES_MAX",
+    "RECEIVE_S_MAX",
+    "IDEMPOTENCY_KEY_CHARACTERS_MAX",
+)
+
+
+def missing(names: list[str], text: str) -> list[str]:
+    """Which of these words the text does not hold, each as a whole word."""
+    return [name for name in names if not re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)]
+
+
+def test_a_missing_word_is_found_missing() -> None:
+    assert missing(["paid", "lost"], "it was `paid`, prepaid") == ["lost"]
+    assert missing(["500"], "1500 and 5000") == ["500"]
+
+
+def test_every_route_is_documented_and_every_documented_route_exists() -> None:
+    documented = set(re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) /\S*)` \|", API, re.MULTILINE))
+    assert documented == {f"{route.method} {route.path}" for route in ROUTES}
+
+
+def test_every_scope_that_a_route_needs_is_documented() -> None:
+    assert missing([route.scope for route in ROUTES if route.scope], API) == []
+    assert {route.scope for route in ROUTES if route.scope} <= set(SCOPES)
+
+
+def test_every_error_code_is_documented_with_its_status() -> None:
+    documented = dict(re.findall(r"^\| `(\w+)` \| (\d{3}) \|", API, re.MULTILINE))
+    assert documented == {code: str(kind.status) for code, kind in KINDS.items()}
+
+
+def test_every_refusal_has_an_answer() -> None:
+    assert [refusal.value for refusal in Refusal if refusal.value not in KINDS] == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [list(payment.STATUSES), list(event.TYPES), list(CURRENCIES)],
+    ids=["statuses", "event types", "currencies"],
+)
+def test_every_name_that_an_answer_can_hold_is_documented(names: list[str]) -> None:
+    assert missing(names, API) == []
+
+
+def test_every_limit_that_a_caller_can_meet_is_documented() -> None:
+    values = {name: str(getattr(limits, name)) for name in CALLERS_LIMITS}
+    assert [name for name, value in values.items() if missing([value], API)] == []
+
+
+def test_every_setting_is_documented() -> None:
+    documented = set(re.findall(r"^\| `(QIRSH_\w+)` \|", OPERATING, re.MULTILINE))
+    assert documented == set(SETTINGS)
+
+
+def test_every_act_of_an_operator_is_documented() -> None:
+    words = {word for act in ACTS for word in act.split()}
+    assert missing(sorted(words), OPERATING) == []
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
