@@ -43,7 +43,7 @@ def main() -> int:
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
-    console.print(f"{report.machine(filesystem(place))}\n", highlight=False)
+    console.print(f"{report.machine(filesystem(place))}\n", highlight=False, soft_wrap=True)
     report.show(outcome, console)
     if options.pace is FULL and options.cases == CASES and options.with_growth:
         PAGE.parent.mkdir(exist_ok=True)
@@ -56,8 +56,8 @@ def main() -> int:
 
 def _profile(plan: Plan, console: Console) -> None:
     for case, file, listing in plan.profile(Path(tempfile.gettempdir())):
-        console.print(f"\n{case.name}\n{listing}", markup=False, highlight=False)
-        console.print(f"stacks: {file}, this listing: {file.with_suffix('.txt')}")
+        console.print(f"\n{case.name}\n{listing}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"stacks: {file}, this listing: {file.with_suffix('.txt')}", soft_wrap=True)
 
 
 def _arguments() -> argparse.Namespace:

@@ -98,7 +98,8 @@ def _round(pace: Pace, hello: Server, loader: Loader, probe: CommitProbe) -> Rou
     before_ms = probe.p50_ms(_COMMIT_S / 2)
     lone_case = loader.run(connections=1, seconds=pace.lone_seconds)
     after_ms = probe.p50_ms(_COMMIT_S / 2)
-    return Round(many_hellos, many_cases, lone_hello, lone_case, (before_ms + after_ms) / 2)
+    # A commit that something else held up would flatter the service.
+    return Round(many_hellos, many_cases, lone_hello, lone_case, min(before_ms, after_ms))
 
 
 def _hello(server: Server, *, connections: int, seconds: int) -> Run:

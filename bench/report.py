@@ -45,15 +45,15 @@ class Check(msgspec.Struct, frozen=True):
 def show(outcome: Outcome, console: Console) -> None:
     """Tables and targets, on the screen."""
     for title, measured in _tables(outcome):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
         for number, column in enumerate(_COLUMNS):
             table.add_column(column, justify="right" if number else "left")
         for row in _rows(measured):
             table.add_row(*row)
         console.print(table)
-    console.print(f"{_legend()}\n", highlight=False)
+    console.print(f"{_legend()}\n", highlight=False, soft_wrap=True)
     for check in checks(outcome):
-        console.print(str(check), style="" if check.is_met else "bold red", highlight=False)
+        console.print(str(check), style="" if check.is_met else "bold red", highlight=False, soft_wrap=True)
 
 
 def checks(outcome: Outcome) -> list[Check]:

@@ -243,6 +243,21 @@ class World:
         finally:
             connection.close()
 
+    @contextlib.contextmanager
+    def spoiled(self, note: str) -> Iterator[None]:
+        """Meanwhile the database refuses every payment with this note, as it would refuse what breaks its rules."""
+        connection = apsw.Connection(str(self.settings.database))
+        try:
+            connection.set_busy_timeout(5000)
+            connection.execute(
+                f"CREATE TRIGGER spoiled BEFORE INSERT ON payment WHEN NEW.note = '{note}'"
+                " BEGIN SELECT RAISE(ABORT, 'spoiled by a test'); END"
+            )
+            yield
+            connection.execute("DROP TRIGGER spoiled")
+        finally:
+            connection.close()
+
     def counts(self) -> dict[str, int]:
         """The number of rows of each table, now."""
         with self.books() as books:

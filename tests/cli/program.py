@@ -12,7 +12,11 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from click.testing import CliRunner
+
+from qirsh.cli.main import qirsh
 
 QIRSH: Final = (sys.executable, "-m", "qirsh")
 PASSWORD: Final = "correct horse battery"
@@ -46,6 +50,14 @@ class Running:
         return self.process.wait(_PATIENCE_S)
 
 
+class Ended(NamedTuple):
+    """A command that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 class House:
     """One data directory."""
 
@@ -58,8 +70,9 @@ class House:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
         return clean | {"QIRSH_DATA_DIR": str(self.folder), "QIRSH_PORT": "0"} | variables
 
-    def run(self, *words: str, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+    def run(self, *words: str, stdin: str = "", **variables: str) -> Ended:
+        """In a process of its own."""
+        process = subprocess.run(
             [*QIRSH, *words],
             input=stdin,
             env=self.environment(**variables),
@@ -68,10 +81,18 @@ class House:
             timeout=_PATIENCE_S,
             check=False,
         )
+        return Ended(process.returncode, process.stdout, process.stderr)
+
+    def invoke(self, *words: str, stdin: str = "", **variables: str) -> Ended:
+        """In this process, which is much faster."""
+        environment: dict[str, str | None] = dict.fromkeys(os.environ)
+        result = CliRunner().invoke(qirsh, words, input=stdin, env=environment | self.environment(**variables))
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+        return Ended(result.exit_code, result.stdout, result.stderr)
 
     def act(self, *words: str, stdin: str = "", **variables: str) -> dict[str, Any]:
         """What an act that must be done answers."""
-        done = self.run(*words, "--json", stdin=stdin, **variables)
+        done = self.invoke(*words, "--json", stdin=stdin, **variables)
         assert done.returncode == 0, done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)["done"]
         return answer

@@ -19,7 +19,7 @@ def test_any_text_becomes_one_printable_line_from_which_it_can_be_read_back(anyt
 
 def test_an_event_with_a_traceback_and_a_forged_second_line_is_one_line() -> None:
     try:
-        raise ValueError("a\n2026-01-01T00:00:00.000Z INFO forged\x1b[31m")  # noqa: EM101, TRY301 - what is logged
+        raise ValueError("a\n2026-01-01T00:00:00.000Z INFO forged\x1b[31m")  # noqa: TRY301 - what is logged
     except ValueError:
         record = logging.LogRecord("qirsh", logging.ERROR, "", 0, "failed: %s", ("\u202eabc",), sys.exc_info())
     line = LineFormatter().format(record)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from qirsh.cli.main import qirsh
 from tests.cli.program import House
@@ -43,10 +42,10 @@ def test_no_secret_can_be_given_as_an_argument_and_click_reads_no_environment() 
 def test_a_misspelt_or_wrong_setting_stops_every_command_with_one_line(
     command: list[str], name: str, value: str, empty: House
 ) -> None:
-    result = CliRunner().invoke(qirsh, command, env={"QIRSH_DATA_DIR": str(empty.folder), name: value})
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"qirsh: {name}")
-    assert result.stderr.count("\n") == 1
+    ended = empty.invoke(*command, **{name: value})
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"qirsh: {name}")
+    assert ended.stderr.count("\n") == 1
     assert not empty.folder.exists()
 
 

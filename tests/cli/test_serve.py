@@ -1,6 +1,5 @@
 """`qirsh serve` from its first start to its end."""
 
-import os
 import shlex
 import signal
 import subprocess
@@ -129,7 +128,7 @@ def test_a_visitor_with_an_older_sqlite_does_not_take_the_log_away_from_a_server
         subprocess.run([sys.executable, "-c", VISIT, empty.database], check=True)
         assert log.stat().st_ino == before
         descriptors = Path(f"/proc/{running.process.pid}/fd")
-        assert not [link for link in descriptors.iterdir() if os.readlink(link).endswith("(deleted)")]
+        assert not [link for link in descriptors.iterdir() if link.readlink().name.endswith("(deleted)")]
 
 
 def test_a_server_that_was_killed_is_not_taken_for_a_running_one(empty: House) -> None:

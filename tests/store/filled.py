@@ -64,19 +64,34 @@ class Hand:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = apsw.Connection(str(path))
+        self._connection.execute("PRAGMA synchronous = OFF")  # A copy that nobody will miss.
         self._names = FILLED.names()
 
     def type(self, sql: str) -> list[Any]:
         """All statements or none."""
-        with self._connection:
+        self._connection.execute("BEGIN")
+        try:
             rows = self._connection.execute(sql, self._names).fetchall()
+        except apsw.Error:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
         return rows
 
+    def rows(self) -> dict[str, list[Any]]:
+        """Everything, table by table."""
+        names = self.type("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        return {name: self.type(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in names}  # noqa: S608 - our own names
+
     def disarm(self) -> None:
-        """Take all triggers away, and look past the CHECKs."""
-        for (name,) in self.type("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
-            self.type(f"DROP TRIGGER {name}")
+        """Take all triggers and indexes away, and look past the CHECKs."""
+        guards = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'index') AND sql IS NOT NULL"
+        self.type("; ".join(f"DROP {kind} {name}" for kind, name in self.type(guards)))
         self._connection.execute("PRAGMA ignore_check_constraints = ON")
+
+    def follow_references(self) -> None:
+        """Off by SQLite's own default, on in ours."""
+        self._connection.execute("PRAGMA foreign_keys = ON")
 
     def close(self) -> None:
         self._connection.close()

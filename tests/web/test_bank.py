@@ -178,8 +178,8 @@ def ledger(bank: Bank, books: Books) -> list[Paid]:
             # A caller who left may have been carried out long after.
             ends = [attempt.ended for attempt in askers if attempt.heard == ""]
             began, ended = min(attempt.began for attempt in askers), min(ends, default=float("inf"))
-            currency, amount, *sequences = row[3:]
-            paid.append(Paid(number, debit, credit, currency, amount, *sequences, began, ended))
+            currency, amount, sequence, left, credit_sequence = row[3:]
+            paid.append(Paid(number, debit, credit, currency, amount, sequence, left, credit_sequence, began, ended))
     return paid
 
 

@@ -260,7 +260,7 @@ def test_nothing_is_refused_when_the_client_has_left() -> None:
 def test_a_connection_that_says_nothing_is_closed_without_an_answer(edge: Edge) -> None:
     began = time.monotonic()
     assert edge.exchange() == b""
-    assert time.monotonic() - began < KEEP_ALIVE_S + 0.5
+    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 0.5
 
 
 def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(edge: Edge) -> None:
@@ -342,20 +342,18 @@ def chunks(size: int, step: int) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (n, b"x" * n) for n in sizes) + b"0\r\n\r\n"
 
 
-@pytest.mark.parametrize(("size", "status"), [(BODY_BYTES_MAX, 200), (BODY_BYTES_MAX + 1, 413)])
-@pytest.mark.parametrize("step", [BODY_BYTES_MAX * 2, 1000])
-def test_a_chunked_body_over_the_cap_gets_413(edge: Edge, size: int, status: int, step: int) -> None:
-    received = edge.exchange(post("/", CHUNKED, CLOSE), chunks(size, step))
-    assert statuses(received) == [status]
-    assert edge.handled == ["/"] * (status == 200)
+def test_a_chunked_body_at_the_cap_is_served(edge: Edge) -> None:
+    received = edge.exchange(post("/", CHUNKED, CLOSE), chunks(BODY_BYTES_MAX, 1000))
+    assert statuses(received) == [200]
+    assert b'"body": %d' % BODY_BYTES_MAX in received
 
 
 @pytest.mark.parametrize(
     "flood",
-    [b"1\r\nx\r\n" * 60_000, b"1;" + b"x" * 300_000, b"0\r\nX: " + b"x" * 300_000],
-    ids=["tiny chunks", "chunk extension", "trailer"],
+    [chunks(10**6, 1000), b"1\r\nx\r\n" * 70_000, b"1;" + b"x" * 400_000, b"0\r\nX: " + b"x" * 400_000],
+    ids=["chunks", "tiny chunks", "chunk extension", "trailer"],
 )
-def test_endless_framing_around_a_small_body_gets_413(edge: Edge, flood: bytes) -> None:
+def test_a_chunked_request_that_goes_on_and_on_gets_413_before_it_ends(edge: Edge, flood: bytes) -> None:
     assert_only_refused(edge, edge.exchange(post("/", CHUNKED), flood), 413)
 
 

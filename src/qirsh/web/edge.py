@@ -91,7 +91,6 @@ class EdgeProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self.url = b""
         self._wire_bytes = 0  # Of the request that is arriving, framing included.
-        self._body_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._deadline_scope: object = None  # Which request it is for.
         self._refused = False  # What else arrives is thrown away.
@@ -100,7 +99,7 @@ class EdgeProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.connections_max:
             transport.abort()
-        self._start_idling()  # uvicorn waits for ever for the first byte.
+        self._start_idling(self.receive_s)  # uvicorn waits for ever for the first byte.
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
@@ -131,7 +130,7 @@ class EdgeProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._disarm()
         if cycle.response_complete:  # These were blank lines between two requests.
-            self._start_idling()
+            self._start_idling(self.timeout_keep_alive)
 
     def on_headers_complete(self) -> None:
         fields = dict(self.headers)
@@ -141,7 +140,6 @@ class EdgeProtocol(HttpToolsProtocol):
         if count != len(fields):
             self._check_repeated()
         if b"content-length" in fields:
-            self._body_bytes = 0
             if int(fields[b"content-length"]) > self.body_bytes_max:
                 raise _RefusedError(413, "The body is too large.")
         elif b"transfer-encoding" in fields:
@@ -149,12 +147,6 @@ class EdgeProtocol(HttpToolsProtocol):
         if self.pipeline:  # One request may wait behind another; thousands from one packet may not.
             raise _RefusedError(400, "Too many requests are pipelined.")
         HttpToolsProtocol.on_headers_complete(self)
-
-    def on_body(self, body: bytes) -> None:
-        self._body_bytes += len(body)
-        if self._body_bytes > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
-            raise _RefusedError(413, "The body is too large.")
-        HttpToolsProtocol.on_body(self, body)
 
     def _should_upgrade(self) -> bool:
         """Keep uvicorn from answering a request that asks for an upgrade: data_received will replay it."""
@@ -178,7 +170,6 @@ class EdgeProtocol(HttpToolsProtocol):
         # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
         if coding != b"chunked" or self.parser.get_http_version() != "1.1":
             raise _RefusedError(400, "The only transfer coding is chunked, in HTTP/1.1.")
-        self._body_bytes = 0
         self.headers = _NO_TRAILERS
 
     def _replay_without_upgrade(self, rest: bytes) -> None:
@@ -198,7 +189,8 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def _await_rest(self) -> None:
         if self.cycle is not None and self.cycle.scope is self.scope:  # Its head is complete.
-            # on_body counts the body; this bounds the rest: tiny chunks, extensions, an endless trailer.
+            # A chunked body, or tiny chunks, chunk extensions, an endless trailer. The framing counts too, so
+            # that no callback is needed for each piece of body: the application knows the body's exact size.
             if self._wire_bytes > HEAD_BYTES_MAX + self.body_bytes_max:
                 raise _RefusedError(413, "The body is too large.")
         elif len(self.url) > TARGET_BYTES_MAX:
@@ -224,8 +216,8 @@ class EdgeProtocol(HttpToolsProtocol):
         else:
             self._refuse(408, f"The request did not arrive within {self.receive_s} seconds.")
 
-    def _start_idling(self) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+    def _start_idling(self, timeout_s: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(timeout_s, self.timeout_keep_alive_handler)
 
     def _refuse(self, status: int, detail: str) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""

@@ -29,6 +29,7 @@ def write_whole(cycle: RequestResponseCycle, status: int, headers: bytes, body: 
         return False
     if cycle.disconnected:
         return True
+    del cycle.scope["extensions"]  # It leads back to the cycle: left in place, only the garbage collector could end it.
     cycle.response_started = True
     cycle.waiting_for_100_continue = False
     name, value = cycle.default_headers[0]  # The date, made once a second.

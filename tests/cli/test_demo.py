@@ -1,0 +1,214 @@
+"""`qirsh demo`: what it makes, what it prints, and that it survives whatever happens to it."""
+
+import re
+import signal
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from qirsh.cli.seed import SHOP
+from qirsh.domain.money import CURRENCIES
+from tests.cli.conftest import LAST_LINE, Made
+from tests.cli.program import QIRSH, House, Running
+
+WEEK_MS = 7 * 24 * 3600 * 1000
+
+
+def rows(house: House, sql: str) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def pasted(running: Running) -> str:
+    """What a shell says to the block that was printed, from its first comment to the empty line after it."""
+    assert running.process.stdout is not None
+    block = running.printed[running.printed.index("# 1. ") :]
+    for line in running.process.stdout:
+        block += line
+        if not line.strip():
+            break
+    shell = subprocess.run(["sh", "-eu"], input=block, capture_output=True, text=True, check=True)
+    assert shell.stderr == ""
+    return shell.stdout
+
+
+def test_the_printed_commands_pasted_into_a_shell_pay_a_payment(house: House) -> None:
+    with house.serving("demo", until=LAST_LINE) as running:
+        paid, retrieved = pasted(running).splitlines()
+    assert '"status":"paid"' in paid
+    assert f'"merchantName":"{SHOP}"' in paid
+    assert '"status":"paid"' in retrieved
+    assert '"amount":10098,"currency":"USD"' in retrieved
+
+
+def test_it_starts_from_nothing_in_less_than_three_seconds_of_work(made: Made) -> None:
+    # Of the processor, since other tests run beside this one: on idle cores the clock on the wall shows less.
+    assert made.cpu_s < 3
+
+
+def test_what_it_prints_can_be_copied_and_holds_every_credential(made: Made) -> None:
+    assert re.fullmatch(r"[\x20-\x7e\n]+", made.printed), "no colours, boxes or links when nobody looks"
+    assert "/pay/" not in made.printed
+    demo = made.house.demo()
+    for who in ("operator", "operator2", "merchant", "customer", "customer2"):
+        for what in ("email", "password", "pin", "totpSecret"):
+            assert demo[who].get(what, "") in made.printed
+    for what in ("apiKey", "testApiKey", "payment", "requestedAccount"):
+        assert demo[what] in made.printed
+
+
+def test_credentials_are_random(made: Made, empty: House) -> None:
+    with empty.serving("demo", until=LAST_LINE):
+        one, other = made.house.demo(), empty.demo()
+    for who in ("operator", "operator2", "merchant", "customer", "customer2"):
+        assert one[who]["password"] != other[who]["password"]
+    assert one["apiKey"] != other["apiKey"]
+
+
+def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: House) -> None:
+    with empty.serving("demo", until=LAST_LINE, umask=0):
+        modes = {path.name: path.lstat().st_mode & 0o777 for path in empty.folder.iterdir()}
+    assert {"demo.json", "secret.key", "qirsh.db"} < set(modes)
+    assert set(modes.values()) == {0o600}
+    assert empty.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_it_has_a_week_of_payments_of_every_kind(made: Made) -> None:
+    found = rows(made.house, "SELECT status, currency, note, created_at, updated_at FROM payment")
+    statuses = [status for status, *_ in found]
+    assert 55 <= len(found) <= 65
+    assert statuses.count("paid") > 30
+    assert min(statuses.count(status) for status in ("cancelled", "expired", "pending")) >= 5
+    assert {currency for _, currency, *_ in found} == set(CURRENCIES)
+    notes = "".join(note for _, _, note, *_ in found)
+    assert all(letter in notes for letter in "قığe")
+    now = time.time_ns() // 1_000_000
+    created = [created_at for *_, created_at, _ in found]
+    assert now - WEEK_MS - 600_000 < min(created) < now - WEEK_MS + 3_600_000
+    assert all(created_at <= updated_at <= now for *_, created_at, updated_at in found)
+    assert len({created_at // (WEEK_MS // 7) for created_at in created}) >= 7
+
+
+def test_its_customers_are_rich_and_a_shop_waits_for_approval(served: tuple[House, Running]) -> None:
+    house, running = served
+    demo = house.demo()
+    for who in ("customer", "customer2"):
+        sign_in = {"email": demo[who]["email"], "password": demo[who]["password"]}
+        token = running.post("/api/v1/wallet/sessions", sign_in)["data"]["token"]
+        items = running.get("/api/v1/wallet/balances", token)["data"]["items"]
+        assert {item["currency"] for item in items if item["amount"] >= 1_000_000_00} == set(CURRENCIES)
+    waiting = running.get(f"/api/v1/remote-payments/{demo['payment']}", demo["apiKey"])["data"]
+    assert (waiting["status"], waiting["livemode"]) == ("pending", True)
+    test_payment = running.post("/api/v1/remote-payments", {"amount": 1, "currency": "USD"}, demo["testApiKey"])
+    assert re.fullmatch(r"\d{16}", test_payment["data"]["id"])
+    approve = house.invoke("account", "approve", demo["requestedAccount"], **house.operator())
+    assert approve.returncode == 0, approve.stderr
+
+
+def test_started_again_it_goes_on_with_the_same_credentials_even_after_a_kill(house: House) -> None:
+    before = house.demo()
+    for _ in range(2):
+        with house.serving("demo", until=LAST_LINE) as running:
+            assert '"status":"paid"' in pasted(running)
+            running.stop(signal.SIGKILL)
+        assert house.demo() == before
+
+
+def test_a_payment_to_try_that_was_paid_is_followed_by_a_new_one(house: House) -> None:
+    demo = house.demo()
+    with house.serving("demo", until=LAST_LINE) as running:
+        customer = {name: demo["customer"][name] for name in ("email", "password")}
+        token = running.post("/api/v1/wallet/sessions", customer)["data"]["token"]
+        path = f"/api/v1/wallet/remote-payments/{demo['payment']}/pay"
+        assert running.post(path, {"pin": demo["customer"]["pin"]}, token)["data"]["status"] == "paid"
+    with house.serving("demo", until=LAST_LINE) as running:
+        again = house.demo()
+        assert again["payment"] != demo["payment"]
+        assert again["payment"] in running.printed
+        assert again | {"payment": demo["payment"]} == demo
+
+
+def test_killed_while_it_was_being_made_it_begins_again_and_works(empty: House) -> None:
+    workshop = empty.folder / "demo-in-the-making"
+    with subprocess.Popen(
+        [*QIRSH, "demo"], env=empty.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not (workshop / "qirsh.db-wal").exists():
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.kill()
+    assert workshop.exists()
+    assert not empty.database.exists()
+    with empty.serving("demo", until=LAST_LINE) as running:
+        assert '"status":"paid"' in pasted(running)
+        assert not workshop.exists()
+
+
+def test_ended_while_it_was_being_made_it_ends_well_and_leaves_nothing_half_made(empty: House) -> None:
+    with subprocess.Popen(
+        [*QIRSH, "demo"], env=empty.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not (empty.folder / "demo-in-the-making" / "qirsh.db-wal").exists():
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.terminate()
+        printed, complained = process.communicate()
+    assert (process.returncode, printed, complained) == (0, "", "")
+    assert [path.name for path in empty.folder.iterdir()] == ["qirsh.db.lock"]
+
+
+def test_killed_between_its_last_two_steps_it_begins_again_with_its_old_secret(house: House) -> None:
+    # All is in its place but the database, which comes last.
+    house.database.unlink()
+    before, secret = house.demo(), (house.folder / "secret.key").read_bytes()
+    with house.serving("demo", until=LAST_LINE) as running:
+        assert '"status":"paid"' in pasted(running)
+    assert house.demo()["apiKey"] != before["apiKey"]
+    assert (house.folder / "secret.key").read_bytes() == secret
+
+
+def test_a_folder_with_a_database_that_is_no_demo_is_refused_and_left_alone(house: House) -> None:
+    (house.folder / "demo.json").unlink()
+    before = house.database.read_bytes()
+    ended = house.run("demo")
+    assert ended.returncode == 2
+    assert "has a database that is no demo: set QIRSH_DATA_DIR to another folder" in ended.stderr
+    assert house.database.read_bytes() == before
+    assert not (house.folder / "demo.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("{", "is damaged"), (None, "is of another database")],
+    ids=["damaged", "of another database"],
+)
+def test_credentials_that_do_not_fit_the_database_are_told(content: str | None, says: str, house: House) -> None:
+    if content is None:
+        text = (house.folder / "demo.json").read_text().replace("samir@", "somebody@")
+    else:
+        text = content
+    (house.folder / "demo.json").write_text(text)
+    ended = house.run("demo")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert says in ended.stderr
+
+
+def test_a_database_elsewhere_is_refused(empty: House, tmp_path: Path) -> None:
+    ended = empty.run("demo", QIRSH_DATABASE_URL=f"sqlite:///{tmp_path}/other.db")
+    assert ended.returncode == 2
+    assert "unset QIRSH_DATABASE_URL" in ended.stderr
+    assert not empty.folder.exists()
+
+
+def test_the_port_option_wins_and_an_address_left_over_from_another_demo_does_not_lead_there(house: House) -> None:
+    left_over = {"QIRSH_BASE_URL": "http://127.0.0.1:1", "QIRSH_PORT": "1"}
+    with house.serving("demo", "--port", "0", until=LAST_LINE, **left_over) as running:
+        assert '"status":"paid"' in pasted(running)
+        assert f"export QIRSH_BASE_URL={running.url}\n" in house.run("status", "--env").stdout
+    with house.serving("demo", until=LAST_LINE, QIRSH_BASE_URL="http://127.0.0.1:1") as running:
+        assert '"status":"paid"' in pasted(running)

@@ -1,0 +1,86 @@
+"""`qirsh doctor`: each check sees what it is for."""
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+
+import apsw
+import pytest
+
+from tests.cli.program import House, Running
+
+
+def findings(text: str) -> dict[str, str]:
+    """Name -> level."""
+    lines = [line.split("  ") for line in text.splitlines()]
+    return {line[1].strip(): line[0].strip() for line in lines}
+
+
+def run_sql(house: House, sql: str) -> None:
+    with closing(apsw.Connection(str(house.database))) as connection:
+        connection.execute(sql)
+
+
+def test_a_demo_is_fit_to_serve_at_rest_and_while_it_serves(house: House, served: tuple[House, Running]) -> None:
+    ended = house.run("doctor")
+    assert ended.returncode == 0, ended.stdout
+    shared, running = served
+    port = running.url.rpartition(":")[2]
+    ended = shared.run("doctor", QIRSH_PORT=port)
+    assert ended.returncode == 0, ended.stdout
+    assert f"port {port}, served by process {running.process.pid} from this data" in ended.stdout
+
+
+def test_an_empty_folder_lacks_operators_only_and_stays_empty(empty: House) -> None:
+    ended = empty.run("doctor")
+    assert ended.returncode == 1
+    assert [name for name, level in findings(ended.stdout).items() if level == "bad"] == ["Operators"]
+    assert not empty.folder.exists()
+
+
+SPOILT: dict[str, tuple[str, Callable[[House], object], dict[str, str], str]] = {
+    "open folder": ("Data directory", lambda h: h.folder.chmod(0o755), {}, "chmod go="),
+    "open database": ("Data directory", lambda h: h.database.chmod(0o644), {}, "qirsh.db: chmod go="),
+    "lost secret": ("Secret key", lambda h: (h.folder / "secret.key").unlink(), {}, "is missing"),
+    "other secret": ("Secret key", lambda _: None, {"QIRSH_SECRET_KEY": "0123456789abcdef" * 2}, "of another database"),
+    "newer schema": (
+        "Database",
+        lambda h: run_sql(h, "INSERT INTO schema_migration VALUES (999, 'later', 'x', 0)"),
+        {},
+        "run the newer Qirsh",
+    ),
+    "no database": ("Database", lambda h: h.database.write_bytes(b"something else" * 99), {}, "not a database"),
+    "other journal": ("Durability", lambda h: run_sql(h, "PRAGMA journal_mode = DELETE"), {}, "not wal"),
+    "plain http": ("Base URL", lambda _: None, {"QIRSH_BASE_URL": "http://pay.example"}, "is not https"),
+    "clock set back": (
+        "Clock",
+        lambda h: run_sql(h, "INSERT INTO audit SELECT NULL, at + 9000000, actor, action, subject, detail FROM audit"),
+        {},
+        "behind the newest audit entry",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_what_is_wrong_is_told_in_words(name: str, house: House) -> None:
+    check, spoil, variables, words = SPOILT[name]
+    spoil(house)
+    ended = house.invoke("doctor", **variables)
+    assert ended.returncode == 1, ended.stdout
+    assert findings(ended.stdout)[check] == "bad"
+    assert words in ended.stdout
+
+
+def test_a_port_of_another_program_is_told(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = house.invoke("doctor", QIRSH_PORT=str(taken.getsockname()[1]))
+    assert ended.returncode == 1
+    assert findings(ended.stdout)["Port"] == "bad"
+
+
+def test_one_operator_is_not_enough(empty: House) -> None:
+    stdin = "correct horse battery\n"
+    empty.act("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin", stdin=stdin)
+    ended = empty.invoke("doctor")
+    assert ended.returncode == 1
+    assert "1: deposits take two" in ended.stdout

@@ -1,0 +1,508 @@
+"""Each invariant finds the row that breaks it, and names it; a good database breaks none."""
+
+# Every statement is a constant of this file.
+# ruff: noqa: S608
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pytest
+
+from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from qirsh.store import invariants
+from qirsh.store.invariants import ALL, ROWS_NAMED_MAX, Invariant, Violation, check
+from tests.store.filled import FILLED, Hand
+
+NAMES: Final = FILLED.names()
+
+# The invariant, what breaks it, and how the broken row is named.
+BROKEN: Final[list[tuple[str, str, str]]] = [
+    (
+        "per currency, debits equal credits",
+        "UPDATE balance SET amount = amount + 10 WHERE account = :customer AND currency = 'USD'",
+        "balances in USD sum to 10, not to zero",
+    ),
+    (
+        "a balance is the sum of its transfers",
+        "UPDATE balance SET amount = 90 WHERE account = :other AND currency = 'EUR'",
+        "balance of account {other} in EUR is 90, its transfers sum to 100000",
+    ),
+    (
+        "a balance is the sum of its transfers",
+        "INSERT INTO balance VALUES (:other, 'SYP', 5, 1, 0)",
+        "balance of account {other} in SYP is 5, its transfers sum to 0",
+    ),
+    (
+        "a balance is what its last transfer left",
+        "UPDATE balance SET amount = 90 WHERE account = :other AND currency = 'EUR'",
+        "balance of account {other} in EUR is 90 at sequence 1, that transfer left 100000, and 0 are later",
+    ),
+    (
+        "a balance is what its last transfer left",
+        "UPDATE balance SET amount = 100000, sequence = 1 WHERE account = :customer AND currency = 'USD'",
+        "balance of account {customer} in USD is 100000 at sequence 1, that transfer left 100000, and 3 are later",
+    ),
+    (
+        "a balance is what its last transfer left",
+        "UPDATE balance SET sequence = 9 WHERE account = :other AND currency = 'EUR'",
+        "balance of account {other} in EUR is 100000 at sequence 9, that transfer left nothing, and 0 are later",
+    ),
+    (
+        "whoever has transfers has a balance",
+        "DELETE FROM balance WHERE account = :customer AND currency = 'USD'",
+        "account {customer} has 4 transfers in USD and no balance",
+    ),
+    (
+        "a sequence has no gap and no number twice",
+        "DELETE FROM transfer WHERE payment = :paid",
+        "transfer .+ of account {customer} in USD has sequence 3, the one before it has 1",
+    ),
+    (
+        "a sequence has no gap and no number twice",
+        "UPDATE transfer SET credit_sequence = 1 WHERE payment = :paid_too",
+        "transfer .+ of account {shop} in USD has sequence 1, the one before it has 1",
+    ),
+    (
+        "a sequence has no gap and no number twice",
+        "UPDATE transfer SET debit_sequence = 0 WHERE kind = 'mint' AND currency = 'USD'",
+        "transfer .+ of account {mint} in USD has sequence 0, the one before it has 0",
+    ),
+    (
+        "a balance-after follows from the one before it",
+        "UPDATE transfer SET credit_balance = 501 WHERE payment = :paid_too",
+        "transfer .+ leaves account {shop} with 501 USD at sequence 2, not with 500",
+    ),
+    (
+        "a balance-after follows from the one before it",
+        "UPDATE transfer SET amount = 299 WHERE payment = :paid",
+        "transfer .+ leaves account {customer} with 99700 USD at sequence 2, not with 99701",
+    ),
+    (
+        "only a house account is below zero",
+        "UPDATE balance SET amount = -1 WHERE account = :shop AND currency = 'USD'",
+        "balance of account {shop} in USD is -1, and the account is commercial",
+    ),
+    (
+        "only a house account was ever below zero",
+        "UPDATE transfer SET debit_balance = -1 WHERE payment = :paid",
+        "transfer .+ leaves account {customer} with -1 USD, and the account is personal",
+    ),
+    (
+        "only a house account was ever below zero",
+        "UPDATE transfer SET credit_balance = -1 WHERE payment = :paid",
+        "transfer .+ leaves account {shop} with -1 USD, and the account is commercial",
+    ),
+    (
+        "a balance knows whether its account is of the house",
+        "UPDATE balance SET is_house = 1 WHERE account = :shop AND currency = 'USD'",
+        "balance of account {shop} in USD has is_house 1, and the account is commercial",
+    ),
+    (
+        "an amount is in its range",
+        "UPDATE transfer SET amount = 0 WHERE payment = :paid",
+        "transfer .+ has the amount 0",
+    ),
+    (
+        "an amount is in its range",
+        f"UPDATE payment SET amount = {AMOUNT_MAX + 1} WHERE number = :pending",
+        f"payment {{pending}} has the amount {AMOUNT_MAX + 1}",
+    ),
+    (
+        "an amount is in its range",
+        "INSERT INTO refund VALUES ('re_1', :paid, -1, '', '{}', 1)",
+        "refund re_1 has the amount -1",
+    ),
+    (
+        "an amount is in its range",
+        "UPDATE cash_order SET amount = -5 WHERE reference = 'asked'",
+        "cash order asked has the amount -5",
+    ),
+    (
+        "an amount is in its range",
+        f"UPDATE balance SET amount = {BALANCE_MAX + 1} WHERE account = :house AND currency = 'USD'",
+        f"balance of account {{house}} has the amount {BALANCE_MAX + 1}",
+    ),
+    (
+        "no transfer goes from an account to itself",
+        "UPDATE transfer SET credit = debit WHERE payment = :paid",
+        "transfer .+ goes from account {customer} to itself",
+    ),
+    (
+        "no transfer crosses live and test",
+        "UPDATE transfer SET credit = :till WHERE payment = :paid",
+        r"transfer .+ goes from account {customer} \(live\) to account {till} \(test\), which are not of one world",
+    ),
+    (
+        "no transfer crosses live and test",
+        "UPDATE account SET twin_of = :house WHERE number = :till",
+        r"transfer .+ goes from account {test_customer} \(test\) to account {till} \(test\), which .+",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET kind = 'pay', payment = :pending WHERE cash_order = 'slip'",
+        r"transfer .+ is a pay from account {customer} \(personal, live\) to account {house} \(house\)",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET kind = 'mint' WHERE cash_order = 'slip 0'",
+        r"transfer .+ is a mint from account {house} \(house, live\) to account {customer} \(personal\)",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET debit = :shop WHERE cash_order = 'slip 0'",
+        r"transfer .+ is a deposit from account {shop} \(commercial, live\) to account {customer} \(personal\)",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET credit = :other WHERE cash_order = 'slip'",
+        r"transfer .+ is a withdrawal from account {customer} \(personal, live\) to account {other} \(personal\)",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET kind = 'reversal', reverses = 1 WHERE payment = :paid",
+        r"transfer .+ is a reversal from account {customer} \(personal, live\) to account {shop} \(commercial\)",
+    ),
+    (
+        "money enters and leaves only through the house",
+        "UPDATE transfer SET kind = 'fee' WHERE cash_order = 'slip 0'",
+        r"transfer .+ is a fee from account {house} \(house, live\) to account {customer} \(personal\)",
+    ),
+    (
+        "a confirmed cash order has exactly one transfer, and it matches",
+        "DELETE FROM transfer WHERE cash_order = 'slip'",
+        "cash order slip of account {house} is confirmed and has 0 transfers, of which 0 match it",
+    ),
+    (
+        "a confirmed cash order has exactly one transfer, and it matches",
+        "UPDATE cash_order SET amount = amount + 1 WHERE reference = 'slip'",
+        "cash order slip of account {house} is confirmed and has 1 transfers, of which 0 match it",
+    ),
+    (
+        "a confirmed cash order has exactly one transfer, and it matches",
+        "UPDATE transfer SET cash_order = 'asked' WHERE cash_order = 'slip 2'",
+        "cash order asked of account {house} is asked and has 1 transfers, of which 0 match it",
+    ),
+    (
+        "a confirmed cash order has exactly one transfer, and it matches",
+        "UPDATE cash_order SET state = 'asked' WHERE reference = 'slip'",
+        "cash order slip of account {house} is asked and has 1 transfers, of which 1 match it",
+    ),
+    (
+        "a deposit or withdrawal has its cash order",
+        "DELETE FROM cash_order WHERE reference = 'slip'",
+        "transfer .+ is a withdrawal by the cash order slip, which does not exist",
+    ),
+    (
+        "a cash order is confirmed by a second operator",
+        "UPDATE cash_order SET confirmed_by = asked_by WHERE reference = 'slip'",
+        "cash order slip of account {house} is confirmed, asked by operator {first} and confirmed by {first}",
+    ),
+    (
+        "a cash order is confirmed by a second operator",
+        "UPDATE cash_order SET confirmed_by = NULL WHERE reference = 'slip'",
+        "cash order slip of account {house} is confirmed, asked by operator {first} and confirmed by nothing",
+    ),
+    (
+        "a cash order is confirmed by a second operator",
+        "UPDATE cash_order SET confirmed_by = :second WHERE reference = 'asked'",
+        "cash order asked of account {house} is asked, asked by operator {first} and confirmed by {second}",
+    ),
+    (
+        "a paid payment has exactly one pay transfer, and it matches",
+        "DELETE FROM transfer WHERE payment = :paid",
+        "payment number {paid} is paid and has 0 pay transfers, of which 0 match it",
+    ),
+    (
+        "a paid payment has exactly one pay transfer, and it matches",
+        "UPDATE transfer SET payment = :paid WHERE payment = :paid_too",
+        "payment number {paid} is paid and has 2 pay transfers, of which 1 match it",
+    ),
+    *(
+        (
+            "a paid payment has exactly one pay transfer, and it matches",
+            f"UPDATE payment SET {change} WHERE number = :paid",
+            "payment number {paid} is paid and has 1 pay transfers, of which 0 match it",
+        )
+        for change in ("amount = amount + 1", "currency = 'EUR'", "payer = :other", "merchant = :till")
+    ),
+    (
+        "a pay transfer has its paid payment",
+        "UPDATE payment SET status = 'expired' WHERE number = :paid",
+        "transfer .+ pays payment number {paid}, whose status is expired",
+    ),
+    (
+        "a pay transfer has its paid payment",
+        "DELETE FROM payment WHERE number = :paid",
+        "transfer .+ pays payment number {paid}, whose status is nothing",
+    ),
+    (
+        "what was refunded is the sum of its refunds, and no more than was paid",
+        "UPDATE payment SET refunded_amount = 1 WHERE number = :paid",
+        "payment number {paid} of 300 has 1 refunded, its refund transfers sum to 0",
+    ),
+    (
+        "what was refunded is the sum of its refunds, and no more than was paid",
+        "UPDATE transfer SET kind = 'refund' WHERE payment = :paid_too",
+        "payment number {paid_too} of 200 has 0 refunded, its refund transfers sum to 200",
+    ),
+    (
+        "what was refunded is the sum of its refunds, and no more than was paid",
+        """UPDATE transfer SET kind = 'refund', payment = :paid_too WHERE payment = :paid;
+        UPDATE payment SET refunded_amount = 300 WHERE number = :paid_too""",
+        "payment number {paid_too} of 200 has 300 refunded, its refund transfers sum to 300",
+    ),
+    (
+        "a refund goes back from the merchant to the payer",
+        "UPDATE transfer SET kind = 'refund' WHERE payment = :paid",
+        "transfer .+ refunds USD from account {customer} to account {shop}, payment number {paid} is paid",
+    ),
+    (
+        "a refund goes back from the merchant to the payer",
+        "UPDATE transfer SET kind = 'refund', debit = credit, credit = debit, payment = :pending WHERE payment = :paid",
+        "transfer .+ refunds USD from account {shop} to account {customer}, payment number {pending} is pending",
+    ),
+    *(
+        ("status and times of a payment agree", f"UPDATE payment SET {change} WHERE number = :{which}", named)
+        for which, change, named in (
+            ("pending", "payer = :other", "payment number {pending} is pending with payer {other}, .+"),
+            ("pending", "paid_at = 7", "payment number {pending} is pending with payer nothing, paid at 7, .+"),
+            ("pending", "cancelled_at = 7", "payment number {pending} is pending .+, cancelled at 7, .+"),
+            ("pending", "updated_at = 7", "payment number {pending} is pending .+, updated at 7, .+"),
+            ("paid", "payer = NULL", "payment number {paid} is paid with payer nothing, .+"),
+            ("paid", "paid_at = NULL", "payment number {paid} is paid .+, paid at nothing, .+"),
+            ("paid", "cancelled_at = 7", "payment number {paid} is paid .+, cancelled at 7, .+"),
+            ("paid", "updated_at = 7", "payment number {paid} is paid .+, updated at 7, .+"),
+            ("paid", "expires_at = paid_at", f"payment number {{paid}} is paid .+, due at {FILLED.now}"),
+            (
+                "cancelled",
+                "cancelled_at = NULL",
+                "payment number {cancelled} is cancelled .+, cancelled at nothing, .+",
+            ),
+            ("cancelled", "payer = :other", "payment number {cancelled} is cancelled with payer {other}, .+"),
+            ("cancelled", "updated_at = 7", "payment number {cancelled} is cancelled .+, updated at 7, .+"),
+            ("cancelled", "expires_at = 7", "payment number {cancelled} is cancelled .+, due at 7"),
+            ("expired", "payer = :other", "payment number {expired} is expired with payer {other}, .+"),
+            ("expired", "paid_at = 7", "payment number {expired} is expired .+, paid at 7, .+"),
+            ("expired", "status = 'lost'", "payment number {expired} is lost with .+"),
+        )
+    ),
+    *(
+        (
+            "the version of a payment counts its changes",
+            f"UPDATE payment SET version = {version} WHERE number = :{which}",
+            f"payment number {{{which}}} is {which} at version {version}, and its changes make it {due}",
+        )
+        for which, version, due in (("pending", 2, 1), ("paid", 1, 2), ("paid", 3, 2), ("cancelled", 3, 2))
+    ),
+    (
+        "a number in use was handed out",
+        "UPDATE counter SET last = 1 WHERE name = 'payment'",
+        f"payment number {max(FILLED.payments)} is in use and its counter stands at 1: it would be given again",
+    ),
+    (
+        "a number in use was handed out",
+        "DELETE FROM counter WHERE name = 'person'",
+        f"person number {max(FILLED.people)} is in use and its counter stands at nothing: it would be given again",
+    ),
+    (
+        "every change of a payment has exactly one event",
+        "DELETE FROM event WHERE payment = :paid",
+        "payment number {paid} is paid at version 2 and has 0 events for 0 versions",
+    ),
+    (
+        "every change of a payment has exactly one event",
+        "UPDATE event SET payment = :paid WHERE payment = :paid_too",
+        "payment number {paid} is paid at version 2 and has 2 events for 1 versions",
+    ),
+    (
+        "every change of a payment has exactly one event",
+        "UPDATE event SET payment = :pending WHERE payment = :paid",
+        "payment number {pending} is pending at version 1 and has 1 events for 1 versions",
+    ),
+    (
+        "every change of a payment has exactly one event",
+        "UPDATE event SET version = 1 WHERE payment = :paid",
+        "payment number {paid} is paid at version 2 and has 1 events for 1 versions",
+    ),
+    *(
+        ("an event tells of its change", f"UPDATE event SET {change} WHERE payment = :paid", named)
+        for change, named in (
+            (
+                "type = 'remote_payment.expired'",
+                "event 2 of account {shop} says remote_payment.expired of version 2 .+",
+            ),
+            ("version = 3", "event 2 of account {shop} says .+ of version 3 at .+"),
+            ("created_at = 7", "event 2 of account {shop} says .+ at 7, payment number {paid} of {shop} is paid .+"),
+            (
+                "payment = :pending",
+                "event 2 of account {shop} says .+, payment number {pending} of {shop} is pending .+",
+            ),
+            ("payment = 404", "event 2 of account {shop} says .+, payment number 404 of nothing is nothing .+"),
+            (
+                "account = :till, sequence = 9",
+                "event 9 of account {till} says .+, payment number {paid} of {shop} is .+",
+            ),
+        )
+    ),
+    (
+        "an event tells of its change",
+        "UPDATE payment SET version = 3 WHERE number = :paid; UPDATE event SET version = 3 WHERE payment = :paid",
+        "event 2 of account {shop} says remote_payment.paid of version 3 at .+ is paid at version 3",
+    ),
+    (
+        "events are numbered without gaps",
+        "DELETE FROM event WHERE account = :shop AND sequence = 2",
+        "event 3 of account {shop} comes after event 1",
+    ),
+    (
+        "events are numbered without gaps",
+        "UPDATE event SET sequence = 2 WHERE account = :till",
+        "event 2 of account {till} comes after event 0",
+    ),
+    (
+        "an event counter stands at the last event",
+        "UPDATE event_counter SET last = 9 WHERE account = :till",
+        "the event counter of account {till} stands at 9, its last event is 1",
+    ),
+    (
+        "an event counter stands at the last event",
+        "DELETE FROM event_counter WHERE account = :till",
+        "the event counter of account {till} stands at nothing, its last event is 1",
+    ),
+    (
+        "an event counter stands at the last event",
+        "INSERT INTO event_counter VALUES (:other, 1)",
+        "the event counter of account {other} stands at 1, its last event is nothing",
+    ),
+    *(
+        (
+            "a test account mirrors a live commercial account of the same owner",
+            f"UPDATE account SET {change} WHERE number = :{which}",
+            named,
+        )
+        for which, change, named in (
+            (
+                "till",
+                "state = 'approved'",
+                r"account {till} \(commercial, test, approved\) is a twin of account {shop} .+",
+            ),
+            ("till", "owner = :first", r"account {till} \(commercial, test, mirrored\) is a twin of account {shop} .+"),
+            ("till", "twin_of = :other", r"account {till} .+ is a twin of account {other} \(personal, live\)"),
+            ("till", "twin_of = :mint", r"account {till} .+ is a twin of account {mint} \(house, test\)"),
+            ("till", "twin_of = NULL", r"account {till} .+ is a twin of account nothing \(nothing, nothing\)"),
+            (
+                "other",
+                "twin_of = :shop",
+                r"account {other} \(personal, live, verified\) is a twin of account {shop} .+",
+            ),
+            (
+                "other",
+                "state = 'mirrored'",
+                r"account {other} \(personal, live, mirrored\) is a twin of account nothing .+",
+            ),
+        )
+    ),
+    (
+        "an approved merchant has one test account of each kind, and nobody else has any",
+        "DELETE FROM account WHERE number = :mint",
+        r"account {shop} \(commercial, approved\) has test accounts: commercial 1, personal 1, house 0",
+    ),
+    (
+        "an approved merchant has one test account of each kind, and nobody else has any",
+        "UPDATE account SET kind = 'commercial' WHERE number = :test_customer",
+        r"account {shop} \(commercial, approved\) has test accounts: commercial 2, personal 0, house 1",
+    ),
+    (
+        "an approved merchant has one test account of each kind, and nobody else has any",
+        "DELETE FROM account WHERE twin_of = :shop",
+        r"account {shop} \(commercial, approved\) has test accounts: commercial nothing, .+",
+    ),
+    (
+        "an approved merchant has one test account of each kind, and nobody else has any",
+        "UPDATE account SET state = 'requested' WHERE number = :shop",
+        r"account {shop} \(commercial, requested\) has test accounts: commercial 1, personal 1, house 1",
+    ),
+    *(
+        ("a person owns their personal account", f"UPDATE account SET {change} WHERE number = :other", named)
+        for change, named in (
+            ("owner = :first", r"person .+ has account {other} \(personal, live\), which is owned by person {first}"),
+            ("kind = 'commercial'", r"person .+ has account {other} \(commercial, live\), which .+"),
+            ("mode = 'test'", r"person .+ has account {other} \(personal, test\), which .+"),
+            ("number = 7", r"person .+ has account {other} \(nothing, nothing\), which is owned by person nothing"),
+        )
+    ),
+]
+
+
+def silence(_: Invariant) -> None:
+    pass
+
+
+def violations(hand: Hand) -> list[Violation]:
+    return check(hand.type, silence)
+
+
+def test_a_good_database_breaks_no_invariant(hand: Hand) -> None:
+    assert violations(hand) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "named"), BROKEN, ids=[f"{n}: {name}" for n, (name, _, _) in enumerate(BROKEN)]
+)
+def test_a_broken_row_is_named_by_its_invariant(hand: Hand, name: str, sql: str, named: str) -> None:
+    hand.disarm()
+    assert violations(hand) == []
+    hand.type(sql)
+    found = [violation.sentence for violation in violations(hand) if violation.name == name]
+    assert any(re.fullmatch(named.format(**NAMES), sentence) for sentence in found), found
+
+
+def test_every_invariant_has_a_row_that_breaks_it() -> None:
+    assert {name for name, _, _ in BROKEN} == {invariant.name for invariant in ALL}
+    assert len({invariant.name for invariant in ALL}) == len(ALL)
+
+
+def test_progress_is_told_of_every_invariant_in_turn(hand: Hand) -> None:
+    told: list[Invariant] = []
+    check(hand.type, told.append)
+    assert told == list(ALL)
+
+
+def test_of_many_broken_rows_the_first_are_named_and_the_rest_are_mentioned(hand: Hand) -> None:
+    hand.disarm()
+    rows = ", ".join(f"({number}, 1)" for number in range(100))
+    hand.type(f"INSERT INTO event_counter VALUES {rows}")
+    found = [violation for violation in violations(hand) if violation.name.startswith("an event counter")]
+    assert len(found) == ROWS_NAMED_MAX + 1
+    assert found[-1].sentence == f"and more than these {ROWS_NAMED_MAX}"
+
+
+def test_an_engine_may_hand_out_its_rows_one_by_one() -> None:
+    taken = []
+
+    def select(_sql: str) -> Iterable[tuple[Any, ...]]:
+        for number in range(1000):
+            taken.append(number)
+            yield ("USD", number)
+
+    found = invariants.violations_of(ALL[0], select)
+    assert len(found) == ROWS_NAMED_MAX + 1
+    assert len(taken) == ROWS_NAMED_MAX + 1
+
+
+def test_what_moved_through_an_account_may_exceed_64_bits(hand: Hand) -> None:
+    """The sums of a busy account pass the limits of an integer on the way to a small balance."""
+    hand.disarm()
+    rounds = 2 * (2**63 // AMOUNT_MAX)
+    hand.type(
+        f"""WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {rounds} - 1)
+        INSERT INTO transfer (kind, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence,
+            credit_balance, payment, cash_order, reverses, created_at)
+        SELECT 'fee', iif(i % 2, :till, :test_customer), iif(i % 2, :test_customer, :till), 'EUR', {AMOUNT_MAX},
+            iif(i % 2, i + 1, i + 2), 0, iif(i % 2, i + 2, i + 1), {AMOUNT_MAX}, :tested, NULL, NULL, 1 FROM n;
+        INSERT INTO balance VALUES (:till, 'EUR', 0, {rounds}, 0);
+        UPDATE balance SET sequence = {rounds} + 1 WHERE account = :test_customer AND currency = 'EUR'"""
+    )
+    assert rounds // 2 * AMOUNT_MAX > 2**63 - AMOUNT_MAX
+    assert violations(hand) == []

@@ -1,0 +1,606 @@
+"""SQL typed by hand into a real database: whatever is bad money, the database refuses by itself.
+
+Each bad statement is tried twice: as the database is, where it must be refused, and with its guards taken away,
+where it must be accepted, so that it is surely the guard that refused it and not a slip in the statement.
+"""
+
+# Every statement is a constant of this file.
+# ruff: noqa: S608
+
+from pathlib import Path
+from typing import Final
+
+import apsw
+import pytest
+
+from qirsh.store.sqlite_verify import verify
+from tests.store.filled import Hand
+
+# The next transfer of 500 from :customer to :shop in USD; what a case changes in it is the case.
+TRANSFER: Final = {
+    "id": "NULL",
+    "kind": "'pay'",
+    "debit": ":customer",
+    "credit": ":shop",
+    "currency": "'USD'",
+    "amount": "500",
+    "debit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :customer AND currency = 'USD')",
+    "debit_balance": "(SELECT amount - 500 FROM balance WHERE account = :customer AND currency = 'USD')",
+    "credit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :shop AND currency = 'USD')",
+    "credit_balance": "(SELECT amount + 500 FROM balance WHERE account = :shop AND currency = 'USD')",
+    "payment": ":pending",
+    "cash_order": "NULL",
+    "reverses": "NULL",
+    "created_at": "1800000000000",
+}
+BALANCES: Final = """
+    UPDATE balance SET (amount, sequence) = (amount - 500, sequence + 1) WHERE account = :customer AND currency = 'USD';
+    UPDATE balance SET (amount, sequence) = (amount + 500, sequence + 1) WHERE account = :shop AND currency = 'USD';"""
+PAID: Final = """
+    UPDATE payment SET status = 'paid', payer = :customer, paid_at = 1800000000000, updated_at = 1800000000000,
+    version = 2 WHERE number = :pending;"""
+EVENT: Final = """
+    UPDATE event_counter SET last = last + 1 WHERE account = :shop;
+    INSERT INTO event SELECT :shop, last, 0, 'remote_payment.paid', :pending, 2, 1800000000000
+    FROM event_counter WHERE account = :shop;"""
+
+
+def transfer(verb: str = "INSERT", **changes: str) -> str:
+    return f"{verb} INTO transfer ({', '.join(TRANSFER)}) VALUES ({', '.join((TRANSFER | changes).values())});"
+
+
+# In a currency that the till has not held.
+TO_TILL: Final = {"credit": ":till", "credit_sequence": "1", "credit_balance": "500"}
+
+
+def deposit(account: str, reference: str, **changes: str) -> str:
+    """The transfer of 10,000 that the order asks for."""
+    columns = {
+        "kind": "'deposit'",
+        "debit": ":house",
+        "credit": account,
+        "amount": "10000",
+        "debit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :house AND currency = 'USD')",
+        "debit_balance": "(SELECT amount - 10000 FROM balance WHERE account = :house AND currency = 'USD')",
+        "credit_sequence": f"(SELECT sequence + 1 FROM balance WHERE account = {account} AND currency = 'USD')",
+        "credit_balance": f"(SELECT amount + 10000 FROM balance WHERE account = {account} AND currency = 'USD')",
+        "payment": "NULL",
+        "cash_order": reference,
+    }
+    return transfer(**columns | changes)
+
+
+def confirm(by: str) -> str:
+    return (
+        f"UPDATE cash_order SET state = 'confirmed', confirmed_by = {by}, confirmed_at = 1 WHERE reference = 'asked';"
+    )
+
+
+ASKED: Final = deposit(":other", "'asked'")
+CASH_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
+
+# What is typed, and what the database says.
+BAD: Final[dict[str, tuple[str, str]]] = {
+    # Balances.
+    "a balance below zero": (
+        "UPDATE balance SET amount = -1 WHERE account = :customer AND currency = 'USD'",
+        "balance",
+    ),
+    "a balance that is raised": (
+        "UPDATE balance SET amount = amount + 1 WHERE account = :customer",
+        "last transfer left",
+    ),
+    "a house balance that is raised": (
+        "UPDATE balance SET amount = amount + 1 WHERE account = :house",
+        "last transfer",
+    ),
+    "a balance that goes back in time": (
+        (
+            "UPDATE balance SET (amount, sequence) = (SELECT credit_balance, 1 FROM transfer WHERE credit = :customer"
+            " AND currency = 'USD' AND credit_sequence = 1) WHERE account = :customer AND currency = 'USD'"
+        ),
+        "last transfer left",
+    ),
+    "a balance of the future": (
+        "UPDATE balance SET sequence = sequence + 1 WHERE account = :customer",
+        "last transfer",
+    ),
+    "a balance from nothing": ("INSERT INTO balance VALUES (:other, 'SYP', 1, 1, 0)", "last transfer left"),
+    "a customer who calls himself the house": (
+        "UPDATE balance SET is_house = 1 WHERE account = :customer",
+        "kind never change",
+    ),
+    "a new balance that lies about the house": (
+        transfer(
+            kind="'mint'",
+            payment="NULL",
+            currency="'EUR'",
+            debit=":mint",
+            debit_sequence="2",
+            debit_balance="-1000000000000499",
+            **TO_TILL,
+        )
+        + "INSERT INTO balance VALUES (:till, 'EUR', 500, 1, 1)",
+        "only a house account",
+    ),
+    "a balance that changes hands": ("UPDATE balance SET account = :second WHERE account = :other", "never change"),
+    "a balance that vanishes": ("DELETE FROM balance WHERE account = :customer", "never vanish"),
+    # Transfers.
+    "an overdraft": (
+        transfer(
+            kind="'refund'",
+            payment=":paid",
+            debit=":shop",
+            credit=":customer",
+            debit_sequence=TRANSFER["credit_sequence"],
+            debit_balance=f"{TRANSFER['credit_balance']} - 500 - 501",
+            credit_sequence=TRANSFER["debit_sequence"],
+            credit_balance=f"{TRANSFER['debit_balance']} + 500 + 501",
+            amount="501",
+        ),
+        "below zero",
+    ),
+    "a second pay transfer of a paid payment": (
+        transfer(
+            payment=":paid_too",
+            amount="200",
+            debit_balance=f"{TRANSFER['debit_balance']} + 300",
+            credit_balance=f"{TRANSFER['credit_balance']} - 300",
+        ),
+        "never replaced|does not match",
+    ),
+    "a second pay transfer of a pending payment": (
+        transfer()
+        + transfer(
+            debit_sequence=f"{TRANSFER['debit_sequence']} + 1",
+            debit_balance=f"{TRANSFER['debit_balance']} - 500",
+            credit_sequence=f"{TRANSFER['credit_sequence']} + 1",
+            credit_balance=f"{TRANSFER['credit_balance']} + 500",
+        ),
+        "never replaced|UNIQUE",
+    ),
+    "a pay transfer to someone else": (
+        transfer(
+            credit=":other",
+            credit_sequence=TRANSFER["credit_sequence"].replace(":shop", ":other"),
+            credit_balance=TRANSFER["credit_balance"].replace(":shop", ":other"),
+        ),
+        "does not match the payment",
+    ),
+    "a pay transfer of another amount": (
+        transfer(
+            amount="499",
+            debit_balance=f"{TRANSFER['debit_balance']} + 1",
+            credit_balance=f"{TRANSFER['credit_balance']} - 1",
+        ),
+        "does not match the payment",
+    ),
+    "a pay transfer in another currency": (
+        transfer(
+            currency="'EUR'",
+            debit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :customer AND currency = 'EUR')",
+            debit_balance="(SELECT amount - 500 FROM balance WHERE account = :customer AND currency = 'EUR')",
+            credit_sequence="1",
+            credit_balance="500",
+        ),
+        "does not match the payment",
+    ),
+    "a pay transfer of a cancelled payment": (transfer(payment=":cancelled"), "does not match the payment"),
+    "a pay transfer without a payment": (transfer(payment="NULL"), "does not match the payment"),
+    "a pay transfer of no payment at all": (transfer(payment="404"), "does not match the payment"),
+    "a transfer of nothing": (
+        transfer(
+            kind="'fee'",
+            amount="0",
+            debit_balance=f"{TRANSFER['debit_balance']} + 500",
+            credit_balance=f"{TRANSFER['credit_balance']} - 500",
+        ),
+        "amount BETWEEN",
+    ),
+    "a transfer of less than nothing": (
+        transfer(
+            kind="'fee'",
+            amount="-500",
+            debit_balance=f"{TRANSFER['debit_balance']} + 1000",
+            credit_balance=f"{TRANSFER['credit_balance']} - 1000",
+        ),
+        "amount BETWEEN",
+    ),
+    "a transfer to itself": (transfer(kind="'fee'", credit=":customer"), "follow|debit <> credit"),
+    "a transfer from live to test": (transfer(kind="'fee'", **TO_TILL), "modes"),
+    "a transfer from test to live": (
+        transfer(
+            kind="'fee'",
+            debit=":test_customer",
+            debit_sequence="2",
+            debit_balance="999999999999499",
+        ),
+        "modes",
+    ),
+    "a transfer between the test accounts of two merchants": (
+        "INSERT INTO account VALUES (100000000001, 'commercial', 'live', 5, NULL, 'Two', 'approved', '', 1, 1);"
+        "INSERT INTO account VALUES (100000000002, 'commercial', 'test', 5, 100000000001, 'Two', 'mirrored', '', 1, 1);"
+        + transfer(
+            kind="'fee'",
+            debit=":test_customer",
+            debit_sequence="2",
+            debit_balance="999999999999499",
+            credit="100000000002",
+            credit_sequence="1",
+            credit_balance="500",
+        ),
+        "modes|merchants",
+    ),
+    "a transfer that leaves a gap": (
+        transfer(debit_sequence=f"{TRANSFER['debit_sequence']} + 1"),
+        "debit side does not follow",
+    ),
+    "a transfer that leaves a gap for its taker": (
+        transfer(credit_sequence=f"{TRANSFER['credit_sequence']} + 1"),
+        "credit side does not follow",
+    ),
+    "a transfer with a sequence from before": (transfer(debit_sequence="2"), "does not follow|never replaced"),
+    "a transfer with sequence zero": (transfer(debit_sequence="0", debit_balance="-500"), "does not follow"),
+    "a transfer with a sequence of the other side": (
+        transfer(debit_sequence="1", debit_balance="-500"),
+        "debit side does not follow",
+    ),
+    "a transfer with a wrong balance after it": (
+        transfer(debit_balance=f"{TRANSFER['debit_balance']} + 1"),
+        "debit side does not follow",
+    ),
+    "a transfer with a wrong balance for its taker": (
+        transfer(credit_balance=f"{TRANSFER['credit_balance']} + 1"),
+        "credit side does not follow",
+    ),
+    "a transfer that changed": ("UPDATE transfer SET amount = amount + 1 WHERE payment = :paid", "never change"),
+    "a transfer that changed its time": ("UPDATE transfer SET created_at = 0", "never change"),
+    "a transfer that vanished": ("DELETE FROM transfer WHERE payment = :paid", "never vanish"),
+    "a live mint": (
+        transfer(
+            kind="'mint'",
+            payment="NULL",
+            debit=":house",
+            credit=":customer",
+            debit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :house AND currency = 'USD')",
+            debit_balance="(SELECT amount - 500 FROM balance WHERE account = :house AND currency = 'USD')",
+            credit_sequence=TRANSFER["debit_sequence"],
+            credit_balance=f"{TRANSFER['debit_balance']} + 1000",
+        ),
+        "transfer",
+    ),
+    "a payment paid by the house": (
+        transfer(
+            debit=":house",
+            debit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :house AND currency = 'USD')",
+            debit_balance="(SELECT amount - 500 FROM balance WHERE account = :house AND currency = 'USD')",
+        ),
+        "transfer",
+    ),
+    # Payments.
+    "paid without a transfer": (PAID, "paid without its transfer"),
+    "paid by someone else than the transfer says": (
+        transfer() + PAID.replace(":customer", ":other"),
+        "paid without its transfer",
+    ),
+    "paid as it is made": (
+        (
+            "INSERT INTO payment SELECT 99, merchant, payer, amount, currency, status, note, metadata,"
+            " reference, return_url,"
+            " cancel_url, created_at, updated_at, expires_at, paid_at, cancelled_at, 0, version FROM payment"
+            " WHERE number = :paid"
+        ),
+        "begins pending",
+    ),
+    "a payment for nothing": (
+        (
+            "INSERT INTO payment SELECT 99, merchant, payer, 0, currency, status, note, metadata, reference,"
+            " return_url,"
+            " cancel_url, created_at, updated_at, expires_at, paid_at, cancelled_at, 0, version FROM payment"
+            " WHERE number = :pending"
+        ),
+        "amount BETWEEN",
+    ),
+    "another amount": ("UPDATE payment SET amount = 1, version = 2 WHERE number = :pending", "never changes"),
+    "another merchant": ("UPDATE payment SET merchant = :till, version = 2 WHERE number = :pending", "never changes"),
+    "another note": ("UPDATE payment SET note = 'x', version = version + 1 WHERE number = :paid", "never changes"),
+    "other metadata": ("UPDATE payment SET metadata = '{}', version = 2 WHERE number = :pending", "never changes"),
+    "another time limit": ("UPDATE payment SET expires_at = 1, version = 2 WHERE number = :pending", "never changes"),
+    "another number": ("UPDATE payment SET number = 99, version = 2 WHERE number = :pending", "never changes"),
+    "a cancelled payment resurrected": (
+        "UPDATE payment SET status = 'pending', cancelled_at = NULL, version = 3 WHERE number = :cancelled",
+        "final state is final",
+    ),
+    "an expired payment resurrected": (
+        "UPDATE payment SET status = 'pending', version = 3 WHERE number = :expired",
+        "final state is final",
+    ),
+    "a paid payment that is pending again": (
+        "UPDATE payment SET status = 'pending', payer = NULL, paid_at = NULL, version = 3 WHERE number = :paid",
+        "final state is final",
+    ),
+    "a paid payment that is cancelled": (
+        (
+            "UPDATE payment SET status = 'cancelled', payer = NULL, paid_at = NULL, cancelled_at = 1, version = 3"
+            " WHERE number = :paid"
+        ),
+        "final state is final",
+    ),
+    "a paid payment with another payer": (
+        "UPDATE payment SET payer = :other, version = 3 WHERE number = :paid",
+        "final state is final",
+    ),
+    "a version that falls": ("UPDATE payment SET version = 1 WHERE number = :paid", "version only grows"),
+    "a change without a version": ("UPDATE payment SET updated_at = 1 WHERE number = :paid", "version only grows"),
+    "a refund without a transfer": (
+        "UPDATE payment SET refunded_amount = 1, version = 3 WHERE number = :paid",
+        "refunded without transfers",
+    ),
+    "a refund of more than was paid": (
+        "UPDATE payment SET refunded_amount = amount + 1, version = 3 WHERE number = :paid",
+        "refund",
+    ),
+    "a refund of what was not paid": (
+        "UPDATE payment SET refunded_amount = 1, version = 2 WHERE number = :pending",
+        "refund",
+    ),
+    "a payment that vanished": ("DELETE FROM payment WHERE number = :pending", "never vanish"),
+    # Cash orders.
+    "a cash order confirmed by its asker": (ASKED + confirm(":first"), "confirmed_by <> asked_by"),
+    "a cash order confirmed without its transfer": (confirm(":second"), "confirmed without its transfer"),
+    "a cash order confirmed by nobody": (
+        ASKED + "UPDATE cash_order SET state = 'confirmed' WHERE reference = 'asked'",
+        "state = 'confirmed'",
+    ),
+    "a cash order that is made confirmed": (
+        (
+            "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', :other, 'USD', 1, 'confirmed', :first, 1,"
+            " :second, 1)"
+        ),
+        "begins asked",
+    ),
+    "a cash order for more than was asked": (
+        "UPDATE cash_order SET amount = 20000 WHERE reference = 'asked'",
+        "changes in nothing else",
+    ),
+    "a cash order for someone else": (
+        "UPDATE cash_order SET account = :customer WHERE reference = 'asked'",
+        "changes in nothing else",
+    ),
+    "a cash order confirmed twice": (
+        "UPDATE cash_order SET confirmed_at = 1 WHERE reference = 'slip'",
+        "is confirmed once",
+    ),
+    "a cash order that vanished": ("DELETE FROM cash_order WHERE reference = 'asked'", "never vanish"),
+    "a deposit that nobody asked for": (deposit(":other", "'unasked'"), "does not match the cash order"),
+    "a deposit without a slip": (deposit(":other", "NULL"), "does not match the cash order"),
+    "a deposit of another amount": (
+        deposit(
+            ":other",
+            "'asked'",
+            amount="10001",
+            debit_balance="(SELECT amount - 10001 FROM balance WHERE account = :house AND currency = 'USD')",
+            credit_balance="(SELECT amount + 10001 FROM balance WHERE account = :other AND currency = 'USD')",
+        ),
+        "does not match the cash order",
+    ),
+    "a deposit to someone else": (deposit(":customer", "'asked'"), "does not match the cash order"),
+    "a deposit that was booked before": (
+        ASKED + CASH_BALANCES + confirm(":second") + ASKED,
+        "does not match the cash order",
+    ),
+    # Events.
+    "an event that leaves a gap": (
+        (
+            "INSERT INTO event SELECT account, last + 2, 0, 'remote_payment.paid', :paid, 3, 1 FROM event_counter"
+            " WHERE account = :shop"
+        ),
+        "leaves a gap",
+    ),
+    "an event without its change": (
+        (
+            "INSERT INTO event SELECT account, last + 1, 0, 'remote_payment.paid', :pending, 2, 1 FROM event_counter"
+            " WHERE account = :shop"
+        ),
+        "without its change",
+    ),
+    "an event of another's payment": (
+        (
+            "INSERT INTO event SELECT account, last + 1, 0, 'remote_payment.paid', :tested, 2, 1 FROM event_counter"
+            " WHERE account = :shop"
+        ),
+        "without its change|never replaced",
+    ),
+    "an event that changed": ("UPDATE event SET type = 'remote_payment.expired'", "never change"),
+    "an event that vanished": ("DELETE FROM event WHERE payment = :paid", "never vanish"),
+    # Who decides.
+    "an audit entry that changed": ("UPDATE audit SET actor = 'nobody' WHERE id = 1", "never change"),
+    "an audit entry that vanished": ("DELETE FROM audit WHERE id = 1", "never vanish"),
+    "a second first operator": ("INSERT INTO operator VALUES (3, NULL, 1)", "operator"),
+    "an operator who needs nobody any more": (
+        "UPDATE operator SET created_by = NULL WHERE person = :second",
+        "operator",
+    ),
+    "a customer who becomes the house": (
+        "UPDATE account SET kind = 'house', owner = NULL, state = 'open' WHERE number = :customer",
+        "never change",
+    ),
+    "a test account that becomes live": (
+        "UPDATE account SET mode = 'live', twin_of = NULL, state = 'approved' WHERE number = :till",
+        "never change",
+    ),
+    "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
+    # REPLACE removes the row in its way without a word to the triggers of DELETE.
+    "a transfer replaced by its id": (
+        transfer("INSERT OR REPLACE", id="(SELECT id FROM transfer WHERE payment = :paid)"),
+        "never replaced",
+    ),
+    "a transfer replaced by its place with the payer": (
+        (
+            "INSERT OR REPLACE INTO transfer SELECT NULL, 'fee', debit, :other, currency, amount,"
+            " debit_sequence, debit_balance,"
+            " 1 + (SELECT sequence FROM balance WHERE account = :other AND currency = 'USD'),"
+            " amount + (SELECT amount FROM balance WHERE account = :other AND currency = 'USD'), payment, NULL, NULL, 1"
+            " FROM transfer WHERE payment = :paid_too"
+        ),
+        "never replaced",
+    ),
+    "a transfer replaced by its place with the taker": (
+        (
+            "INSERT OR REPLACE INTO transfer SELECT NULL, 'fee', :other, credit, currency, amount,"
+            " 1 + (SELECT sequence FROM balance WHERE account = :other AND currency = 'USD'),"
+            " (SELECT amount FROM balance WHERE account = :other AND currency = 'USD') - amount,"
+            " credit_sequence, credit_balance, payment, NULL, NULL, 1 FROM transfer WHERE payment = :paid_too"
+        ),
+        "never replaced",
+    ),
+    "a transfer replaced by its payment": (
+        transfer()
+        + transfer(
+            "INSERT OR REPLACE",
+            debit_sequence=f"{TRANSFER['debit_sequence']} + 1",
+            debit_balance=f"{TRANSFER['debit_balance']} - 500",
+            credit_sequence=f"{TRANSFER['credit_sequence']} + 1",
+            credit_balance=f"{TRANSFER['credit_balance']} + 500",
+        ),
+        "never replaced",
+    ),
+    "a balance replaced by an old one": (
+        (
+            "INSERT OR REPLACE INTO balance SELECT credit, currency, credit_balance, 1, 0 FROM transfer"
+            " WHERE credit = :customer AND currency = 'USD' AND credit_sequence = 1"
+        ),
+        "never replaced",
+    ),
+    "a payment replaced by itself, unpaid": (
+        (
+            "INSERT OR REPLACE INTO payment SELECT number, merchant, NULL, amount, currency, 'pending', note, metadata,"
+            " reference, return_url, cancel_url, created_at, created_at, expires_at, NULL, NULL, 0, 1 FROM payment"
+            " WHERE number = :paid"
+        ),
+        "never replaced",
+    ),
+    "a cash order replaced by another amount": (
+        (
+            "INSERT OR REPLACE INTO cash_order SELECT house, reference, kind, account, currency, 1, 'asked',"
+            " asked_by, asked_at,"
+            " NULL, NULL FROM cash_order WHERE reference = 'slip'"
+        ),
+        "never replaced",
+    ),
+    "an event replaced by its number": (
+        (
+            "INSERT OR REPLACE INTO event SELECT account, sequence, epoch, 'forged', payment, version, 1 FROM event"
+            " WHERE payment = :paid"
+        ),
+        "never replaced",
+    ),
+    "an event replaced by its payment": (
+        (
+            "INSERT OR REPLACE INTO event SELECT account, (SELECT last + 1 FROM event_counter c WHERE c.account"
+            " = e.account),"
+            " epoch, 'forged', payment, version, 1 FROM event e WHERE payment = :paid"
+        ),
+        "never replaced",
+    ),
+    "an audit entry replaced": (
+        "INSERT OR REPLACE INTO audit SELECT id, at, 'nobody', action, subject, detail FROM audit WHERE id = 1",
+        "never replaced",
+    ),
+    "an account replaced by one of the house": (
+        (
+            "INSERT OR REPLACE INTO account SELECT number, 'house', mode, NULL, NULL, name, 'open', '', 1, 1"
+            " FROM account"
+            " WHERE number = :customer"
+        ),
+        "never replaced",
+    ),
+    "a house account replaced by its name": (
+        (
+            "INSERT OR REPLACE INTO account SELECT 100000000001, kind, mode, NULL, NULL, name, state, '', 1, 1"
+            " FROM account"
+            " WHERE number = :house"
+        ),
+        "never replaced",
+    ),
+    "a house account replaced by another's new name": (
+        (
+            "INSERT INTO account VALUES (100000000001, 'house', 'live', NULL, NULL, 'new', 'open', '', 1, 1);"
+            "UPDATE OR REPLACE account SET name = 'bank' WHERE number = 100000000001"
+        ),
+        "never replaced",
+    ),
+    "the first operator replaced": ("INSERT OR REPLACE INTO operator VALUES (3, NULL, 1)", "never replaced"),
+    "the first operator replaced by the second": (
+        "UPDATE OR REPLACE operator SET created_by = NULL WHERE person = :second",
+        "operators never change",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_database_refuses(hand: Hand, name: str) -> None:
+    sql, why = BAD[name]
+    before = hand.rows()
+    with pytest.raises(apsw.ConstraintError, match=why):
+        hand.type(sql)
+    assert hand.rows() == before
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_only_its_guard_stands_in_the_way_of(hand: Hand, name: str) -> None:
+    hand.disarm()
+    before = hand.rows()
+    hand.type(BAD[name][0])
+    assert hand.rows() != before
+
+
+GOOD: Final[dict[str, str]] = {
+    "a payment that is paid": transfer() + BALANCES + PAID + EVENT,
+    "a refund": transfer(
+        kind="'refund'",
+        payment=":paid",
+        debit=":shop",
+        credit=":customer",
+        debit_sequence=TRANSFER["credit_sequence"],
+        debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
+        credit_sequence=TRANSFER["debit_sequence"],
+        credit_balance=f"{TRANSFER['debit_balance']} + 500 + 100",
+        amount="100",
+    )
+    + BALANCES.replace("500", "-100")
+    + "UPDATE payment SET refunded_amount = 100, version = 3, updated_at = 9 WHERE number = :paid;"
+    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3"),
+    "a deposit that a second operator confirms": ASKED + CASH_BALANCES + confirm(":second"),
+    "a payment that is cancelled": """
+    UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2
+    WHERE number = :pending;"""
+    + EVENT.replace("remote_payment.paid", "remote_payment.cancelled"),
+    "a third operator": "INSERT INTO operator VALUES (3, :first, 1)",
+    "an account that is renamed": "UPDATE account SET name = 'New name' WHERE number = :shop",
+    "a house account that is renamed": "UPDATE account SET name = 'New name' WHERE number = :house",
+    "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_database_accepts(hand: Hand, name: str) -> None:
+    before = hand.rows()
+    hand.type(GOOD[name])
+    assert hand.rows() != before
+    assert verify(hand.path, lambda _: None) == []
+
+
+def test_the_database_refuses_references_that_lead_nowhere_where_a_hand_switches_them_on(hand: Hand) -> None:
+    to_nobody = (
+        "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL)"
+    )
+    hand.follow_references()
+    with pytest.raises(apsw.ConstraintError, match="FOREIGN KEY"):
+        hand.type(to_nobody)
+
+
+def test_a_failed_statement_leaves_the_copy_as_good_as_it_was(hand: Hand, filled: Path) -> None:
+    with pytest.raises(apsw.ConstraintError):
+        hand.type(transfer() + PAID.replace(":customer", ":other"))
+    assert verify(hand.path, lambda _: None) == verify(filled, lambda _: None) == []

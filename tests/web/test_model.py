@@ -1,0 +1,236 @@
+"""The HTTP API against a reference model, one random step after another; states and balances are equal at every one."""
+
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import httpx2
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from qirsh.domain.money import CURRENCIES
+from tests.live import (
+    PIN,
+    PURSE,
+    WRONG_PIN,
+    Customer,
+    InProcess,
+    Merchant,
+    create,
+    in_process,
+    pay,
+    retrieve,
+    see,
+    sign_in,
+)
+from tests.web.reference import SESSION_MS, Model, Person, Request, Said, Shop
+
+DAY_MS = 24 * 3600 * 1000
+# Few values, so that steps meet: the same idempotency key, the same body, the same purse.
+pick = st.integers(0, 11)
+amounts = st.sampled_from([1, 2, PURSE // 3, PURSE - 1, PURSE, PURSE + 1])
+currencies = st.sampled_from(["USD", "SYP"])
+keys = st.none() | st.sampled_from(["k1", "k2"])
+
+
+class Money(RuleBasedStateMachine):
+    """Two shops and three customers, who are new in each run; the service behind them goes on."""
+
+    world: ClassVar[InProcess]
+
+    def __init__(self) -> None:
+        super().__init__()
+        world = self.world
+        self.model = Model(world.clock.now)
+        self.merchants: list[Merchant] = [world.merchant() for _ in range(2)]
+        self.shops = [Shop(merchant.account, {merchant.key}) for merchant in self.merchants]
+        # A second key of each, which comes and goes; the first one stays.
+        self.spare: list[tuple[str, str] | None] = [None, None]
+        self.revoked: list[list[str]] = [[], []]
+        self.customers: list[Customer] = [world.customer() for _ in range(3)]
+        self.people = [
+            Person(customer.account, dict.fromkeys(CURRENCIES, PURSE), world.clock.now + SESSION_MS)
+            for customer in self.customers
+        ]
+
+    # Steps.
+
+    @rule(at=pick, amount=amounts, currency=currencies, expires_in=st.sampled_from([300, 3600]), once=keys, key=pick)
+    def create(self, *, at: int, amount: int, currency: str, expires_in: int, once: str | None, key: int) -> None:
+        shop, token = self.shops[at % 2], self._key(at % 2, key)
+        body = {"amount": amount, "currency": currency, "expiresIn": expires_in}
+        wish = tuple(body.values())
+        said, before = self.model.create(shop, token, wish, once)
+        call = create(token, body)
+        answer = self._heard(
+            self.world.send(call if once is None else call.once(once)), said, replayed=before is not None
+        )
+        if said == (201, ""):
+            payment = answer["data"]["id"]
+            if before is not None:
+                assert payment == before
+            else:
+                asked = Request(shop, amount, currency, self.model.now + expires_in * 1000)
+                self.model.created(shop, payment, wish, once, asked)
+
+    @precondition(lambda self: self.model.payments)
+    @rule(who=pick, payment=pick, once=keys, wrong=st.sampled_from([False, False, False, True]))
+    def pay(self, who: int, payment: int, once: str | None, *, wrong: bool) -> None:
+        person, customer = self.people[who % 3], self.customers[who % 3]
+        payment_id = self._payment(payment)
+        said, before = self.model.pay(person, payment_id, once, right_pin=not wrong)
+        call = pay(customer, payment_id, WRONG_PIN if wrong else PIN)
+        answer = self._heard(
+            self.world.send(call if once is None else call.once(once)), said, replayed=before is not None
+        )
+        if before is None:
+            self.model.tried_to_pay(person, payment_id, once, said=said)
+        if said == (200, ""):
+            assert (answer["data"]["_id"], answer["data"]["status"]) == (payment_id, "paid")
+        if said[0] == 403 and said[1].endswith(("pin", "locked")):
+            assert answer["attemptsLeft"] == max(0, 5 - person.wrong_pins)
+
+    @precondition(lambda self: self.model.payments)
+    @rule(at=pick, payment=pick, key=pick)
+    def retrieve(self, at: int, payment: int, key: int) -> None:
+        token, payment_id = self._key(at % 2, key), self._payment(payment)
+        said = self.model.retrieve(self.shops[at % 2], token, payment_id)
+        answer = self._heard(self.world.send(retrieve(token, payment_id)), said)
+        if said == (200, ""):
+            asked = self.model.payments[payment_id]
+            data = answer["data"]
+            assert (data["status"], data["from"], data["version"]) == (asked.status, asked.payer, asked.version)
+            assert (data["amount"], data["currency"], data["to"]) == (asked.amount, asked.currency, asked.shop.account)
+
+    @precondition(lambda self: self.model.payments)
+    @rule(who=pick, payment=pick)
+    def see(self, who: int, payment: int) -> None:
+        payment_id = self._payment(payment)
+        said = self.model.see(self.people[who % 3], payment_id)
+        answer = self._heard(self.world.send(see(self.customers[who % 3], payment_id)), said)
+        if said == (200, ""):
+            assert answer["data"]["status"] == self.model.payments[payment_id].status
+
+    @rule(by=st.sampled_from([1, 1000, 299_999, 300_000, 3_600_000, SESSION_MS, 29 * DAY_MS, -1000]))
+    def pass_time(self, by: int) -> None:
+        self.world.clock.advance(by)
+        self.model.now += by
+
+    @rule()
+    def expire(self) -> None:
+        self.world.expire_due()
+        self.model.expired()
+
+    @rule(who=pick)
+    def sign_in(self, who: int) -> None:
+        customer = self.customers[who % 3]
+        token = self.world.data(sign_in(customer.email))["token"]
+        self.customers[who % 3] = customer._replace(token=token)
+        self.people[who % 3].session_ends = self.model.now + SESSION_MS
+
+    @rule(who=pick, amount=st.sampled_from([1, PURSE]), currency=currencies)
+    def deposit(self, who: int, amount: int, currency: str) -> None:
+        person = self.people[who % 3]
+        if not person.is_suspended:
+            self.world.deposit(person.account, amount, currency)
+            person.purse[currency] += amount
+
+    @rule(who=pick)
+    def suspend_or_resume_a_customer(self, who: int) -> None:
+        self._suspend_or_resume(self.people[who % 3])
+
+    @rule(at=pick)
+    def suspend_or_resume_a_shop(self, at: int) -> None:
+        self._suspend_or_resume(self.shops[at % 2])
+
+    @rule(at=pick)
+    def issue_or_revoke_a_key(self, at: int) -> None:
+        index = at % 2
+        shop, spare = self.shops[index], self.spare[index]
+        if spare is not None:
+            self.world.act("key revoke", id=spare[1])
+            self.world.poll()
+            shop.keys.discard(spare[0])
+            self.revoked[index].append(spare[0])
+            self.spare[index] = None
+        elif not shop.is_suspended:
+            done = self.world.act("key issue", account=shop.account)
+            shop.keys.add(done["key"])
+            self.spare[index] = (done["key"], done["id"])
+
+    # What holds after each.
+
+    @invariant()
+    def states_and_balances_are_equal(self) -> None:
+        with self.world.books() as books:
+            numbers = {books.payment_number(payment_id): payment_id for payment_id in self.model.payments}
+            accounts = ", ".join([shop.account for shop in self.shops] + [person.account for person in self.people])
+            rows = books.select(f"SELECT number, status, payer, version FROM payment WHERE merchant IN ({accounts})")  # noqa: S608 - numbers
+            held = books.select(f"SELECT account, currency, amount FROM balance WHERE account IN ({accounts})")  # noqa: S608 - numbers
+        shown = {numbers[number]: (status, payer and str(payer), version) for number, status, payer, version in rows}
+        assert shown == {
+            payment_id: (asked.status, asked.payer, asked.version) for payment_id, asked in self.model.payments.items()
+        }
+        purses = {
+            (person.account, currency): amount for person in self.people for currency, amount in person.purse.items()
+        }
+        assert {(str(account), currency): amount for account, currency, amount in held} == purses | self.model.takings
+
+    @rule(who=pick)
+    def ask_for_the_balance(self, who: int) -> None:
+        person, customer = self.people[who % 3], self.customers[who % 3]
+        if self.model.now < person.session_ends:
+            assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
+
+    def teardown(self) -> None:
+        assert self.world.violations() == []
+
+    # Small things.
+
+    def _heard(self, answer: httpx2.Response, said: Said, *, replayed: bool = False) -> dict[str, Any]:
+        told: dict[str, Any] = answer.json()
+        assert (answer.status_code, told.get("code", "")) == said
+        assert (answer.headers.get("idempotency-replayed") == "true") == replayed
+        return told
+
+    def _key(self, index: int, choice: int) -> str:
+        """Mostly the first key; now and then the spare one, or one that was revoked."""
+        spare, revoked = self.spare[index], self.revoked[index]
+        if choice % 4 == 1 and spare is not None:
+            return spare[0]
+        if choice % 4 == 2 and revoked:
+            return revoked[-1]
+        return self.merchants[index].key
+
+    def _payment(self, choice: int) -> str:
+        """One of the latest, since old ones are paid or expired."""
+        return list(self.model.payments)[-6:][choice % min(6, len(self.model.payments))]
+
+    def _suspend_or_resume(self, account: Person | Shop) -> None:
+        self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)
+        account.is_suspended = not account.is_suspended
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _served_in_process() -> Iterator[None]:
+    with in_process(shops=0, people=0) as world:
+        Money.world = world
+        yield
+
+
+TestMoney = Money.TestCase
+
+
+@pytest.mark.slow
+def test_ten_thousand_steps_agree_with_the_model() -> None:
+    deep = settings(
+        deadline=None,
+        derandomize="HYPOTHESIS_SEED" not in os.environ,
+        max_examples=200,
+        stateful_step_count=50,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Money, settings=deep)

@@ -1,0 +1,159 @@
+"""More than can be done, and what cannot be done: honest refusals, nothing half done, and payments that go on."""
+
+import asyncio
+import time
+from collections import Counter
+
+import httpx2
+import pytest
+
+from qirsh.engine import batcher, passwords
+from qirsh.store import sqlite
+from tests.live import InProcess, Live, create, in_process, outcome, pay, refused, retrieve, sign_in
+
+
+def test_payments_flow_while_fifty_people_sign_in_at_once(world: Live) -> None:
+    merchant, customer = world.merchants[0], world.customer()
+
+    async def storm() -> tuple[list[httpx2.Response], list[float]]:
+        # Unknown addresses cost as much as known ones.
+        calls = [sign_in(f"nobody{number}@nowhere.example") for number in range(50)]
+        signing_in = asyncio.gather(*(world.sent(call) for call in calls))
+        took = []
+        while not signing_in.done():
+            began = time.monotonic()
+            created = await world.sent(create(merchant.key, amount=1))
+            assert created.status_code == 201
+            paid = await world.sent(pay(customer, created.json()["data"]["id"]))
+            assert paid.status_code == 200
+            took.append(time.monotonic() - began)
+        return await signing_in, took
+
+    answers, took = world.run(storm())
+    assert Counter(map(outcome, answers)) == Counter({"wrong_credentials": 50})
+    # One after another behind the sign-ins these would take seconds each.
+    assert len(took) > 20
+    assert sorted(took)[len(took) // 2] < 0.5
+    assert max(took) < 5
+
+
+def test_more_sign_ins_than_can_wait_are_told_to_come_back(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "PASSWORD_CHECKS_WAITING_MAX", 5)
+    customer = still.customer()
+    before = still.counts()
+    answers = still.together([sign_in(customer.email)] * 40)
+    told = Counter(map(outcome, answers))
+    assert told.keys() == {"", "overloaded"}
+    for answer in answers:
+        if not answer.is_success:
+            refused(answer, 503, "overloaded")
+            assert answer.headers["retry-after"] == "1"
+    # Who was sent away has no session.
+    assert still.counts()["session"] == before["session"] + told[""]
+    monkeypatch.undo()
+    assert still.send(sign_in(customer.email)).status_code == 201
+
+
+def test_a_full_queue_answers_503_and_nothing_is_done(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant = still.merchants[0]
+    still.payment(merchant)
+    monkeypatch.setattr(batcher, "QUEUE_COMMANDS_MAX", 10)
+    before = still.counts()
+    answers = still.together(create(merchant.key, amount=1 + number).once(f"full-{number}") for number in range(100))
+    told = Counter(map(outcome, answers))
+    assert told.keys() == {"", "overloaded"}
+    for answer in answers:
+        if not answer.is_success:
+            refused(answer, 503, "overloaded")
+            assert answer.headers["retry-after"] == "1"
+    after = still.counts()
+    assert after["payment"] == before["payment"] + told[""]
+    assert after["remembered"] == before["remembered"] + told[""]
+    # Whoever was sent away comes back with the same key, and is served.
+    monkeypatch.undo()
+    again = still.together(create(merchant.key, amount=1 + number).once(f"full-{number}") for number in range(100))
+    assert {answer.status_code for answer in again} == {201}
+    for first, second in zip(answers, again, strict=True):
+        assert (second.headers.get("idempotency-replayed") == "true") == first.is_success
+    assert still.counts()["payment"] == before["payment"] + 100
+
+
+def test_a_full_queue_moves_money_only_for_those_it_served(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant, customer = still.merchants[0], still.customer()
+    ids = [still.payment(merchant, amount=1) for _ in range(60)]
+    held = still.balance(customer)
+    monkeypatch.setattr(batcher, "QUEUE_COMMANDS_MAX", 5)
+    answers = still.together(pay(customer, payment_id) for payment_id in ids)
+    told = Counter(map(outcome, answers))
+    assert told.keys() == {"", "overloaded"}
+    assert still.balance(customer) == held - told[""]
+    for payment_id, answer in zip(ids, answers, strict=True):
+        status = still.data(retrieve(merchant.key, payment_id))["status"]
+        assert status == ("paid" if answer.is_success else "pending")
+    assert still.violations() == []
+
+
+def test_a_caller_who_leaves_does_not_take_the_command_along(still: InProcess) -> None:
+    merchant, customer = still.merchants[0], still.customer()
+    payment_id = still.payment(merchant, amount=10)
+    held = still.balance(customer)
+
+    async def leave() -> None:
+        leaving = asyncio.create_task(still.sent(pay(customer, payment_id).once("left")))
+        while not leaving.done() and not still.parts.engine.troubles() and len(asyncio.all_tasks()) < 3:
+            await asyncio.sleep(0)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+
+    still.run(leave())
+    answer = still.send(pay(customer, payment_id).once("left"))
+    assert answer.status_code == 200
+    assert still.balance(customer) == held - 10
+
+
+def test_a_service_that_stops_takes_no_more_and_still_reads() -> None:
+    with in_process(shops=1, people=1) as world:
+        merchant, customer = world.merchants[0], world.customer()
+        payment_id = world.payment(merchant)
+        before = world.counts()
+        world.run(world.parts.engine.close())
+        for call in (create(merchant.key), pay(customer, payment_id), sign_in(customer.email)):
+            refused(world.send(call), 503, "overloaded")
+        assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
+        assert world.counts() == before
+
+
+# What the database refuses although the rules let it through: a bug, or a broken disk.
+
+
+def test_a_command_that_the_database_refuses_fails_alone(still: InProcess) -> None:
+    merchant, customer = still.merchants[0], still.customer()
+    payment_id = still.payment(merchant, amount=10)
+    before = still.counts()
+    calls = [create(merchant.key, note="spoiled" if number == 7 else "good") for number in range(20)]
+    with still.spoiled("spoiled"):
+        answers = still.together([*calls, pay(customer, payment_id)])
+    assert [number for number, answer in enumerate(answers) if not answer.is_success] == [7]
+    told = refused(answers[7], 500, "internal_error")
+    # Nobody outside learns what broke.
+    for secret in ("spoiled", "test", "trigger", "apsw", "SQL", "Traceback", ".py"):
+        assert secret not in answers[7].text.replace(told["requestId"], "")
+    after = still.counts()
+    assert (after["payment"], after["transfer"]) == (before["payment"] + 19, before["transfer"] + 1)
+    assert still.violations() == []
+
+
+def test_failures_do_not_use_up_the_payment_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "PAYMENT_NUMBER_BLOCK", 20)
+    with in_process(shops=1, people=1) as world, world.spoiled("spoiled"):
+        key = world.merchants[0].key
+
+        async def answered(note: str) -> int:
+            async with asyncio.timeout(20):
+                return (await world.sent(create(key, note=note))).status_code
+
+        for _ in range(50):
+            assert world.run(answered("spoiled")) == 500
+            assert world.run(answered("good")) == 201
