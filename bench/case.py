@@ -41,7 +41,7 @@ class Loader:
         self, case: Case, server: Server, town: Town, books: Books, *, ids: Sequence[str], scratch: Path
     ) -> None:
         self._case = case
-        self._server = server
+        self.server = server
         self._town = town
         self._books = books
         self._pending: list[str] = []
@@ -61,7 +61,7 @@ class Loader:
         else:
             path, script, last = _PAYMENTS, "create", [METADATA] if self._case is CREATE else []
         arguments = (self._town.key, load.seed(), *last)
-        return load.run(self._server, script, path, *arguments, connections=connections, seconds=seconds)
+        return load.run(self.server, script, path, *arguments, connections=connections, seconds=seconds)
 
     def _pay(self, *, connections: int, seconds: int) -> Run:
         # Twice what should be needed: a run that ends early would be refused as a whole.
@@ -70,7 +70,7 @@ class Loader:
             self._pending += self._books.add_pending(missing)
         self._pending_file.write_text("\n".join(self._pending))
         arguments = (PIN, str(self._sessions_file), str(self._pending_file))
-        run = load.run(self._server, "pay", "/", *arguments, connections=connections, seconds=seconds)
+        run = load.run(self.server, "pay", "/", *arguments, connections=connections, seconds=seconds)
         del self._pending[: run.used]
         self._pays_per_s = max(self._pays_per_s, run.per_s)
         return run

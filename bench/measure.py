@@ -1,6 +1,6 @@
-"""Rounds: hello, case, hello, case, so that whatever else this machine does meets both alike; medians of ratios."""
+"""Rounds of hello and the case on each database in turn: whatever else this machine does meets all of them alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Final
 
@@ -14,6 +14,7 @@ from bench.target import Server
 
 CONNECTIONS: Final = 64
 _COMMIT_S: Final = 0.4
+START_S: Final = 5  # Servers start, and are warmed.
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -23,10 +24,13 @@ class Pace(msgspec.Struct, frozen=True):
     seconds: int  # At 64 connections.
     lone_seconds: int  # At one connection.
 
-    @property
-    def round_s(self) -> float:
-        """What one round takes."""
-        return 2 * self.seconds + 2 * self.lone_seconds + _COMMIT_S
+    def case_s(self, *, databases: int) -> float:
+        """About what one case takes."""
+        return START_S + self.rounds * self.round_s(databases=databases)
+
+    def round_s(self, *, databases: int) -> float:
+        """About what one round takes."""
+        return (1 + databases) * (self.seconds + self.lone_seconds) + databases * _COMMIT_S
 
 
 FULL: Final = Pace(rounds=7, seconds=4, lone_seconds=1)
@@ -70,36 +74,44 @@ class Measured(msgspec.Struct, frozen=True):
         return self.median(lambda r: r.lone_case.p50_ms / (r.lone_hello.p50_ms + r.commit_ms))
 
 
+def growth(empty: Measured, grown: Measured) -> float:
+    """The rate on the grown database over that on the empty one, round by round."""
+    return median(large.case.per_s / small.case.per_s for small, large in zip(empty.rounds, grown.rounds, strict=True))
+
+
 def measure(
     case: Case,
     *,
     pace: Pace,
     hello: Server,
-    server: Server,
-    loader: Loader,
+    loaders: Sequence[Loader],
     probe: CommitProbe,
     progress: Callable[[], None],
-) -> Measured:
-    """All rounds of one case. The first second of each server is thrown away."""
+) -> list[Measured]:
+    """All rounds of one case, each on every database in turn. The first second of each server is thrown away."""
     _hello(hello, connections=CONNECTIONS, seconds=1)
-    loader.run(connections=CONNECTIONS, seconds=1)
+    for loader in loaders:
+        loader.run(connections=CONNECTIONS, seconds=1)
     rounds = []
     for _ in range(pace.rounds):
-        rounds.append(_round(pace, hello, loader, probe))
+        rounds.append(_round(pace, hello, loaders, probe))
         progress()
-    return Measured(case, rounds, server.peak_mb())
+    by_loader = zip(loaders, zip(*rounds, strict=True), strict=True)
+    return [Measured(case, list(its_rounds), loader.server.peak_mb()) for loader, its_rounds in by_loader]
 
 
-def _round(pace: Pace, hello: Server, loader: Loader, probe: CommitProbe) -> Round:
+def _round(pace: Pace, hello: Server, loaders: Sequence[Loader], probe: CommitProbe) -> list[Round]:
     many_hellos = _hello(hello, connections=CONNECTIONS, seconds=pace.seconds)
-    many_cases = loader.run(connections=CONNECTIONS, seconds=pace.seconds)
-    # What is added up and what it is compared with are as close in time as can be.
+    many_cases = [loader.run(connections=CONNECTIONS, seconds=pace.seconds) for loader in loaders]
     lone_hello = _hello(hello, connections=1, seconds=pace.lone_seconds)
-    before_ms = probe.p50_ms(_COMMIT_S / 2)
-    lone_case = loader.run(connections=1, seconds=pace.lone_seconds)
-    after_ms = probe.p50_ms(_COMMIT_S / 2)
-    # A commit that something else held up would flatter the service.
-    return Round(many_hellos, many_cases, lone_hello, lone_case, min(before_ms, after_ms))
+    rounds = []
+    for loader, many in zip(loaders, many_cases, strict=True):
+        before_ms = probe.p50_ms(_COMMIT_S / 2)
+        lone = loader.run(connections=1, seconds=pace.lone_seconds)
+        after_ms = probe.p50_ms(_COMMIT_S / 2)
+        # The lower one: a commit that something else held up would flatter the service.
+        rounds.append(Round(many_hellos, many, lone_hello, lone, min(before_ms, after_ms)))
+    return rounds
 
 
 def _hello(server: Server, *, connections: int, seconds: int) -> Run:

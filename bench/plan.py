@@ -1,4 +1,4 @@
-"""What a whole bench does, in order: seed, measure on empty databases, fill one, measure again, audit all."""
+"""What a whole bench does, in order: seed, fill a large database, measure on empty ones and on it, audit all."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from bench.case import RETRIEVE, Case, Loader
 from bench.disk import CommitProbe
 from bench.display import Display
 from bench.fill import Books
-from bench.measure import Measured, Pace, measure
+from bench.measure import START_S, Measured, Pace, measure
 from bench.sampling import sample
 from bench.seed import seed
 from bench.target import Server, running_hello, running_service
@@ -49,37 +49,33 @@ class Plan:
         self._options = options
         self._scratch = scratch
         self._display = display
+        self._databases = 2 if options.with_growth else 1
         display.say("seeding one merchant and the customers")
         self._town = seed(scratch / "seeded", payers=options.payers)
 
     def seconds(self) -> float:
-        """About how long the measuring takes."""
-        pace = self._options.pace
-        one = pace.rounds * pace.round_s + 5
-        tables = 2 if self._options.with_growth else 1
-        return tables * len(self._options.cases) * one + (_FILL_S if self._options.with_growth else 0) + _AUDIT_S
+        """About how long all of it takes."""
+        growing_s = _FILL_S if self._options.with_growth else 0
+        return growing_s + len(self._options.cases) * self._options.pace.case_s(databases=self._databases) + _AUDIT_S
 
     def carry_out(self) -> Outcome:
         """All of it. Raises `BenchFailed` when the numbers would mean nothing."""
+        grown = [self._grow()] if self._options.with_growth else []
         with ExitStack() as stack:
             hello = stack.enter_context(running_hello(self._scratch / "hello.log"))
             probe = CommitProbe(self._scratch)
             stack.callback(probe.close)
-            empty = [self._measure(case, self._fresh(case), hello, probe) for case in self._options.cases]
-            grown = []
-            if self._options.with_growth:
-                data_dir, ids = self._grow()
-                grown = [self._measure(case, (data_dir, ids), hello, probe) for case in self._options.cases]
-        self._audit([*(case.name for case in self._options.cases), *(["grown"] if grown else [])])
-        return Outcome(empty, grown)
+            measured = [self._measure(case, [self._fresh(case), *grown], hello, probe) for case in self._options.cases]
+        self._audit([*(case.name for case in self._options.cases), *(data_dir.name for data_dir, _ in grown)])
+        return Outcome([each[0] for each in measured], [each[1] for each in measured if grown])
 
     def profile(self, directory: Path) -> Iterator[tuple[Case, Path, str]]:
         """For each case the file of its stacks, and a listing, which is kept beside it."""
         for case in self._options.cases:
             self._display.say(f"profiling {case.name}")
             file = directory / f"qirsh-profile-{case.name}.raw"
-            with self._loaded(case, *self._fresh(case)) as (server, loader):
-                listing = sample(server, loader, file)
+            with self._loaded(case, *self._fresh(case)) as loader:
+                listing = sample(loader, file)
             file.with_suffix(".txt").write_text(listing)
             yield case, file, listing
 
@@ -108,34 +104,35 @@ class Plan:
     def _copy(self, name: str) -> Path:
         return Path(shutil.copytree(self._scratch / "seeded", self._scratch / name))
 
-    def _measure(self, case: Case, data: tuple[Path, list[str]], hello: Server, probe: CommitProbe) -> Measured:
-        data_dir, ids = data
-        where = f"{GROWN:,} payments" if data_dir.name == "grown" else "empty database"
-        self._display.say(f"{case.name}, {where}")
-        with self._loaded(case, data_dir, ids) as (server, loader):
+    def _measure(
+        self, case: Case, databases: Sequence[tuple[Path, list[str]]], hello: Server, probe: CommitProbe
+    ) -> list[Measured]:
+        pace = self._options.pace
+        self._display.say(f"measuring {case.name}")
+        with ExitStack() as stack:
+            loaders = [stack.enter_context(self._loaded(case, *database)) for database in databases]
             measured = measure(
                 case,
-                pace=self._options.pace,
+                pace=pace,
                 hello=hello,
-                server=server,
-                loader=loader,
+                loaders=loaders,
                 probe=probe,
-                progress=lambda: self._display.advance(self._options.pace.round_s),
+                progress=lambda: self._display.advance(pace.round_s(databases=self._databases)),
             )
-        self._display.advance(5)
+        self._display.advance(START_S)
         return measured
 
     @contextmanager
-    def _loaded(self, case: Case, data_dir: Path, ids: Sequence[str]) -> Iterator[tuple[Server, Loader]]:
+    def _loaded(self, case: Case, data_dir: Path, ids: Sequence[str]) -> Iterator[Loader]:
         with running_service(data_dir) as server:
             books = Books(data_dir, self._town)
             try:
-                yield server, Loader(case, server, self._town, books, ids=ids, scratch=data_dir)
+                yield Loader(case, server, self._town, books, ids=ids, scratch=data_dir)
             finally:
                 books.close()
 
     def _audit(self, names: Sequence[str]) -> None:
         for name in names:
             self._display.say(f"verifying the books of {name}")
-            require_clean(self._scratch / name, lambda _rule: None)
+            require_clean(self._scratch / name)
             self._display.advance(_AUDIT_S / len(names))

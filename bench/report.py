@@ -16,17 +16,17 @@ from rich.table import Table
 
 from bench.case import CASES, CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
 from bench.load import Run
-from bench.measure import CONNECTIONS, Measured, Pace, Round
+from bench.measure import CONNECTIONS, Measured, Pace, Round, growth
 from bench.plan import GROWN, Outcome
 
 _COLUMNS: Final = (
     "call",
-    "CPU / hello's",
-    "CPU µs",
-    "rate / hello's",
+    "CPU /\nhello's",
+    "CPU\nµs",
+    "rate /\nhello's",
     "per s",
-    f"ms at {CONNECTIONS}",
-    "ms at 1",
+    f"ms at\n{CONNECTIONS}",
+    "ms at\n1",
     "MB",
 )
 
@@ -47,7 +47,7 @@ def show(outcome: Outcome, console: Console) -> None:
     for title, measured in _tables(outcome):
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
         for number, column in enumerate(_COLUMNS):
-            table.add_column(column, justify="right" if number else "left")
+            table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
         for row in _rows(measured):
             table.add_row(*row)
         console.print(table)
@@ -60,7 +60,7 @@ def checks(outcome: Outcome) -> list[Check]:
     """The targets that no single row of a table can show."""
     found = [_lone(one, title) for title, measured in _tables(outcome) for one in measured if one.case is CREATE]
     for empty, grown in zip(outcome.empty, outcome.grown, strict=False):
-        ratio = grown.rate_ratio / empty.rate_ratio
+        ratio = growth(empty, grown)
         text = f"{empty.case.name} with {GROWN:,} payments: {ratio:.2f} of the rate without (≥ {GROWTH_RATIO_MIN})"
         found.append(Check(ratio >= GROWTH_RATIO_MIN, text))
     peak_mb = max(one.peak_mb for one in (*outcome.empty, *outcome.grown))
@@ -77,7 +77,11 @@ def page(outcome: Outcome, *, pace: Pace, filesystem: str) -> str:
         f"Machine: {machine(filesystem)}.",
     ]
     for title, measured in _tables(outcome):
-        lines = [_COLUMNS, ("---", *("---:" for _ in _COLUMNS[1:])), *_rows(measured)]
+        lines = [
+            tuple(column.replace("\n", " ") for column in _COLUMNS),
+            ("---", *("---:" for _ in _COLUMNS[1:])),
+            *_rows(measured),
+        ]
         parts += [f"## {title.capitalize()}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
     parts += [_legend(), "## Other targets", "\n".join(f"- {check}" for check in checks(outcome))]
     parts += ["## How it is measured", _method(pace)]
@@ -122,7 +126,7 @@ def _seen(
     measured: Measured, many: Callable[[Round], Run], lone: Callable[[Round], Run], rate: str
 ) -> tuple[str, str, str, str, str]:
     return (
-        f"{measured.median(lambda r: many(r).cpu_us):.1f}",
+        f"{measured.median(lambda r: many(r).cpu_us):.0f}",
         rate,
         f"{measured.median(lambda r: many(r).per_s):,.0f}",
         f"{measured.median(lambda r: many(r).p50_ms):.1f}/{measured.median(lambda r: many(r).p99_ms):.1f}",
@@ -158,10 +162,10 @@ def _method(pace: Pace) -> str:
     return (
         "`qirsh serve` runs as its own process on a fresh database, with one merchant and customers who pay in turn;"
         " every call is authenticated, every write is durable before it is answered, and nothing limits rates."
-        " Beside it runs a bare ASGI hello on the same uvicorn with the same options. wrk loads the two in turn,"
-        f" hello, call, hello, call, {pace.rounds} times {pace.seconds} s each at {CONNECTIONS} connections and"
-        f" {pace.lone_seconds} s each at one; each ratio compares a call with the hello just before it, and the"
-        " median is shown. The headline is the server's own CPU time for a request, user and system, over all its"
+        " Beside it run a second one on a large database and a bare ASGI hello on the same uvicorn with the same"
+        f" options. wrk loads them in turn, {pace.rounds} rounds of {pace.seconds} s each at {CONNECTIONS} connections"
+        f" and {pace.lone_seconds} s each at one; each ratio compares what was measured in one round, and the median"
+        " is shown. The headline is the server's own CPU time for a request, user and system, over all its"
         " threads, divided by hello's: other work on the machine moves rates and waits, and hardly moves this."
         f" Times at {CONNECTIONS} connections are those of a full queue; what one caller waits stands under `at 1`."
         " Memory is the most the process ever had resident. A run with one failed request is refused, and at the"

@@ -10,20 +10,19 @@ from typing import Final
 from bench.case import Loader
 from bench.failure import BenchFailed
 from bench.measure import CONNECTIONS
-from bench.target import Server
 
 _SECONDS: Final = 8
 _LISTED: Final = 30
 
 
-def sample(server: Server, loader: Loader, file: Path) -> str:
+def sample(loader: Loader, file: Path) -> str:
     """Stacks, one a line with its count, go to the file; a listing comes back."""
     loader.run(connections=CONNECTIONS, seconds=1)
     with ThreadPoolExecutor(1) as pool:
         loaded = pool.submit(loader.run, connections=CONNECTIONS, seconds=_SECONDS + 2)
         recorded = subprocess.run(
             [
-                *(str(Path(sys.executable).parent / "py-spy"), "record", "--pid", str(server.pid)),
+                *(str(Path(sys.executable).parent / "py-spy"), "record", "--pid", str(loader.server.pid)),
                 *("--duration", str(_SECONDS), "--rate", "200", "--threads", "--native", "--function"),
                 *("--format", "raw", "--output", str(file)),
             ],

@@ -63,6 +63,7 @@ uvloop.run(main())
 """
 _COMMAND: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-c", _SERVE)
 _START_S: Final = 20
+_SHARED: Final = 4
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
 _NO_TLS: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Each client would make one of its own, for 48 ms.
 
@@ -306,12 +307,12 @@ class World:
         self.run(self._deposited(account, amount_minor, currency))
 
     def customer(self) -> Customer:
-        """Somebody no other test has met."""
-        return self.customers.pop() if self.customers else self.run(self._joined())
+        """Somebody no other test has met. The first few of the list belong to all."""
+        return self.customers.pop() if len(self.customers) > _SHARED else self.run(self._joined())
 
     def merchant(self) -> Merchant:
-        """A shop that no other test has met."""
-        return self.merchants.pop() if len(self.merchants) > 4 else self.run(self._opened_shop())
+        """A shop that no other test has met. The first few of the list belong to all."""
+        return self.merchants.pop() if len(self.merchants) > _SHARED else self.run(self._opened_shop())
 
     def person(self, *, verified: bool) -> Customer:
         """Somebody without money, signed in."""
@@ -434,7 +435,7 @@ class Live(World):
             base_url=self.settings.base_url,
             trust_env=False,
             verify=_NO_TLS,
-            timeout=60,
+            timeout=300,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
         )
         self.start()

@@ -24,11 +24,11 @@ from qirsh.store import queries
 from qirsh.store.sqlite import SqliteStore
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
+from qirsh.web.connection import Connection
 from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.waiters import Waiters
-from qirsh.web.whole_answer import WholeAnswerProtocol
 from qirsh.workers.payment_expirer import PaymentExpirer
 
 log = logging.getLogger(__name__)
@@ -98,9 +98,10 @@ async def serve(
         App(parts),
         host=settings.host,
         port=settings.port,
-        http=WholeAnswerProtocol,
+        http=Connection,
         ws="none",
         lifespan="off",
+        interface="asgi3",
         log_config=None,
         access_log=False,
         server_header=False,

@@ -49,7 +49,7 @@ SPOILT: dict[str, tuple[str, Callable[[House], object], dict[str, str], str]] = 
         {},
         "run the newer Qirsh",
     ),
-    "no database": ("Database", lambda h: h.database.write_bytes(b"something else" * 99), {}, "not a database"),
+    "no database": ("Database", lambda h: h.database.write_bytes(b"something else" * 99), {}, "not a SQLite database"),
     "other journal": ("Durability", lambda h: run_sql(h, "PRAGMA journal_mode = DELETE"), {}, "not wal"),
     "plain http": ("Base URL", lambda _: None, {"QIRSH_BASE_URL": "http://pay.example"}, "is not https"),
     "clock set back": (

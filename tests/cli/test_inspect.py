@@ -82,7 +82,7 @@ def test_verify_changes_nothing_of_a_database_at_rest(house: House) -> None:
 
 def test_verify_names_the_rows_that_break_a_rule(house: House) -> None:
     account = house.demo()["customer"]["account"]
-    spoil(house, f"DROP TRIGGER balance_follows; UPDATE balance SET amount = amount + 1 WHERE account = {account}")
+    spoil(house, "DROP TRIGGER balance_follows; UPDATE balance SET amount = amount + 1 WHERE amount > 1000000")
     ended = house.run("verify")
     assert ended.returncode == 1
     assert f"balance of account {account} in USD is " in ended.stdout

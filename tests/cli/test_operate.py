@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import subprocess
+import threading
 import time
 from contextlib import closing
 from typing import Any
@@ -13,6 +14,7 @@ import apsw
 import pyotp
 import pytest
 
+from qirsh.store.sqlite import lock_file
 from tests.cli.program import PASSWORD, QIRSH, House, Running, proof
 
 
@@ -157,15 +159,12 @@ def test_an_act_in_the_wrong_folder_is_told_and_makes_nothing(empty: House) -> N
     assert not empty.folder.exists()
 
 
-def test_a_server_that_just_starts_is_waited_for(house: House) -> None:
-    with subprocess.Popen(
-        [*QIRSH, "serve"], env=house.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as starting:
-        try:
-            house.act("account", "suspend", house.demo()["customer"]["account"], **house.operator())
-            house.act("account", "resume", house.demo()["customer"]["account"], **house.operator())
-        finally:
-            starting.terminate()
+def test_a_process_that_holds_the_database_for_a_moment_is_waited_for(house: House) -> None:
+    lock = lock_file(house.database)
+    release = threading.Timer(0.7, os.close, [lock])
+    release.start()
+    assert house.act("account", "suspend", house.demo()["customer"]["account"], **house.operator())
+    release.join()
 
 
 def test_secrets_are_asked_for_on_the_terminal_and_not_shown(house: House) -> None:

@@ -1,5 +1,6 @@
 """`qirsh serve` from its first start to its end."""
 
+import resource
 import shlex
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import threading
 import time
 import urllib.error
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,15 @@ connection = sqlite3.connect(sys.argv[1])
 connection.execute("SELECT count(*) FROM account").fetchall()
 connection.close()
 """
+
+
+@pytest.fixture
+def few_descriptors() -> Iterator[None]:
+    """As a shell has them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -112,7 +123,7 @@ def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: Hous
     assert set(found.values()) == {0o600}
 
 
-def test_the_descriptor_limit_is_raised(empty: House) -> None:
+def test_the_descriptor_limit_is_raised(empty: House, few_descriptors: None) -> None:  # noqa: ARG001 - inherited
     with empty.serving("serve", until=READY) as running:
         limits = Path(f"/proc/{running.process.pid}/limits").read_text().splitlines()
     [line] = [line for line in limits if line.startswith("Max open files")]

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,13 +60,14 @@ def test_one_commit_takes_so_many_and_no_more(tmp_path: Path) -> None:
     run(tmp_path, scene)
 
 
-class TimelessLoop(asyncio.SelectorEventLoop):
-    """A loop on which nothing can be put off until later."""
+class TimedLoop(asyncio.SelectorEventLoop):
+    """A loop that knows how often something was put off until later."""
 
-    def call_at(self, *_: object, **__: object) -> asyncio.TimerHandle:
-        raise AssertionError("a timer was set")
+    timers = 0
 
-    call_later = call_at
+    def call_at(self, *arguments: Any, **named: Any) -> asyncio.TimerHandle:  # type: ignore[override]  # noqa: ANN401
+        self.timers += 1
+        return super().call_at(*arguments, **named)
 
 
 def test_a_caller_alone_waits_for_no_timer(tmp_path: Path) -> None:
@@ -74,8 +76,11 @@ def test_a_caller_alone_waits_for_no_timer(tmp_path: Path) -> None:
             for n in range(3):
                 assert (await desk.engine.submit(house(n))).name == str(n)
             assert desk.store.batches == [1, 1, 1]
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, TimedLoop)
+            assert loop.timers == 0
 
-    with asyncio.Runner(loop_factory=TimelessLoop) as runner:
+    with asyncio.Runner(loop_factory=TimedLoop) as runner:
         runner.run(scene())
 
 

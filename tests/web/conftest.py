@@ -10,7 +10,7 @@ from tests.live import InProcess, Live, World, in_process, live
 @pytest.fixture(scope="session")
 def world() -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
-    with live(shops=14, people=60) as served:
+    with live(shops=20, people=150) as served:
         yield served
         # Whatever the tests sent, nothing was logged as a failure.
         assert served.complaints() == []
@@ -19,7 +19,7 @@ def world() -> Iterator[Live]:
 @pytest.fixture(scope="module")
 def still() -> Iterator[InProcess]:
     """A world in process, whose clock stands still until it is moved."""
-    with in_process(shops=6, people=24) as held:
+    with in_process(shops=8, people=30) as held:
         yield held
 
 

@@ -562,6 +562,42 @@ def test_any_json_is_taken_as_sent_or_refused_as_documented(
     check_whatever(world, json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode(errors="surrogatepass"))
 
 
+# Objects as lists of pairs, in which a key may come twice, written with and without escapes.
+few_keys = st.sampled_from(["a", "b", ":", "a:", 'q"', "é"])
+doubtful = st.recursive(
+    st.integers(0, 9) | few_keys,
+    lambda inner: st.lists(inner, max_size=3) | st.lists(st.tuples(few_keys, inner), max_size=3).map(tuple),
+    max_leaves=8,
+)
+
+
+def written(value: object, *, ascii_only: bool) -> tuple[str, bool]:
+    """JSON text, and whether a key comes twice in one of its objects."""
+    if isinstance(value, tuple):
+        parts = [
+            (json.dumps(name, ensure_ascii=ascii_only), written(inner, ascii_only=ascii_only)) for name, inner in value
+        ]
+        is_twice = len({name for name, _ in value}) < len(value) or any(twice for _, (_, twice) in parts)
+        return "{" + ",".join(f"{name}:{text}" for name, (text, _) in parts) + "}", is_twice
+    if isinstance(value, list):
+        items = [written(inner, ascii_only=ascii_only) for inner in value]
+        return "[" + ",".join(text for text, _ in items) + "]", any(twice for _, twice in items)
+    return json.dumps(value, ensure_ascii=ascii_only), False
+
+
+@given(pairs=st.lists(st.tuples(few_keys, doubtful), max_size=3).map(tuple), note=few_keys, ascii_only=st.booleans())
+def test_a_key_that_comes_twice_anywhere_is_always_noticed(
+    world: Live, pairs: tuple[tuple[str, object], ...], note: str, *, ascii_only: bool
+) -> None:
+    metadata, is_twice = written(pairs, ascii_only=ascii_only)
+    text = body(note=json.dumps(note).encode(), metadata=metadata.encode())
+    answer = world.send(create(world.merchants[0].key, text))
+    if is_twice:
+        check(answer, INVALID_JSON)
+    else:
+        assert answer.status_code in {201, 422}
+
+
 @given(text=st.binary(max_size=200))
 def test_any_bytes_are_refused_as_documented(world: Live, text: bytes) -> None:
     check_whatever(world, text)

@@ -27,6 +27,7 @@ def test_payments_flow_while_fifty_people_sign_in_at_once(world: Live) -> None:
             paid = await world.sent(pay(customer, created.json()["data"]["id"]))
             assert paid.status_code == 200
             took.append(time.monotonic() - began)
+            await asyncio.sleep(0.02)
         return await signing_in, took
 
     answers, took = world.run(storm())
@@ -95,22 +96,27 @@ def test_a_full_queue_moves_money_only_for_those_it_served(still: InProcess, mon
 
 def test_a_caller_who_leaves_does_not_take_the_command_along(still: InProcess) -> None:
     merchant, customer = still.merchants[0], still.customer()
-    payment_id = still.payment(merchant, amount=10)
     held = still.balance(customer)
+    ids = [still.payment(merchant, amount=1) for _ in range(12)]
 
-    async def leave() -> None:
-        leaving = asyncio.create_task(still.sent(pay(customer, payment_id).once("left")))
-        while not leaving.done() and not still.parts.engine.troubles() and len(asyncio.all_tasks()) < 3:
-            await asyncio.sleep(0)
-        for _ in range(3):
+    async def leave(payment_id: str, turns: int) -> bool:
+        """Whether the caller left without an answer."""
+        leaving = asyncio.create_task(still.sent(pay(customer, payment_id)))
+        for _ in range(turns):
             await asyncio.sleep(0)
         leaving.cancel()
         await asyncio.gather(leaving, return_exceptions=True)
+        return leaving.cancelled()
 
-    still.run(leave())
-    answer = still.send(pay(customer, payment_id).once("left"))
-    assert answer.status_code == 200
-    assert still.balance(customer) == held - 10
+    left = [still.run(leave(payment_id, turns)) for turns, payment_id in enumerate(ids)]
+    still.payment(merchant)  # Behind all of them in the queue.
+    paid = [still.data(retrieve(merchant.key, payment_id))["status"] == "paid" for payment_id in ids]
+    # Who leaves before the command is given changes nothing; who leaves after it has paid all the same.
+    assert (left[0], paid[0]) == (True, False)
+    assert (True, True) in zip(left, paid, strict=True)
+    assert (False, False) not in zip(left, paid, strict=True)
+    assert still.balance(customer) == held - paid.count(True)
+    assert still.violations() == []
 
 
 def test_a_service_that_stops_takes_no_more_and_still_reads() -> None:

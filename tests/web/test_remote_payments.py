@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import httpx2
 import pytest
+
 from tests.live import (
     ORIGIN,
     PAYMENTS,
@@ -221,14 +222,14 @@ RETURNS: Final = {
     f"{ORIGIN}/": None,
     f"{ORIGIN}/a/b?c=d&e=f#g": None,
     "https://SHOP.example/back": None,
-    "https://shop.example:443/": "not_registered",
-    "https://shop.example:8443/": "not_registered",
-    "https://shop.example.evil.example/": "not_registered",
-    "https://evil.example/https://shop.example": "not_registered",
-    "https://evilshop.example/": "not_registered",
-    "https://www.shop.example/": "not_registered",
-    "https://shop.example./": "not_registered",
-    "http://localhost/back": "not_registered",
+    "https://shop.example:443/": "url_not_registered",
+    "https://shop.example:8443/": "url_not_registered",
+    "https://shop.example.evil.example/": "url_not_registered",
+    "https://evil.example/https://shop.example": "url_not_registered",
+    "https://evilshop.example/": "url_not_registered",
+    "https://www.shop.example/": "url_not_registered",
+    "https://shop.example./": "url_not_registered",
+    "http://localhost/back": "url_not_registered",
     "http://shop.example/": "invalid_url",
     "https://shop.example@evil.example/": "invalid_url",
     "https://user:word@shop.example/": "invalid_url",
@@ -271,7 +272,7 @@ def test_customers_are_sent_back_only_to_registered_origins(
 def test_two_unregistered_addresses_are_named_together(world: Live) -> None:
     elsewhere = "https://evil.example/"
     answer = world.send(create(world.merchants[0].key, returnUrl=elsewhere, cancelUrl=elsewhere))
-    assert field_errors(answer) == {"returnUrl": "not_registered", "cancelUrl": "not_registered"}
+    assert field_errors(answer) == {"returnUrl": "url_not_registered", "cancelUrl": "url_not_registered"}
 
 
 def test_the_test_twin_has_the_origins_of_its_shop(world: Live) -> None:
@@ -279,7 +280,7 @@ def test_the_test_twin_has_the_origins_of_its_shop(world: Live) -> None:
     payment_id = world.data(create(test_key, returnUrl=f"{ORIGIN}/back"))["id"]
     assert world.data(retrieve(test_key, payment_id))["returnUrl"] == f"{ORIGIN}/back"
     assert field_errors(world.send(create(test_key, returnUrl="https://evil.example/"))) == {
-        "returnUrl": "not_registered"
+        "returnUrl": "url_not_registered"
     }
 
 
@@ -321,21 +322,22 @@ def test_an_unknown_field_does_not_hide_metadata_that_is_too_long(world: Live) -
 
 def test_a_wait_ends_as_soon_as_somebody_else_pays(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
-    payment_id = world.payment(merchant)
 
-    async def wait_and_pay() -> tuple[httpx2.Response, float]:
+    async def wait_and_pay(payment_id: str) -> float:
         waiting = asyncio.create_task(world.sent(retrieve(merchant.key, payment_id, "?wait=30")))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.2)
         assert not waiting.done()
         paid = await world.sent(pay(customer, payment_id))
         paid_at = time.monotonic()
         assert paid.status_code == 200
-        return await waiting, time.monotonic() - paid_at
+        data = (await waiting).json()["data"]
+        assert (data["status"], data["from"]) == ("paid", customer.account)
+        return time.monotonic() - paid_at
 
-    answer, late_s = world.run(wait_and_pay())
-    assert answer.json()["data"]["status"] == "paid"
-    assert answer.json()["data"]["from"] == customer.account
-    assert late_s < 2
+    late_s = [world.run(wait_and_pay(world.payment(merchant))) for _ in range(4)]
+    assert max(late_s) < 5
+    # Who is only looked after now and then hears of it most of a second later.
+    assert min(late_s) < 0.3
 
 
 def test_many_may_wait_for_one_payment(world: Live) -> None:

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import click
@@ -16,7 +17,7 @@ from rich.text import Text
 from qirsh.cli.demo_file import Demo, Player, keep_demo, read_demo
 from qirsh.cli.ending import Stopped
 from qirsh.cli.log import log_to_stderr
-from qirsh.cli.seed import SHOP, add_payment_to_try, seed
+from qirsh.cli.seed import SHOP, add_payment_to_try, forget_decided_request, seed
 from qirsh.cli.serve import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
 from qirsh.engine.clock import ManualClock, system_clock
 from qirsh.service import opened
@@ -63,6 +64,7 @@ async def _run(settings: Settings) -> None:
             message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
             raise Stopped(message)
         await add_payment_to_try(parts, demo)
+        await forget_decided_request(parts, demo)
         keep_demo(settings, demo)
         await serve_and_announce(settings, parts, lambda base_url: _show(settings, demo, base_url))
 
@@ -77,12 +79,17 @@ async def _prepared(settings: Settings) -> Demo:
         message = "the demo keeps its database in QIRSH_DATA_DIR: unset QIRSH_DATABASE_URL"
         raise Stopped(message)
     with _locked(settings):
-        if settings.database.exists() or settings.database.with_name("qirsh.db-wal").exists():
+        if settings.database.exists():
             demo = read_demo(settings)
             if demo is None:
                 message = f"{settings.data_dir} has a database that is no demo: set QIRSH_DATA_DIR to another folder"
                 raise Stopped(message)
             return demo
+        log = _log_of(settings)
+        if log.exists() and log.stat().st_size > 0:
+            # SQLite would take it for the new database's own.
+            message = f"{log} is there without its database: put that back, or move this away"
+            raise Stopped(message)
         workshop = settings.data_dir / "demo-in-the-making"
         shutil.rmtree(workshop, ignore_errors=True)
         workshop.mkdir(mode=0o700)
@@ -101,12 +108,16 @@ async def _made(settings: Settings, making: Settings) -> Demo:
     async with opened(making, clock=clock) as parts:
         demo = await seed(parts, clock)
         await add_payment_to_try(parts, demo)
-    assert not making.database.with_name("qirsh.db-wal").exists(), "a closed database has no log"
+    assert not _log_of(making).exists(), "a closed database has no log"
     if not settings.secret_keys:
         making.secret_file.replace(settings.secret_file)
     keep_demo(settings, demo)
     making.database.rename(settings.database)
     return demo
+
+
+def _log_of(settings: Settings) -> Path:
+    return settings.database.with_name(f"{settings.database.name}-wal")
 
 
 @contextlib.contextmanager
@@ -160,10 +171,8 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Operator": _proof(demo.operator),
             "Operator 2": _proof(demo.operator2),
         },
-        "To try": {
-            "A payment that waits": f"{demo.payment} (75.50 USD; put it into PAYMENT and begin below at 2)",
-            "A shop that waits": f"qirsh account approve {demo.requested_account}",
-        },
+        "To try": {"A payment that waits": f"{demo.payment} (75.50 USD; put it into PAYMENT and begin below at 2)"}
+        | ({"A shop that waits": f"qirsh account approve {demo.requested_account}"} if demo.requested_account else {}),
     }
 
 

@@ -38,7 +38,7 @@ class Demo(msgspec.Struct, rename="camel"):
     api_key: str = ""
     test_api_key: str = ""
     payment: str = ""  # One that waits to be paid.
-    requested_account: str = ""  # A commercial account that waited for approval when the demo was made.
+    requested_account: str = ""  # A commercial account that waits for approval, as long as it does.
 
 
 def new_password() -> str:

@@ -12,7 +12,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import ManualClock
-from qirsh.store.rows import PAYMENT
+from qirsh.store.rows import ACCOUNT, PAYMENT
 from qirsh.web.operator import acts
 from qirsh.web.parts import Parts
 
@@ -73,6 +73,13 @@ async def add_payment_to_try(parts: Parts, demo: Demo) -> None:
         return
     created = await _create(parts, demo, "A payment to try", currency="USD", amount=7_550, expires_in_ms=7 * _DAY_MS)
     demo.payment = parts.identifiers.payment_id(created.number)
+
+
+async def forget_decided_request(parts: Parts, demo: Demo) -> None:
+    """An operator may have approved or rejected the shop that waited."""
+    account = await parts.store.find(ACCOUNT, int(demo.requested_account)) if demo.requested_account else None
+    if account is None or account.state != "requested":
+        demo.requested_account = ""
 
 
 async def _join(parts: Parts) -> Demo:

@@ -1,21 +1,16 @@
-"""Requests and responses as this service needs them: bodies read with a cap, answers with the security headers."""
+"""Requests and responses as this service needs them: read whole, answered with the security headers."""
 
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import BODY_BYTES_MAX, IDEMPOTENCY_KEY_CHARACTERS_MAX
+from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.web.callers import Caller
 from qirsh.web.refusals import KINDS, FieldError, Problem, body_of
-from qirsh.web.whole_answer import EXTENSION
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Scope = MutableMapping[str, Any]
 Headers = list[tuple[bytes, bytes]]
 
 # On every answer of every kind.
@@ -34,11 +29,8 @@ class _Kind:
 
     def __init__(self, content_type: bytes) -> None:
         self.headers: Headers = [*SECURITY_HEADERS, (b"content-type", content_type)]
-        self.lines = b"".join(b"%b: %b\r\n" % header for header in self.headers)
+        self.lines = _lines(self.headers)
 
-
-_JSON: Final = _Kind(b"application/json")
-_PROBLEM: Final = _Kind(b"application/problem+json")
 
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
@@ -48,25 +40,26 @@ _JSON_TYPES: Final = frozenset(
 
 
 class Request(msgspec.Struct):
-    """One call: where, who, and what is named in the path."""
+    """One call, read whole: where, who, what is named in the path, and the body."""
 
     id: str
     method: str
     path: str
     query: bytes
     headers: dict[bytes, bytes]
-    receive: Receive
+    body: bytes
     argument: str = ""
     caller: Caller | None = None
 
 
 class Response(msgspec.Struct):
-    """Status, extra headers, and JSON bytes."""
+    """Status, JSON bytes, and headers beyond those that every answer has."""
 
     status: int
     body: bytes
     headers: Headers = []
     is_problem: bool = False
+    request_id: str = ""
 
 
 def request_ids(entropy: bytes) -> Iterator[str]:
@@ -75,31 +68,15 @@ def request_ids(entropy: bytes) -> Iterator[str]:
     return (f"{prefix}{number:08x}" for number in count(1))
 
 
-async def read_json(request: Request) -> bytes:
-    """The body, if it is said to be JSON and is not too large."""
+def json_body(request: Request) -> bytes:
+    """The body, if it is said to be JSON."""
     headers = request.headers
     content_type = headers.get(b"content-type", b"")
     if content_type not in _JSON_TYPES and content_type.lower() not in _JSON_TYPES:
         raise Problem("unsupported_media_type")
     if headers.get(b"content-encoding", b"identity") != b"identity":
         raise Problem("unsupported_media_type")
-    return await read_body(request)
-
-
-async def read_body(request: Request) -> bytes:
-    """All of the body, whatever it is."""
-    message = await request.receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body"):
-        message = await request.receive()
-        body += message.get("body", b"")
-        if len(body) > BODY_BYTES_MAX:
-            raise Problem("body_too_large")
-    if message["type"] == "http.disconnect":
-        raise Problem("bad_request")
-    if len(body) > BODY_BYTES_MAX:
-        raise Problem("body_too_large")
-    return body
+    return request.body
 
 
 def idempotency_key(request: Request) -> str | None:
@@ -122,25 +99,36 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
         extra = [*extra, (b"www-authenticate", b"Bearer")]
     if kind.retry_after_s is not None:
         extra = [*extra, (b"retry-after", b"%d" % kind.retry_after_s)]
-    return Response(kind.status, body_of(problem, request_id), extra, is_problem=True)
+    return Response(kind.status, body_of(problem, request_id), extra, is_problem=True, request_id=request_id)
 
 
-async def send_response(scope: Scope, send: Send, response: Response, request_id: str) -> None:
-    """Write the answer out: in one piece where the server can, else as ASGI has it."""
+def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = True) -> bytes:
+    """The answer as it goes out, in one piece. `dated` is what the server adds to every answer: the date."""
     kind = _PROBLEM if response.is_problem else _JSON
     body = response.body
-    length = b"%d" % len(body)
-    extensions = scope.get("extensions")
-    if extensions is not None and EXTENSION in extensions:
-        lines = b"".join([b"%b: %b\r\n" % header for header in response.headers])
-        head = b"%b%bcontent-length: %b\r\nx-request-id: %b\r\n" % (kind.lines, lines, length, request_id.encode())
-        if extensions[EXTENSION](response.status, head, body):
-            return
-    headers = [
-        *kind.headers,
-        *response.headers,
-        (b"content-length", length),
-        (b"x-request-id", request_id.encode()),
-    ]
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return b"%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
+        _STATUS_LINES[response.status],
+        _lines(dated),
+        kind.lines,
+        _lines(response.headers),
+        b"connection: close\r\n" if is_last else b"",
+        len(body),
+        response.request_id.encode(),
+        body if has_body else b"",
+    )
+
+
+def asgi_headers(response: Response) -> Headers:
+    """The same headers, for servers that want them one by one."""
+    kind = _PROBLEM if response.is_problem else _JSON
+    length = (b"content-length", b"%d" % len(response.body))
+    return [*kind.headers, *response.headers, length, (b"x-request-id", response.request_id.encode())]
+
+
+def _lines(headers: Headers) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+_JSON: Final = _Kind(b"application/json")
+_PROBLEM: Final = _Kind(b"application/problem+json")
+_STATUS_LINES: Final = {int(status): f"HTTP/1.1 {int(status)} {status.phrase}\r\n".encode() for status in HTTPStatus}

@@ -14,7 +14,7 @@ from qirsh.domain.state import State
 from qirsh.store.rows import PAYMENT
 from qirsh.web.api.bodies import CREATE_PAYMENT, CREATE_PAYMENT_CHECKS, CreatePaymentBody, read_body
 from qirsh.web.api.views import payment_body
-from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, read_json
+from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import FieldError, Problem, problem_of
 
@@ -26,7 +26,7 @@ async def create(parts: Parts, request: Request) -> Response:
     """201 with the id; everything else about the new payment travels in headers."""
     caller = request.caller
     assert caller is not None
-    text = await read_json(request)
+    text = json_body(request)
     key = idempotency_key(request)
     body = read_body(CREATE_PAYMENT, CREATE_PAYMENT_CHECKS, text)
     once = None

@@ -12,7 +12,7 @@ from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
 from qirsh.web.api import bodies
 from qirsh.web.api.views import data, moment, payer_body
 from qirsh.web.callers import SESSION_KIND
-from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, read_json
+from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
 from qirsh.web.sign_in import prove
@@ -20,7 +20,7 @@ from qirsh.web.sign_in import prove
 
 async def sign_in(parts: Parts, request: Request) -> Response:
     """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
-    body = bodies.read_body(bodies.SIGN_IN, bodies.SIGN_IN_CHECKS, await read_json(request))
+    body = bodies.read_body(bodies.SIGN_IN, bodies.SIGN_IN_CHECKS, json_body(request))
     login = await prove(parts, email=body.email, password=body.password, totp=body.totp or None)
     if login is None:
         raise Problem("wrong_credentials")
@@ -62,7 +62,7 @@ async def pay(parts: Parts, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     assert caller.person is not None
-    text = await read_json(request)
+    text = json_body(request)
     key = idempotency_key(request)
     body = bodies.read_body(bodies.PAY, bodies.PAY_CHECKS, text)
     number = parts.identifiers.payment_number(request.argument)
