@@ -79,6 +79,24 @@ def confirm(by: str) -> str:
 ASKED: Final = deposit(":other", "'asked'")
 CASH_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
 
+# 100 of what was paid go back.
+REFUND: Final = (
+    transfer(
+        kind="'refund'",
+        payment=":paid",
+        debit=":shop",
+        credit=":customer",
+        debit_sequence=TRANSFER["credit_sequence"],
+        debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
+        credit_sequence=TRANSFER["debit_sequence"],
+        credit_balance=f"{TRANSFER['debit_balance']} + 500 + 100",
+        amount="100",
+    )
+    + BALANCES.replace("500", "-100")
+    + "UPDATE payment SET refunded_amount = 100, version = 3, updated_at = 9 WHERE number = :paid;"
+    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3")
+)
+
 # What is typed, and what the database says.
 BAD: Final[dict[str, tuple[str, str]]] = {
     # Balances.
@@ -336,6 +354,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "UPDATE payment SET refunded_amount = 1, version = 3 WHERE number = :paid",
         "refunded without transfers",
     ),
+    "a refund that is taken back": (
+        REFUND + "UPDATE payment SET refunded_amount = 0, version = 4 WHERE number = :paid",
+        "refunds only grow",
+    ),
     "a refund of more than was paid": (
         "UPDATE payment SET refunded_amount = amount + 1, version = 3 WHERE number = :paid",
         "refund",
@@ -557,20 +579,7 @@ def test_only_its_guard_stands_in_the_way_of(hand: Hand, name: str) -> None:
 
 GOOD: Final[dict[str, str]] = {
     "a payment that is paid": transfer() + BALANCES + PAID + EVENT,
-    "a refund": transfer(
-        kind="'refund'",
-        payment=":paid",
-        debit=":shop",
-        credit=":customer",
-        debit_sequence=TRANSFER["credit_sequence"],
-        debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
-        credit_sequence=TRANSFER["debit_sequence"],
-        credit_balance=f"{TRANSFER['debit_balance']} + 500 + 100",
-        amount="100",
-    )
-    + BALANCES.replace("500", "-100")
-    + "UPDATE payment SET refunded_amount = 100, version = 3, updated_at = 9 WHERE number = :paid;"
-    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3"),
+    "a refund": REFUND,
     "a deposit that a second operator confirms": ASKED + CASH_BALANCES + confirm(":second"),
     "a payment that is cancelled": """
     UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2

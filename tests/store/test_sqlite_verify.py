@@ -249,26 +249,16 @@ def test_another_process_verifies_while_a_server_writes_and_takes_nothing_from_i
     assert sentences(path) == []
 
 
-def test_all_checks_see_one_snapshot(filled: Path, tmp_path: Path) -> None:
-    """A payment that is paid between two checks is in both or in neither."""
-    path = tmp_path / "qirsh.db"
-    shutil.copy(filled, path)
+def test_all_checks_see_one_snapshot(hand: Hand) -> None:
+    hand.disarm()
+    before = sentences(hand.path)
 
-    async def served() -> None:
-        store = open_store(path)
-        loop = asyncio.get_running_loop()
+    def break_it(invariant: Invariant) -> None:
+        if invariant == GUARDS:
+            hand.type("UPDATE balance SET amount = 90 WHERE account = :other AND currency = 'EUR'")
 
-        async def pay_one() -> None:
-            [created] = await submit(store, asking(amount=1))
-            await submit(store, FILLED.pay(created))
-
-        def pay_between(_: Invariant) -> None:
-            asyncio.run_coroutine_threadsafe(pay_one(), loop).result(SCENE_S)
-
-        assert await asyncio.to_thread(verify, path, pay_between) == []
-        await store.close()
-
-    asyncio.run(served())
+    assert [violation.sentence for violation in verify(hand.path, break_it)] == before
+    assert sentences(hand.path) != before
 
 
 def test_a_server_starts_while_verify_looks(filled: Path, tmp_path: Path) -> None:

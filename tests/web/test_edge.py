@@ -59,8 +59,13 @@ class Edge:
             await send(start)
         await send({"type": "http.response.body", "body": content})
 
+    def forget(self) -> None:
+        self.handled.clear()
+        self.left.clear()
+        self.deadlines = 0
+
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
 
     def exchange(self, *pieces: bytes, pause_s: float = 0.02) -> bytes:
         """All that the server says until it closes, to pieces that arrive one by one."""
@@ -72,7 +77,7 @@ class Edge:
 
 
 @contextlib.contextmanager
-def running(**settings: object) -> Iterator[Edge]:
+def running(*, keep_alive_s: float = KEEP_ALIVE_S, **settings: object) -> Iterator[Edge]:
     edge = Edge()
 
     class TestProtocol(EdgeProtocol):
@@ -93,7 +98,7 @@ def running(**settings: object) -> Iterator[Edge]:
         proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
-    config.timeout_keep_alive = KEEP_ALIVE_S  # type: ignore[assignment]  # Declared in whole seconds.
+    config.timeout_keep_alive = keep_alive_s  # type: ignore[assignment]  # Declared in whole seconds.
     edge.server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))
     edge.port = listener.getsockname()[1]
@@ -112,16 +117,28 @@ def running(**settings: object) -> Iterator[Edge]:
 
 
 @pytest.fixture(scope="module")
-def edge() -> Iterator[Edge]:
+def patient() -> Iterator[Edge]:
+    with running(receive_s=30, linger_s=30, keep_alive_s=30) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Edge]:
     with running() as server:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def _forget(edge: Edge) -> None:
-    edge.handled.clear()
-    edge.left.clear()
-    edge.deadlines = 0
+@pytest.fixture
+def edge(patient: Edge) -> Edge:
+    """For what does not depend on time: a busy machine must not make it late."""
+    patient.forget()
+    return patient
+
+
+@pytest.fixture
+def hasty(impatient: Edge) -> Edge:
+    impatient.forget()
+    return impatient
 
 
 def rest(client: socket.socket) -> bytes:
@@ -167,28 +184,28 @@ def assert_only_refused(edge: Edge, received: bytes, status: int) -> None:
     [b"\r\n", get("/")[:-2], post("/", b"Content-Length: 5"), post("/", CHUNKED) + b"5\r\nab"],
     ids=["blank line", "head", "body", "chunk"],
 )
-def test_a_request_that_does_not_arrive_in_time_gets_408_and_the_connection_closes(edge: Edge, piece: bytes) -> None:
+def test_a_request_that_does_not_arrive_in_time_gets_408_and_the_connection_closes(hasty: Edge, piece: bytes) -> None:
     began = time.monotonic()
-    received = edge.exchange(piece)
-    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 0.5
-    assert_only_refused(edge, received, 408)
+    received = hasty.exchange(piece)
+    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 3
+    assert_only_refused(hasty, received, 408)
 
 
-def test_a_request_that_trickles_in_gets_408_although_bytes_keep_coming(edge: Edge) -> None:
+def test_a_request_that_trickles_in_gets_408_although_bytes_keep_coming(hasty: Edge) -> None:
     began = time.monotonic()
-    with edge.connect() as client:
+    with hasty.connect() as client:
         for byte in get("/", b"X-Slow: " + b"x" * 50):
             client.sendall(bytes([byte]))
             client.settimeout(0.05)
             with contextlib.suppress(TimeoutError):
                 received = client.recv(65536)
                 break
-    assert time.monotonic() - began < RECEIVE_S + 0.5
-    assert_only_refused(edge, received, 408)
+    assert time.monotonic() - began < RECEIVE_S + 3
+    assert_only_refused(hasty, received, 408)
 
 
-def test_the_deadline_counts_from_the_first_byte_and_not_from_the_connection(edge: Edge) -> None:
-    with edge.connect() as client:
+def test_the_deadline_counts_from_the_first_byte_and_not_from_the_connection(hasty: Edge) -> None:
+    with hasty.connect() as client:
         time.sleep(RECEIVE_S * 0.6)
         client.sendall(get("/", CLOSE)[:10])
         time.sleep(RECEIVE_S * 0.6)
@@ -196,10 +213,10 @@ def test_the_deadline_counts_from_the_first_byte_and_not_from_the_connection(edg
         assert statuses(rest(client)) == [200]
 
 
-def test_each_request_of_a_connection_has_its_own_deadline(edge: Edge) -> None:
+def test_each_request_of_a_connection_has_its_own_deadline(hasty: Edge) -> None:
     # The answer to the first is complete before its body is: the second does not inherit what is left of its time.
     request = post("/early", b"Content-Length: 5")
-    with edge.connect() as client:
+    with hasty.connect() as client:
         client.sendall(request + b"ab")
         time.sleep(RECEIVE_S * 0.6)
         client.sendall(b"cde" + get("/", CLOSE)[:10])
@@ -215,8 +232,8 @@ def test_a_request_that_arrives_in_one_piece_sets_no_timer(edge: Edge) -> None:
     assert edge.deadlines == 1
 
 
-def test_a_whole_request_may_be_answered_long_after_the_deadline(edge: Edge) -> None:
-    with edge.connect() as client:
+def test_a_whole_request_may_be_answered_long_after_the_deadline(hasty: Edge) -> None:
+    with hasty.connect() as client:
         for request in (get("/slower"), get("/", CLOSE)):
             client.sendall(request[:9])
             time.sleep(0.02)
@@ -224,15 +241,15 @@ def test_a_whole_request_may_be_answered_long_after_the_deadline(edge: Edge) -> 
             assert statuses(client.recv(65536)) == [200]
 
 
-def test_time_in_which_the_server_does_not_read_is_not_counted(edge: Edge) -> None:
+def test_time_in_which_the_server_does_not_read_is_not_counted(hasty: Edge) -> None:
     # Past 64 KiB that the application has not taken, uvicorn stops reading.
     head = post("/lazy", b"Content-Length: 100000", CLOSE)
-    assert statuses(edge.exchange(head + b"x" * 70_000, b"x" * 30_000)) == [200]
+    assert statuses(hasty.exchange(head + b"x" * 70_000, b"x" * 30_000)) == [200]
 
 
-def test_a_started_answer_is_cut_without_a_408_when_the_body_does_not_arrive(edge: Edge) -> None:
-    received = edge.exchange(post("/started", b"Content-Length: 5"))
-    assert_only_refused(edge, received, 200)
+def test_a_started_answer_is_cut_without_a_408_when_the_body_does_not_arrive(hasty: Edge) -> None:
+    received = hasty.exchange(post("/started", b"Content-Length: 5"))
+    assert_only_refused(hasty, received, 200)
     assert not received.endswith(b"0\r\n\r\n")
 
 
@@ -257,14 +274,14 @@ def test_nothing_is_refused_when_the_client_has_left() -> None:
     assert refused == []
 
 
-def test_a_connection_that_says_nothing_is_closed_without_an_answer(edge: Edge) -> None:
+def test_a_connection_that_says_nothing_is_closed_without_an_answer(hasty: Edge) -> None:
     began = time.monotonic()
-    assert edge.exchange() == b""
-    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 0.5
+    assert hasty.exchange() == b""
+    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 3
 
 
-def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(edge: Edge) -> None:
-    with edge.connect() as client:
+def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(hasty: Edge) -> None:
+    with hasty.connect() as client:
         for path in ("/", "/slower", "/"):  # The timer of the first answer must not cut off the second.
             client.sendall(get(path))
             assert statuses(client.recv(65536)) == [200]
@@ -272,14 +289,14 @@ def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(edge: Edge) -> 
         assert rest(client) == b""
 
 
-def test_blank_lines_between_requests_do_not_keep_a_connection_open(edge: Edge) -> None:
-    with edge.connect() as client:
+def test_blank_lines_between_requests_do_not_keep_a_connection_open(hasty: Edge) -> None:
+    with hasty.connect() as client:
         client.sendall(get("/"))
         assert statuses(client.recv(65536)) == [200]
         client.sendall(b"\r\n")
         began = time.monotonic()
         assert rest(client) == b""
-        assert time.monotonic() - began < KEEP_ALIVE_S + 0.5
+        assert time.monotonic() - began < KEEP_ALIVE_S + 3
 
 
 # Caps.
@@ -329,17 +346,19 @@ def test_a_content_length_over_the_cap_gets_413_before_any_body(edge: Edge) -> N
     assert_only_refused(edge, edge.exchange(head), 413)
 
 
-def test_a_client_that_sends_a_huge_body_anyway_still_reads_its_413(edge: Edge) -> None:
-    size = 8_000_000
-    with edge.connect() as client:
-        client.sendall(post("/", b"Content-Length: %d" % size))
-        client.sendall(b"x" * size)
-        assert_only_refused(edge, rest(client), 413)
-
-
 def chunks(size: int, step: int) -> bytes:
     sizes = [min(step, size - start) for start in range(0, size, step)]
     return b"".join(b"%x\r\n%s\r\n" % (n, b"x" * n) for n in sizes) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_client_that_sends_a_huge_body_anyway_still_reads_its_413(edge: Edge, *, chunked: bool) -> None:
+    size = 8_000_000
+    with edge.connect() as client:
+        client.sendall(post("/", CHUNKED if chunked else b"Content-Length: %d" % size))
+        client.sendall(chunks(size, size) if chunked else b"x" * size)
+        assert_only_refused(edge, rest(client), 413)
+    eventually(lambda: not edge.server.server_state.connections)
 
 
 def test_a_chunked_body_at_the_cap_is_served(edge: Edge) -> None:
@@ -371,14 +390,14 @@ def test_each_request_of_a_connection_has_its_own_caps(edge: Edge, *, chunked: b
             assert statuses(client.recv(65536)) == [200]
 
 
-def test_a_refused_client_that_goes_on_sending_is_cut_off(edge: Edge) -> None:
+def test_a_refused_client_that_goes_on_sending_is_cut_off(hasty: Edge) -> None:
     began = time.monotonic()
-    with edge.connect() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
+    with hasty.connect() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
         client.sendall(post("/", b"Content-Length: 999999999"))
-        while time.monotonic() - began < LINGER_S + 2:
+        while time.monotonic() - began < LINGER_S + 5:
             client.sendall(b"x" * 1000)
             time.sleep(0.01)
-    assert LINGER_S * 0.9 < time.monotonic() - began < LINGER_S + 0.5
+    assert LINGER_S * 0.9 < time.monotonic() - began < LINGER_S + 3
 
 
 # Framing that two readers could understand in two ways. Most of it llhttp refuses by itself.
@@ -488,12 +507,12 @@ def test_pipelined_requests_are_answered_in_order(edge: Edge) -> None:
     ids=["no HTTP", "bad head", "late body", "bad body"],
 )
 @pytest.mark.parametrize("together", [True, False])
-def test_a_bad_request_behind_another_does_not_take_its_answer(edge: Edge, second: bytes, *, together: bool) -> None:
+def test_a_bad_request_behind_another_does_not_take_its_answer(hasty: Edge, second: bytes, *, together: bool) -> None:
     pieces = [get("/slow") + second] if together else [get("/slow"), second]
-    received = edge.exchange(*pieces)
+    received = hasty.exchange(*pieces)
     assert statuses(received)[0] == 200
     assert statuses(received)[1:] in ([], [408])
-    assert edge.handled == ["/slow"]
+    assert hasty.handled == ["/slow"]
 
 
 def test_the_answer_before_a_bad_request_says_that_it_is_the_last(edge: Edge) -> None:
@@ -529,10 +548,10 @@ def test_a_request_for_an_upgrade_is_plain_http_with_its_body(edge: Edge, protoc
     assert edge.handled == ["/"]
 
 
-def test_a_request_for_an_upgrade_is_held_to_the_same_rules(edge: Edge) -> None:
+def test_a_request_for_an_upgrade_is_held_to_the_same_rules(hasty: Edge) -> None:
     upgrade = (b"Connection: Upgrade", b"Upgrade: h2c")
-    assert_only_refused(edge, edge.exchange(get("/", *upgrade, b"Host: b") + SMUGGLED), 400)
-    assert_only_refused(edge, edge.exchange(post("/", *upgrade, b"Content-Length: 9") + b"x"), 408)
+    assert_only_refused(hasty, hasty.exchange(get("/", *upgrade, b"Host: b") + SMUGGLED), 400)
+    assert_only_refused(hasty, hasty.exchange(post("/", *upgrade, b"Content-Length: 9") + b"x"), 408)
 
 
 # The number of connections.

@@ -45,6 +45,9 @@ def make_token(kind: str, entropy: bytes) -> str:
     return f"{kind}_{body}{_checksum(kind, body)}"
 
 
+SESSION_KIND: Final = "qs"
+
+
 def key_kind(mode: Mode) -> str:
     """`qk_live` or `qk_test`: what a key of this mode starts with."""
     return f"qk_{mode}"
@@ -57,9 +60,9 @@ def is_token(token: str) -> bool:
     return len(rest) == _BODY_LENGTH + _CHECKSUM_LENGTH and checksum == _checksum(kind, body)
 
 
-def token_hash(token: str) -> bytes:
+def token_hash(token: bytes) -> bytes:
     """What is stored and looked up. A plain hash is enough: 256 random bits cannot be guessed."""
-    return hashlib.sha256(token.encode()).digest()
+    return hashlib.sha256(token).digest()
 
 
 def _checksum(kind: str, body: str) -> str:

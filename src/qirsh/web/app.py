@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +11,7 @@ from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
 from qirsh.web.api import remote_payments, wallet
+from qirsh.web.callers import KEY, SESSION, TokenKind
 from qirsh.web.http import Request, Response, asgi_headers, problem_response, request_ids
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
@@ -26,19 +27,19 @@ class Route(msgspec.Struct, frozen=True):
     method: str
     path: str  # At most one `{...}`, as the last or the last but one segment.
     handler: Handler
-    who: Literal["anyone", "key", "session"]
+    token: TokenKind | None  # None: anyone.
     scope: str | None = None
 
 
 ROUTES: Final = (
-    Route("POST", "/api/v1/remote-payments", remote_payments.create, "key", "payments:write"),
-    Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, "key", "payments:read"),
-    Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, "anyone"),
-    Route("GET", "/api/v1/wallet/balances", wallet.balances, "session"),
-    Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, "session"),
-    Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, "session"),
-    Route("GET", "/healthz", health.healthz, "anyone"),
-    Route("GET", "/readyz", health.readyz, "anyone"),
+    Route("POST", "/api/v1/remote-payments", remote_payments.create, KEY, "payments:write"),
+    Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, KEY, "payments:read"),
+    Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, None),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
+    Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
+    Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, SESSION),
+    Route("GET", "/healthz", health.healthz, None),
+    Route("GET", "/readyz", health.readyz, None),
 )
 
 
@@ -100,12 +101,14 @@ class App:
         if route is None:
             allow = ", ".join(methods).encode()
             return problem_response(Problem("method_not_allowed"), request.id, [(b"allow", allow)])
-        if route.who == "key":
-            request.caller = await self._parts.callers.by_key(request.headers)
-            if route.scope not in request.caller.scopes:
+        if route.token is not None:
+            callers = self._parts.callers
+            caller = callers.remembered(request.headers, route.token)
+            if caller is None:
+                caller = await callers.look_up(request.headers, route.token)
+            if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
-        elif route.who == "session":
-            request.caller = await self._parts.callers.by_session(request.headers)
+            request.caller = caller
         return await route.handler(self._parts, request)
 
     def _match(self, request: Request) -> dict[str, Route] | None:

@@ -12,9 +12,17 @@ from qirsh.store import queries
 from qirsh.store.interface import Store
 from qirsh.web.refusals import Problem
 
-_KEY_PREFIX: Final = b"Bearer qk_"
-_SESSION_PREFIX: Final = b"Bearer qs_"
-SESSION_KIND: Final = "qs"
+_BEARER_LENGTH: Final = len(b"Bearer ")
+
+
+class TokenKind(msgspec.Struct, frozen=True):
+    """What a token of this kind starts with, in the header."""
+
+    prefix: bytes
+
+
+KEY: Final = TokenKind(b"Bearer qk_")
+SESSION: Final = TokenKind(b"Bearer qs_")
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -49,43 +57,42 @@ class Callers:
             self._known.clear()
         self._trusted_until = asked_at + REVOCATION_TRUST_MS / 1000
 
-    async def by_key(self, headers: dict[bytes, bytes]) -> Caller:
-        """The merchant's server behind an API key."""
-        return await self._by_token(headers, _KEY_PREFIX)
-
-    async def by_session(self, headers: dict[bytes, bytes]) -> Caller:
-        """The person behind a session."""
-        return await self._by_token(headers, _SESSION_PREFIX)
-
-    async def _by_token(self, headers: dict[bytes, bytes], prefix: bytes) -> Caller:
+    def remembered(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller | None:
+        """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
         authorization = headers.get(b"authorization", b"")
-        if not authorization.startswith(prefix):
+        if not authorization.startswith(kind.prefix):
             raise Problem("unauthorized")
-        token = authorization[7:].decode("latin-1")
-        hashed = token_hash(token)
         if time.monotonic() > self._trusted_until:
-            await self.poll()
-        caller = self._known.get(hashed)
-        if caller is None:
-            generation = self._generation
-            caller = await self._look_up(token, hashed, prefix)
-            if caller is None:
-                raise Problem("unauthorized")
-            # A poll in between may have seen a revocation that this look-up has not.
-            if generation == self._generation:
-                if len(self._known) >= CALLERS_CACHED_MAX:
-                    self._known.clear()
-                self._known[hashed] = caller
-        if caller.expires_at is not None and self._clock() >= caller.expires_at:
+            return None
+        caller = self._known.get(token_hash(authorization[_BEARER_LENGTH:]))
+        if caller is not None and caller.expires_at is not None and self._clock() >= caller.expires_at:
             raise Problem("unauthorized")
         return caller
 
-    async def _look_up(self, token: str, hashed: bytes, prefix: bytes) -> Caller | None:
-        if not is_token(token):
+    async def look_up(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller:
+        """Who this is, from the database."""
+        token = headers[b"authorization"][_BEARER_LENGTH:]
+        if time.monotonic() > self._trusted_until:
+            await self.poll()
+        generation = self._generation
+        caller = await self._find(token, kind)
+        if caller is None or (caller.expires_at is not None and self._clock() >= caller.expires_at):
+            raise Problem("unauthorized")
+        # A poll in between may have seen a revocation that this look-up has not.
+        if generation == self._generation:
+            if len(self._known) >= CALLERS_CACHED_MAX:
+                self._known.clear()
+            self._known[token_hash(token)] = caller
+        return caller
+
+    async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
+        if not is_token(token.decode("latin-1")):
             return None
-        if prefix is _KEY_PREFIX:
+        hashed = token_hash(token)
+        if kind is KEY:
             for account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at)
-        for person, account, expires_at in await self._store.select(queries.SESSION_BY_HASH, hashed):
-            return Caller(account, is_live=True, scopes=frozenset(), expires_at=expires_at, person=person)
+        else:
+            for person, account, expires_at in await self._store.select(queries.SESSION_BY_HASH, hashed):
+                return Caller(account, is_live=True, scopes=frozenset(), expires_at=expires_at, person=person)
         return None

@@ -1,7 +1,7 @@
 """What uvicorn's HTTP protocol lacks: a receive deadline, caps on size, strict framing, errors in our format.
 
 It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `pipeline`
-(newest left), `connections`, `flow.read_paused`, the keep-alive timer, `_unset_keepalive_if_required`; of a
+(newest left), `connections`, `flow`, the keep-alive timer, `_unset_keepalive_if_required`; of a
 cycle `scope`, `keep_alive`, `disconnected`, `message_event`, `response_started` and `response_complete`.
 Most of request smuggling llhttp refuses by itself; that is not checked again here, only in the tests.
 """
@@ -244,6 +244,7 @@ class EdgeProtocol(HttpToolsProtocol):
         self.transport.write(b"".join([STATUS_LINE[status], *lines, b"\r\n", body]))
         if self.transport.can_write_eof():
             self.transport.write_eof()
+            self.flow.resume_reading()  # Only who reads notices that the client has left.
             self._deadline = self.loop.call_later(self.linger_s, self.transport.close)
         else:
             self.transport.close()

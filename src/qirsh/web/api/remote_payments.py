@@ -4,15 +4,17 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
+from msgspec import UNSET
+
 from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Answer
 from qirsh.domain.idempotency import Once, fingerprint
-from qirsh.domain.limits import EXPIRES_IN_S_DEFAULT, WAIT_S_MAX
+from qirsh.domain.limits import WAIT_S_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
 from qirsh.store.rows import PAYMENT
-from qirsh.web.api.bodies import CREATE_PAYMENT, CREATE_PAYMENT_CHECKS, CreatePaymentBody, read_body
+from qirsh.web.api import bodies
 from qirsh.web.api.views import payment_body
 from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
@@ -28,7 +30,7 @@ async def create(parts: Parts, request: Request) -> Response:
     assert caller is not None
     text = json_body(request)
     key = idempotency_key(request)
-    body = read_body(CREATE_PAYMENT, CREATE_PAYMENT_CHECKS, text)
+    body = bodies.read(bodies.CREATE_PAYMENT, text)
     once = None
     if key is not None:
         once = Once(caller.account, key, fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), text))
@@ -92,15 +94,15 @@ def _wait_s(query: bytes) -> int:
     raise Problem("validation_failed", errors=[FieldError("wait", "invalid", detail)])
 
 
-def _command(merchant: int, body: CreatePaymentBody) -> CreatePayment:
+def _command(merchant: int, body: bodies.CreatePaymentBody) -> CreatePayment:
     return CreatePayment(
         merchant,
         body.amount,
         body.currency,
-        body.note or "",
-        bytes(body.metadata).decode() if body.metadata else "{}",
-        body.reference or None,
+        body.note,
+        bytes(body.metadata).decode(),
+        None if body.reference is UNSET else body.reference,
         body.return_url or None,
         body.cancel_url or None,
-        (body.expires_in or EXPIRES_IN_S_DEFAULT) * 1000,
+        body.expires_in * 1000,
     )

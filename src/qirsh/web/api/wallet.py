@@ -1,6 +1,6 @@
 """The customer's calls: sign in, see balances, see a payment and pay it."""
 
-from qirsh.domain.api_key import make_token, token_hash
+from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import OpenSession, Pay
 from qirsh.domain.decide import Answer
 from qirsh.domain.idempotency import Once, fingerprint
@@ -11,7 +11,6 @@ from qirsh.store import queries
 from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
 from qirsh.web.api import bodies
 from qirsh.web.api.views import data, moment, payer_body
-from qirsh.web.callers import SESSION_KIND
 from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
@@ -20,14 +19,14 @@ from qirsh.web.sign_in import prove
 
 async def sign_in(parts: Parts, request: Request) -> Response:
     """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
-    body = bodies.read_body(bodies.SIGN_IN, bodies.SIGN_IN_CHECKS, json_body(request))
+    body = bodies.read(bodies.SIGN_IN, json_body(request))
     login = await prove(parts, email=body.email, password=body.password, totp=body.totp or None)
     if login is None:
         raise Problem("wrong_credentials")
     person = await parts.store.find(PERSON, login.person)
     assert person is not None, "a login without its person"
     token = make_token(SESSION_KIND, parts.entropy(32))
-    command = OpenSession(token_hash(token), person.id, person.account, f"person {person.id}")
+    command = OpenSession(token_hash(token.encode()), person.id, person.account, f"person {person.id}")
     session = await parts.engine.submit(command)
     if type(session) is Refused:
         raise problem_of(session)
@@ -64,7 +63,7 @@ async def pay(parts: Parts, request: Request) -> Response:
     assert caller.person is not None
     text = json_body(request)
     key = idempotency_key(request)
-    body = bodies.read_body(bodies.PAY, bodies.PAY_CHECKS, text)
+    body = bodies.read(bodies.PAY, text)
     number = parts.identifiers.payment_number(request.argument)
     if number is None:
         raise Problem("not_found")

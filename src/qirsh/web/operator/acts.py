@@ -138,7 +138,7 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
         IssueKey(
             id=f"key_{parts.entropy(9).hex()}",
             account=number,
-            hash=token_hash(token),
+            hash=token_hash(token.encode()),
             hint=token[-4:],
             name=_text(words, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
             scopes=" ".join(scopes),
