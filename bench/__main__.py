@@ -1,6 +1,7 @@
 """`make bench`. Ends with 0 also when a target is missed, since timings are not tests; with 1 when a request failed."""
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from bench.case import CASES
 from bench.disk import filesystem, real_disk
 from bench.display import Display
 from bench.failure import BenchFailed
+from bench.machine import Machine
 from bench.measure import FULL, QUICK
 from bench.plan import Options, Plan
 from bench.target import REPOSITORY
@@ -33,6 +35,7 @@ def main() -> int:
     console = Console()
     try:
         place = real_disk()
+        machine = Machine(filesystem(place), os.getloadavg()[0])
         with tempfile.TemporaryDirectory(prefix="qirsh-bench-", dir=place) as scratch, Display(console) as display:
             plan = Plan(options, Path(scratch), display)
             if arguments.profile:
@@ -43,11 +46,11 @@ def main() -> int:
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
-    console.print(f"{report.machine(filesystem(place))}\n", highlight=False, soft_wrap=True)
+    console.print(f"{machine}\n", highlight=False, soft_wrap=True)
     report.show(outcome, console)
     if options.pace is FULL and options.cases == CASES and options.with_growth:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(report.page(outcome, pace=options.pace, filesystem=filesystem(place)), encoding="utf-8")
+        PAGE.write_text(report.page(outcome, pace=options.pace, machine=machine), encoding="utf-8")
         console.print(f"written: {PAGE}")
     else:
         console.print(f"{PAGE} stays as it is: this was a part of the bench")

@@ -1,5 +1,6 @@
 """What is seen while the bench runs: a bar on a terminal, and a line for each stage anywhere."""
 
+import time
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +24,7 @@ class Display:
         )
         self._task = self._progress.add_task("", total=None)
         self._console = console
+        self._began = time.monotonic()
 
     def __enter__(self) -> Self:
         """From here on the bar is shown."""
@@ -47,4 +49,4 @@ class Display:
         """What begins now."""
         self._progress.update(self._task, description=stage)
         if not self._console.is_terminal:
-            self._console.print(stage)
+            self._console.print(f"{time.monotonic() - self._began:4.0f} s  {stage}", highlight=False)

@@ -1,14 +1,9 @@
 """The table, the targets and the page that is written of them. Nothing is measured here."""
 
-import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from importlib import metadata
-from pathlib import Path
 from typing import Final
 
-import apsw
 import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,6 +11,7 @@ from rich.table import Table
 
 from bench.case import CASES, CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
 from bench.load import Run
+from bench.machine import Machine
 from bench.measure import CONNECTIONS, Measured, Pace, Round, growth
 from bench.plan import GROWN, Outcome
 
@@ -69,12 +65,12 @@ def checks(outcome: Outcome) -> list[Check]:
     return found
 
 
-def page(outcome: Outcome, *, pace: Pace, filesystem: str) -> str:
+def page(outcome: Outcome, *, pace: Pace, machine: Machine) -> str:
     """`docs/performance.md`, whole."""
     parts = [
         "# Performance",
         f"Measured by `make bench` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
-        f"Machine: {machine(filesystem)}.",
+        f"Machine: {machine}.",
     ]
     for title, measured in _tables(outcome):
         lines = [
@@ -86,23 +82,6 @@ def page(outcome: Outcome, *, pace: Pace, filesystem: str) -> str:
     parts += [_legend(), "## Other targets", "\n".join(f"- {check}" for check in checks(outcome))]
     parts += ["## How it is measured", _method(pace)]
     return "\n\n".join(parts) + "\n"
-
-
-def machine(filesystem: str) -> str:
-    """What the numbers depend on."""
-    model = next(_cpu_models(), platform.machine())
-    return (
-        f"{os.cpu_count()} cores ({model}), {platform.system()} {platform.release()}, data on {filesystem},"
-        f" Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()},"
-        f" uvicorn {metadata.version('uvicorn')}"
-    )
-
-
-def _cpu_models() -> Iterator[str]:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            yield value.strip()
 
 
 def _tables(outcome: Outcome) -> Iterator[tuple[str, list[Measured]]]:

@@ -6,14 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
-from qirsh.domain.api_key import SCOPES, make_token, token_hash
+from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import (
     AddPerson,
     AskCash,
     ChangePin,
     Command,
     ConfirmCash,
-    IssueKey,
     MakeOperator,
     MoveAccount,
     OpenSession,
@@ -24,8 +23,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.service import opened
 from qirsh.settings import read_settings
 from qirsh.store import queries
-from qirsh.web.callers import SESSION_KIND
-from qirsh.web.operator.acts import HOUSE
+from qirsh.web.operator import acts
 from qirsh.web.parts import Parts
 from qirsh.web.sign_in import TOTP_PURPOSE
 
@@ -85,19 +83,8 @@ async def _merchant(parts: Parts, password_hash: str, *, operator: int) -> tuple
     await _do(parts, MoveAccount(person.account, "verified", operator, "", _ACTOR))
     shop = await _do(parts, RequestCommercial(person.account, "Shop", "https://shop.example", _ACTOR))
     await _do(parts, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
-    token = make_token("qk_live", parts.entropy(32))
-    key = IssueKey(
-        id="key_bench",
-        account=shop.number,
-        hash=token_hash(token),
-        hint=token[-4:],
-        name="bench",
-        scopes=" ".join(SCOPES),
-        expires_at=None,
-        actor=_ACTOR,
-    )
-    await _do(parts, key)
-    return token, shop.number
+    issued = await acts.issue_key(parts, acts.Actor(operator), {"account": str(shop.number)})
+    return issued["key"], shop.number
 
 
 async def _customer(parts: Parts, number: int, password_hash: str, *, asks: int, confirms: int) -> _Customer:
@@ -105,7 +92,7 @@ async def _customer(parts: Parts, number: int, password_hash: str, *, asks: int,
     person = await _do(parts, AddPerson(email, f"Customer {number}", password_hash, _ACTOR))
     await _do(parts, MoveAccount(person.account, "verified", asks, "", _ACTOR))
     await _do(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, PIN), _ACTOR))
-    house = (await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE))[0][0]
+    house = (await parts.store.select(queries.HOUSE_ACCOUNT, acts.HOUSE))[0][0]
     deposit = AskCash(
         kind="deposit",
         house=house,
@@ -119,7 +106,7 @@ async def _customer(parts: Parts, number: int, password_hash: str, *, asks: int,
     await _do(parts, deposit)
     await _do(parts, ConfirmCash(house, deposit.reference, confirms, _ACTOR))
     token = make_token(SESSION_KIND, parts.entropy(32))
-    await _do(parts, OpenSession(token_hash(token), person.id, person.account, _ACTOR))
+    await _do(parts, OpenSession(token_hash(token.encode()), person.id, person.account, _ACTOR))
     return _Customer(person.account, token)
 
 

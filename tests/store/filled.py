@@ -72,10 +72,11 @@ class Hand:
         self._connection.execute("BEGIN")
         try:
             rows = self._connection.execute(sql, self._names).fetchall()
+            self._connection.execute("COMMIT")
         except apsw.Error:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # A trigger that refuses rolls back by itself.
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
         return rows
 
     def rows(self) -> dict[str, list[Any]]:

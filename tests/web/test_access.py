@@ -456,4 +456,5 @@ def test_no_secret_lies_in_the_data_or_the_log(world: Live) -> None:
     assert any(b"a key to remember" in file.read_bytes() for file in files)
     for file in files:
         text = file.read_bytes()
-        assert [name for name, secret in secrets.items() if secret.encode() in text] == [], file.name
+        # Not even most of one: the hint that tells two keys apart is four characters long.
+        assert [name for name, secret in secrets.items() if secret[-16:].encode() in text] == [], file.name

@@ -55,6 +55,8 @@ def key_kind(mode: Mode) -> str:
 
 def is_token(token: str) -> bool:
     """Whether the token is whole and well typed. Says nothing about whether it was ever issued."""
+    if not token.isascii():
+        return False
     kind, _, rest = token.rpartition("_")
     body, checksum = rest[:_BODY_LENGTH], rest[_BODY_LENGTH:]
     return len(rest) == _BODY_LENGTH + _CHECKSUM_LENGTH and checksum == _checksum(kind, body)

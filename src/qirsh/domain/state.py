@@ -39,6 +39,7 @@ class Rows(Generic[K, R]):
 
     def add(self, key: K, row: R) -> None:
         """A row that was not there."""
+        assert self.known.get(key) is None, "this would overwrite a row in silence"
         self.known[key] = self.added[key] = row
 
     def change(self, key: K, row: R) -> None:

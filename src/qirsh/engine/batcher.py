@@ -64,6 +64,7 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
         self._is_open = False
+        self._in_doubt = False  # Set for good by an unknown outcome.
         self._last_failure: str | None = None
         self._failing_until = 0.0
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
@@ -74,6 +75,7 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         self._is_open = True
         self._running = self._loop.create_task(self._run(), name="engine")
+        self._running.add_done_callback(self._ended)
 
     async def close(self) -> None:
         """Refuse new commands, finish those that were taken."""
@@ -117,7 +119,7 @@ class Engine:
     async def _run(self) -> None:
         assert self._loop is not None
         queue = self._queue
-        while self._is_open or queue:
+        while (self._is_open or queue) and not self._in_doubt:
             if not queue:
                 self._wanted = self._loop.create_future()
                 await self._wanted
@@ -125,6 +127,14 @@ class Engine:
                 continue
             taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
             await self._carry_out(taken)
+
+    def _ended(self, _running: asyncio.Task[None]) -> None:
+        """By `close` this is usual. Otherwise nobody would ever be answered again: end the process."""
+        was_closed, self._is_open = not self._is_open, False
+        _fail(list(self._queue), Overloaded())
+        self._queue.clear()
+        if self._in_doubt or not was_closed:
+            self._on_fatal()
 
     async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
         batch = Batch([submission for submission, _ in taken])
@@ -137,23 +147,34 @@ class Engine:
         except OutcomeUnknown as error:
             # The rows may be there after a restart or not. Only a fresh start can tell.
             _fail(taken, error)
-            self._is_open = False
-            self._on_fatal()
+            self._in_doubt = True
         except Exception as error:
             if len(taken) == 1:
                 log.exception("a command failed: %s", type(taken[0][0].command).__name__)
                 _fail(taken, error)
             else:
                 # Nothing of the batch was kept. One by one, only the guilty command fails.
-                for one in taken:
-                    await self._carry_out([one])
+                await self._one_by_one(taken)
         else:
             self._last_failure = None
             for (_, future), outcome in zip(taken, batch.outcomes, strict=True):
                 if not future.done():
                     future.set_result(outcome)
-            for listener in self.listeners:
+            self._tell(state)
+
+    async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
+        for place, one in enumerate(taken):
+            if self._in_doubt:
+                _fail(taken[place:], Overloaded())
+                break
+            await self._carry_out([one])
+
+    def _tell(self, state: State) -> None:
+        for listener in self.listeners:
+            try:
                 listener(state)
+            except Exception:
+                log.exception("a listener failed; what it was to hear of is kept all the same")
 
 
 def _fail(taken: Sequence[tuple[Submission, asyncio.Future[Any]]], error: Exception) -> None:

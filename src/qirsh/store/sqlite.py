@@ -103,8 +103,9 @@ class SqliteStore:
             raise
         try:
             connection.execute("COMMIT")
-        except (apsw.FullError, apsw.BusyError) as error:
+        except (apsw.FullError, apsw.BusyError, apsw.ConstraintError) as error:
             self._roll_back(error)
+            raise
         except apsw.Error as error:
             raise OutcomeUnknown(str(error)) from error
         return state
@@ -122,10 +123,11 @@ class SqliteStore:
             return
         first = self.instance.epoch * EPOCH_NUMBERS
         block = PAYMENT_NUMBER_BLOCK
-        last = self._writer.execute(
+        # `get` runs to the end, which is the commit: a number that is not durably ours must not be used.
+        last: int = self._cursor.execute(
             "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, ?) + ? RETURNING last",
             (PAYMENT, first + block, first, block),
-        ).fetchone()[0]  # type: ignore[index]
+        ).get
         self._numbers = iter(range(last - block + 1, last + 1))
 
     def _fill(self, state: State, needs: Needs) -> None:

@@ -2,7 +2,7 @@
 
 Each execution hands the interpreter's lock over and takes a slot in apsw's ring of prepared statements, so that a batch
 written row by row pushed its own next statements out, and had them prepared again with all their triggers. Sizes are
-powers of two: few texts, and few executions for any number of rows.
+powers of two: few texts, and few executions for any number of rows. OR ROLLBACK, because a batch is undone as a whole.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def write(cursor: apsw.Cursor, sql: Callable[[Table[Any], int], str], table: Tab
 def insert(table: Table[Any], size: int) -> str:
     """SQL that adds this many rows."""
     row = f"({', '.join('?' * len(table.columns))})"
-    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES {', '.join([row] * size)}"  # noqa: S608 - ours
+    return f"INSERT OR ROLLBACK INTO {table.name} ({', '.join(table.columns)}) VALUES {', '.join([row] * size)}"  # noqa: S608 - ours
 
 
 @cache
@@ -52,7 +52,7 @@ def update(table: Table[Any], size: int) -> str:
     if size == 1:
         changes = ", ".join(f"{column} = ?" for column in table.changes)
         condition = " AND ".join(f"{column} = ?" for column in table.key)
-        return f"UPDATE {table.name} SET {changes} WHERE {condition}"  # noqa: S608 - our own names
+        return f"UPDATE OR ROLLBACK {table.name} SET {changes} WHERE {condition}"  # noqa: S608 - our own names
     columns = (*table.changes, *table.key)
     row = f"({', '.join('?' * len(columns))})"
     changes = ", ".join(f"{column} = v.column{place}" for place, column in enumerate(table.changes, 1))
@@ -60,7 +60,7 @@ def update(table: Table[Any], size: int) -> str:
     condition = " AND ".join(
         f"{table.name}.{column} = v.column{place}" for place, column in enumerate(table.key, first)
     )
-    return f"UPDATE {table.name} SET {changes} FROM (VALUES {', '.join([row] * size)}) v WHERE {condition}"  # noqa: S608 - ours
+    return f"UPDATE OR ROLLBACK {table.name} SET {changes} FROM (VALUES {', '.join([row] * size)}) v WHERE {condition}"  # noqa: S608 - ours
 
 
 @cache

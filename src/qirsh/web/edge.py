@@ -1,8 +1,8 @@
 """What uvicorn's HTTP protocol lacks: a receive deadline, caps on size, strict framing, errors in our format.
 
-It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `pipeline`
-(newest left), `connections`, `flow`, the keep-alive timer, `_unset_keepalive_if_required`; of a
-cycle `scope`, `keep_alive`, `disconnected`, `message_event`, `response_started` and `response_complete`.
+It leans on internals of uvicorn 0.54: the parser callbacks, `headers`, `url`, `scope`, `cycle`, `pipeline` (newest
+left), `connections`, `flow`, `_should_upgrade`, the keep-alive timer and `_unset_keepalive_if_required`; of a cycle
+`scope`, `keep_alive`, `disconnected`, `message_event`, `more_body`, `response_started` and `response_complete`.
 Most of request smuggling llhttp refuses by itself; that is not checked again here, only in the tests.
 """
 

@@ -6,6 +6,7 @@ from qirsh.domain import ledger
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash, ConfirmCash
 from qirsh.domain.ledger import Balance
+from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.standing import why_not_acting
 from qirsh.domain.state import Needs, State
@@ -26,6 +27,7 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.REFERENCE_USED)
     if account.mode != house.mode or account.mode == "test":
         return Refused(Refusal.TEST_AND_LIVE)
+    assert is_amount(command.amount)
     order = CashOrder(
         command.house,
         command.reference,

@@ -7,6 +7,7 @@ from qirsh.domain.account import Account, may_return_to
 from qirsh.domain.command import Cancel, CreatePayment, Expire, Pay
 from qirsh.domain.event import EventCounter
 from qirsh.domain.ledger import Balance
+from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Pin, attempts_left
 from qirsh.domain.refusal import Refusal, Refused
@@ -24,12 +25,13 @@ def create_needs(command: CreatePayment, state: State, needs: Needs) -> None:
 
 def create(command: CreatePayment, state: State) -> Payment | Refused:
     merchant = state.accounts.get(command.merchant)
-    if merchant is None:
+    if merchant is None or merchant.kind != "commercial":
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, merchant):
         return Refused(why)
-    if (command.return_url or command.cancel_url) and (fields := _unregistered(command, merchant)):
+    if fields := _unregistered(command, merchant):
         return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
+    assert is_amount(command.amount)
     now = state.now
     number = next(state.payment_numbers)
     created = Payment(
@@ -77,7 +79,8 @@ def pay_needs(command: Pay, state: State, needs: Needs) -> None:
 def pay(command: Pay, state: State) -> Payment | Refused:
     asked = state.payments.get(command.payment)
     payer = state.accounts.get(command.payer)
-    if asked is None or payer is None:
+    # Only people pay, and only from what is theirs.
+    if asked is None or payer is None or payer.kind != "personal" or payer.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
     merchant = state.accounts.get(asked.merchant)
     assert merchant is not None, "a payment without its merchant"
@@ -157,6 +160,8 @@ def expire(command: Expire, state: State) -> Payment | Refused:
 
 
 def _unregistered(command: CreatePayment, merchant: Account) -> tuple[str, ...]:
+    if command.return_url is None and command.cancel_url is None:
+        return ()
     urls = {"return_url": command.return_url, "cancel_url": command.cancel_url}
     return tuple(field for field, url in urls.items() if url is not None and not may_return_to(merchant, url))
 

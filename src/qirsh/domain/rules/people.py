@@ -68,10 +68,12 @@ def change_pin(command: ChangePin, state: State) -> int | Refused:
 
 def open_session_needs(command: OpenSession, _state: State, needs: Needs) -> None:
     needs.people.add(command.person)
+    needs.accounts.add(command.account)
 
 
 def open_session(command: OpenSession, state: State) -> Session | Refused:
-    if state.people.get(command.person) is None:
+    account = state.accounts.get(command.account)
+    if state.people.get(command.person) is None or account is None or account.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
     session = Session(command.hash, command.person, command.account, state.now, state.now + SESSION_MS, None)
     state.sessions.add(session.hash, session)

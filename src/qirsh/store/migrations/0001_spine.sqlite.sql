@@ -1,6 +1,8 @@
 -- The first schema: people, accounts, payments, the ledger, events, idempotency, audit.
 -- Every rule here is a second lock on a door that the domain already closes: it holds when SQL is typed by hand.
 -- Times are milliseconds since 1970, UTC. Amounts are whole minor units.
+-- A broken rule rolls the whole transaction back, and references are checked at its end: a statement that could be undone
+-- alone would need a journal of its own, which cost a fifth of a pay.
 
 CREATE TABLE instance (
     name TEXT PRIMARY KEY,
@@ -24,7 +26,7 @@ CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('personal', 'commercial', 'house')),
     mode TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     owner INTEGER REFERENCES person DEFERRABLE INITIALLY DEFERRED,
-    twin_of INTEGER REFERENCES account,
+    twin_of INTEGER REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     name TEXT NOT NULL,
     state TEXT NOT NULL,
     return_origins TEXT NOT NULL,
@@ -51,21 +53,21 @@ CREATE TABLE person (
 
 CREATE TABLE login (
     email TEXT PRIMARY KEY,
-    person INTEGER NOT NULL UNIQUE REFERENCES person,
+    person INTEGER NOT NULL UNIQUE REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     password_hash TEXT NOT NULL,
     totp_sealed BLOB,
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE pin (
-    person INTEGER PRIMARY KEY REFERENCES person,
+    person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     mac BLOB NOT NULL,
     failures INTEGER NOT NULL CHECK (failures >= 0)
 ) STRICT;
 
 CREATE TABLE operator (
-    person INTEGER PRIMARY KEY REFERENCES person,
-    created_by INTEGER REFERENCES operator,
+    person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    created_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL
 ) STRICT;
 -- Only the first operator stands without another who vouches.
@@ -73,7 +75,7 @@ CREATE UNIQUE INDEX operator_first ON operator (created_by IS NULL) WHERE create
 
 CREATE TABLE api_key (
     id TEXT PRIMARY KEY,
-    account INTEGER NOT NULL REFERENCES account,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32),
     hint TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -86,8 +88,8 @@ CREATE INDEX api_key_account ON api_key (account);
 
 CREATE TABLE session (
     hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
-    person INTEGER NOT NULL REFERENCES person,
-    account INTEGER NOT NULL REFERENCES account,
+    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     revoked_at INTEGER
@@ -95,10 +97,10 @@ CREATE TABLE session (
 
 CREATE TABLE payment (
     number INTEGER PRIMARY KEY CHECK (number > 0),
-    merchant INTEGER NOT NULL REFERENCES account,
-    payer INTEGER REFERENCES account,
+    merchant INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    payer INTEGER REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
-    currency TEXT NOT NULL REFERENCES currency,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     status TEXT NOT NULL CHECK (status IN ('pending', 'paid', 'cancelled', 'expired')),
     note TEXT NOT NULL,
     metadata TEXT NOT NULL,
@@ -121,7 +123,7 @@ CREATE INDEX payment_due ON payment (expires_at) WHERE status = 'pending';
 -- Room for refunds: each is its own object and its own transfer.
 CREATE TABLE refund (
     id TEXT PRIMARY KEY,
-    payment INTEGER NOT NULL REFERENCES payment,
+    payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     note TEXT NOT NULL,
     metadata TEXT NOT NULL,
@@ -130,16 +132,16 @@ CREATE TABLE refund (
 CREATE INDEX refund_payment ON refund (payment);
 
 CREATE TABLE cash_order (
-    house INTEGER NOT NULL REFERENCES account,
+    house INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     reference TEXT NOT NULL CHECK (reference <> ''),
     kind TEXT NOT NULL CHECK (kind IN ('deposit', 'withdrawal')),
-    account INTEGER NOT NULL REFERENCES account,
-    currency TEXT NOT NULL REFERENCES currency,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     state TEXT NOT NULL CHECK (state IN ('asked', 'confirmed')),
-    asked_by INTEGER NOT NULL REFERENCES operator,
+    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     asked_at INTEGER NOT NULL,
-    confirmed_by INTEGER REFERENCES operator,
+    confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     confirmed_at INTEGER,
     PRIMARY KEY (house, reference),
     CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
@@ -147,8 +149,8 @@ CREATE TABLE cash_order (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE balance (
-    account INTEGER NOT NULL REFERENCES account,
-    currency TEXT NOT NULL REFERENCES currency,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN -999999999999999999 AND 999999999999999999),
     sequence INTEGER NOT NULL CHECK (sequence >= 1),
     is_house INTEGER NOT NULL CHECK (is_house IN (0, 1)),
@@ -159,17 +161,17 @@ CREATE TABLE balance (
 CREATE TABLE transfer (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'fee', 'deposit', 'withdrawal', 'mint', 'reversal')),
-    debit INTEGER NOT NULL REFERENCES account,
-    credit INTEGER NOT NULL REFERENCES account,
-    currency TEXT NOT NULL REFERENCES currency,
+    debit INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    credit INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     debit_sequence INTEGER NOT NULL,
     debit_balance INTEGER NOT NULL,
     credit_sequence INTEGER NOT NULL,
     credit_balance INTEGER NOT NULL,
-    payment INTEGER REFERENCES payment,
+    payment INTEGER REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
     cash_order TEXT,
-    reverses INTEGER UNIQUE REFERENCES transfer,
+    reverses INTEGER REFERENCES transfer DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     CHECK (debit <> credit),
     CHECK ((kind IN ('pay', 'refund', 'fee')) = (payment IS NOT NULL)),
@@ -180,18 +182,19 @@ CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence)
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
+CREATE UNIQUE INDEX transfer_reversal ON transfer (reverses) WHERE reverses IS NOT NULL;
 
 CREATE TABLE event_counter (
-    account INTEGER PRIMARY KEY REFERENCES account,
+    account INTEGER PRIMARY KEY REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     last INTEGER NOT NULL CHECK (last >= 1)
 ) STRICT;
 
 CREATE TABLE event (
-    account INTEGER NOT NULL REFERENCES account,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     sequence INTEGER NOT NULL CHECK (sequence >= 1),
     epoch INTEGER NOT NULL,
     type TEXT NOT NULL,
-    payment INTEGER NOT NULL REFERENCES payment,
+    payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
     version INTEGER NOT NULL CHECK (version >= 2),
     created_at INTEGER NOT NULL,
     PRIMARY KEY (account, sequence)
@@ -220,122 +223,122 @@ CREATE TABLE audit (
 -- The ledger is append-only, and every row follows the one before it on both its sides.
 
 CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
-    SELECT RAISE(ABORT, 'transfer: accounts of different modes')
+    SELECT RAISE(ROLLBACK, 'transfer: accounts of different modes')
     WHERE (SELECT mode FROM account WHERE number = NEW.debit) <> (SELECT mode FROM account WHERE number = NEW.credit);
-    SELECT RAISE(ABORT, 'transfer: the debit side does not follow its predecessor')
+    SELECT RAISE(ROLLBACK, 'transfer: the debit side does not follow its predecessor')
     WHERE NEW.debit_balance IS NOT CASE WHEN NEW.debit_sequence = 1 THEN -NEW.amount ELSE
         coalesce(
             (SELECT debit_balance FROM transfer WHERE debit = NEW.debit AND currency = NEW.currency AND debit_sequence = NEW.debit_sequence - 1),
             (SELECT credit_balance FROM transfer WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence - 1)
         ) - NEW.amount END
     OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence);
-    SELECT RAISE(ABORT, 'transfer: the credit side does not follow its predecessor')
+    SELECT RAISE(ROLLBACK, 'transfer: the credit side does not follow its predecessor')
     WHERE NEW.credit_balance IS NOT CASE WHEN NEW.credit_sequence = 1 THEN NEW.amount ELSE
         coalesce(
             (SELECT credit_balance FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence - 1),
             (SELECT debit_balance FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence - 1)
         ) + NEW.amount END
     OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence);
-    SELECT RAISE(ABORT, 'transfer: below zero')
+    SELECT RAISE(ROLLBACK, 'transfer: below zero')
     WHERE (NEW.debit_balance < 0 AND (SELECT kind FROM account WHERE number = NEW.debit) <> 'house');
 END;
 CREATE TRIGGER transfer_pays BEFORE INSERT ON transfer WHEN NEW.kind = 'pay' BEGIN
-    SELECT RAISE(ABORT, 'transfer: does not match the payment')
+    SELECT RAISE(ROLLBACK, 'transfer: does not match the payment')
     WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'pending'
         AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency);
 END;
 CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
-    SELECT RAISE(ABORT, 'transfer: does not match the cash order')
+    SELECT RAISE(ROLLBACK, 'transfer: does not match the cash order')
     WHERE NOT EXISTS (SELECT 1 FROM cash_order
         WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.cash_order AND state = 'asked'
         AND account = iif(NEW.kind = 'deposit', NEW.credit, NEW.debit) AND kind = NEW.kind
         AND amount = NEW.amount AND currency = NEW.currency);
 END;
-CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT RAISE(ABORT, 'transfers never change'); END;
-CREATE TRIGGER transfer_remains BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'transfers never vanish'); END;
+CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT RAISE(ROLLBACK, 'transfers never change'); END;
+CREATE TRIGGER transfer_remains BEFORE DELETE ON transfer BEGIN SELECT RAISE(ROLLBACK, 'transfers never vanish'); END;
 
 CREATE TRIGGER balance_begins BEFORE INSERT ON balance BEGIN
-    SELECT RAISE(ABORT, 'balance: only a house account may go below zero')
+    SELECT RAISE(ROLLBACK, 'balance: only a house account may go below zero')
     WHERE NEW.is_house IS NOT (SELECT kind = 'house' FROM account WHERE number = NEW.account);
-    SELECT RAISE(ABORT, 'balance: is not what its last transfer left')
+    SELECT RAISE(ROLLBACK, 'balance: is not what its last transfer left')
     WHERE NEW.amount IS NOT coalesce(
         (SELECT debit_balance FROM transfer WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence),
         (SELECT credit_balance FROM transfer WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence));
 END;
 CREATE TRIGGER balance_follows BEFORE UPDATE ON balance BEGIN
-    SELECT RAISE(ABORT, 'balance: its account, currency and kind never change')
+    SELECT RAISE(ROLLBACK, 'balance: its account, currency and kind never change')
     WHERE NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.is_house <> OLD.is_house;
-    SELECT RAISE(ABORT, 'balance: is not what its last transfer left')
+    SELECT RAISE(ROLLBACK, 'balance: is not what its last transfer left')
     WHERE NEW.sequence < OLD.sequence OR NEW.amount IS NOT coalesce(
         (SELECT debit_balance FROM transfer WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence),
         (SELECT credit_balance FROM transfer WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence));
 END;
-CREATE TRIGGER balance_remains BEFORE DELETE ON balance BEGIN SELECT RAISE(ABORT, 'balances never vanish'); END;
+CREATE TRIGGER balance_remains BEFORE DELETE ON balance BEGIN SELECT RAISE(ROLLBACK, 'balances never vanish'); END;
 
 -- A payment begins pending, moves once, and keeps what it was asked with.
 
 CREATE TRIGGER payment_begins BEFORE INSERT ON payment WHEN NEW.status <> 'pending' OR NEW.version <> 1 BEGIN
-    SELECT RAISE(ABORT, 'payment: begins pending, at version 1');
+    SELECT RAISE(ROLLBACK, 'payment: begins pending, at version 1');
 END;
 CREATE TRIGGER payment_moves BEFORE UPDATE ON payment BEGIN
-    SELECT RAISE(ABORT, 'payment: what was asked never changes')
+    SELECT RAISE(ROLLBACK, 'payment: what was asked never changes')
     WHERE NEW.number <> OLD.number OR NEW.merchant <> OLD.merchant OR NEW.amount <> OLD.amount OR NEW.currency <> OLD.currency
         OR NEW.note <> OLD.note OR NEW.metadata <> OLD.metadata OR NEW.reference IS NOT OLD.reference
         OR NEW.return_url IS NOT OLD.return_url OR NEW.cancel_url IS NOT OLD.cancel_url
         OR NEW.created_at <> OLD.created_at OR NEW.expires_at <> OLD.expires_at;
-    SELECT RAISE(ABORT, 'payment: a final state is final')
+    SELECT RAISE(ROLLBACK, 'payment: a final state is final')
     WHERE OLD.status <> 'pending' AND (NEW.status <> OLD.status OR NEW.payer IS NOT OLD.payer
         OR NEW.paid_at IS NOT OLD.paid_at OR NEW.cancelled_at IS NOT OLD.cancelled_at);
-    SELECT RAISE(ABORT, 'payment: its version only grows')
+    SELECT RAISE(ROLLBACK, 'payment: its version only grows')
     WHERE NEW.version <= OLD.version;
-    SELECT RAISE(ABORT, 'payment: refunds only grow')
+    SELECT RAISE(ROLLBACK, 'payment: refunds only grow')
     WHERE NEW.refunded_amount < OLD.refunded_amount;
-    SELECT RAISE(ABORT, 'payment: paid without its transfer')
+    SELECT RAISE(ROLLBACK, 'payment: paid without its transfer')
     WHERE OLD.status = 'pending' AND NEW.status = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer
         WHERE payment = NEW.number AND kind = 'pay' AND debit = NEW.payer AND credit = NEW.merchant
         AND amount = NEW.amount AND currency = NEW.currency);
-    SELECT RAISE(ABORT, 'payment: refunded without transfers')
+    SELECT RAISE(ROLLBACK, 'payment: refunded without transfers')
     WHERE NEW.refunded_amount > OLD.refunded_amount AND NEW.refunded_amount IS NOT
         (SELECT sum(amount) FROM transfer WHERE payment = NEW.number AND kind = 'refund');
 END;
-CREATE TRIGGER payment_remains BEFORE DELETE ON payment BEGIN SELECT RAISE(ABORT, 'payments never vanish'); END;
+CREATE TRIGGER payment_remains BEFORE DELETE ON payment BEGIN SELECT RAISE(ROLLBACK, 'payments never vanish'); END;
 
 CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order WHEN NEW.state <> 'asked' BEGIN
-    SELECT RAISE(ABORT, 'cash order: begins asked');
+    SELECT RAISE(ROLLBACK, 'cash order: begins asked');
 END;
 CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order BEGIN
-    SELECT RAISE(ABORT, 'cash order: is confirmed once, and changes in nothing else')
+    SELECT RAISE(ROLLBACK, 'cash order: is confirmed once, and changes in nothing else')
     WHERE OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
         OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at;
-    SELECT RAISE(ABORT, 'cash order: confirmed without its transfer')
+    SELECT RAISE(ROLLBACK, 'cash order: confirmed without its transfer')
     WHERE NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
         WHERE kind = NEW.kind AND cash_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
         AND debit = iif(NEW.kind = 'deposit', NEW.house, NEW.account)
         AND credit = iif(NEW.kind = 'deposit', NEW.account, NEW.house));
 END;
-CREATE TRIGGER cash_order_remains BEFORE DELETE ON cash_order BEGIN SELECT RAISE(ABORT, 'cash orders never vanish'); END;
+CREATE TRIGGER cash_order_remains BEFORE DELETE ON cash_order BEGIN SELECT RAISE(ROLLBACK, 'cash orders never vanish'); END;
 
 -- Events tell of changes that happened, one each, without gaps.
 
 CREATE TRIGGER event_follows BEFORE INSERT ON event BEGIN
-    SELECT RAISE(ABORT, 'event: leaves a gap')
+    SELECT RAISE(ROLLBACK, 'event: leaves a gap')
     WHERE NEW.sequence > 1 AND NOT EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence - 1);
-    SELECT RAISE(ABORT, 'event: without its change')
+    SELECT RAISE(ROLLBACK, 'event: without its change')
     WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND merchant = NEW.account AND version >= NEW.version);
 END;
-CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events never change'); END;
-CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events never vanish'); END;
+CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ROLLBACK, 'events never change'); END;
+CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ROLLBACK, 'events never vanish'); END;
 
-CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit entries never change'); END;
-CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit entries never vanish'); END;
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never change'); END;
+CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never vanish'); END;
 
 CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
-    SELECT RAISE(ABORT, 'account: its number, kind, mode, owner and twin never change')
+    SELECT RAISE(ROLLBACK, 'account: its number, kind, mode, owner and twin never change')
     WHERE NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
         OR NEW.owner IS NOT OLD.owner OR NEW.twin_of IS NOT OLD.twin_of;
 END;
-CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'accounts never vanish'); END;
+CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ROLLBACK, 'accounts never vanish'); END;
 
 -- REPLACE takes the row that is in its way without asking the triggers above, so a new row must be new in every key.
 -- Where no id is given, NEW.id is -1 here.
@@ -346,34 +349,34 @@ WHEN EXISTS (SELECT 1 FROM transfer WHERE id = NEW.id)
     OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence)
     OR (NEW.kind = 'pay' AND EXISTS (SELECT 1 FROM transfer WHERE payment = NEW.payment AND kind = 'pay'))
     OR (NEW.reverses IS NOT NULL AND EXISTS (SELECT 1 FROM transfer WHERE reverses = NEW.reverses))
-BEGIN SELECT RAISE(ABORT, 'transfers are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'transfers are never replaced'); END;
 CREATE TRIGGER balance_is_new BEFORE INSERT ON balance
 WHEN EXISTS (SELECT 1 FROM balance WHERE account = NEW.account AND currency = NEW.currency)
-BEGIN SELECT RAISE(ABORT, 'balances are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'balances are never replaced'); END;
 CREATE TRIGGER payment_is_new BEFORE INSERT ON payment
 WHEN EXISTS (SELECT 1 FROM payment WHERE number = NEW.number)
-BEGIN SELECT RAISE(ABORT, 'payments are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'payments are never replaced'); END;
 CREATE TRIGGER cash_order_is_new BEFORE INSERT ON cash_order
 WHEN EXISTS (SELECT 1 FROM cash_order WHERE house = NEW.house AND reference = NEW.reference)
-BEGIN SELECT RAISE(ABORT, 'cash orders are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'cash orders are never replaced'); END;
 CREATE TRIGGER event_is_new BEFORE INSERT ON event
 WHEN EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence)
     OR EXISTS (SELECT 1 FROM event WHERE payment = NEW.payment AND version = NEW.version)
-BEGIN SELECT RAISE(ABORT, 'events are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'events are never replaced'); END;
 CREATE TRIGGER audit_is_new BEFORE INSERT ON audit
 WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'audit entries are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'audit entries are never replaced'); END;
 CREATE TRIGGER account_is_new BEFORE INSERT ON account
 WHEN EXISTS (SELECT 1 FROM account WHERE number = NEW.number)
     OR (NEW.kind = 'house' AND NEW.mode = 'live'
         AND EXISTS (SELECT 1 FROM account WHERE name = NEW.name AND kind = 'house' AND mode = 'live'))
-BEGIN SELECT RAISE(ABORT, 'accounts are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'accounts are never replaced'); END;
 CREATE TRIGGER account_house_stays BEFORE UPDATE OF name ON account
 WHEN NEW.kind = 'house' AND NEW.mode = 'live'
     AND EXISTS (SELECT 1 FROM account WHERE name = NEW.name AND kind = 'house' AND mode = 'live' AND number <> NEW.number)
-BEGIN SELECT RAISE(ABORT, 'accounts are never replaced'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'accounts are never replaced'); END;
 CREATE TRIGGER operator_is_new BEFORE INSERT ON operator
 WHEN EXISTS (SELECT 1 FROM operator WHERE person = NEW.person)
     OR (NEW.created_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE created_by IS NULL))
-BEGIN SELECT RAISE(ABORT, 'operators are never replaced'); END;
-CREATE TRIGGER operator_stays BEFORE UPDATE ON operator BEGIN SELECT RAISE(ABORT, 'operators never change'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'operators are never replaced'); END;
+CREATE TRIGGER operator_stays BEFORE UPDATE ON operator BEGIN SELECT RAISE(ROLLBACK, 'operators never change'); END;

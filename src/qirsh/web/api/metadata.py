@@ -1,4 +1,4 @@
-"""The merchant's metadata: any JSON object within limits. It is kept as the text that was sent, and here only judged."""
+"""Metadata of merchants: any JSON object within limits. It is kept as the text that was sent, and only judged here."""
 
 from typing import Any, Final
 
