@@ -46,6 +46,8 @@ def main() -> int:
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
+    except KeyboardInterrupt:
+        return 130
     console.print(f"{machine}\n", highlight=False, soft_wrap=True)
     report.show(outcome, console)
     if options.pace is FULL and options.cases == CASES and options.with_growth:

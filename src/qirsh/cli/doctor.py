@@ -27,11 +27,11 @@ from qirsh.store import migrate
 from qirsh.store.interface import UnusableDatabase
 from qirsh.store.sqlite import SQLITE_MIN
 from qirsh.store.sqlite_verify import CannotTell
-from qirsh.web.edge import EdgeProtocol
+from qirsh.web.connection import Connection
 from qirsh.web.sign_in import TOTP_PURPOSE
 
 _FREE_BYTES_MIN: Final = 1024**3  # Ten million payments take some gigabytes; with less, look at it soon.
-_DESCRIPTORS_MIN: Final = EdgeProtocol.connections_max + 256  # Connections, and room for files.
+_DESCRIPTORS_MIN: Final = Connection.connections_max + 256  # Connections, and room for files.
 _CLOCK_MS_MIN: Final = 1_767_225_600_000  # 2026-01-01: the Syrian pound of this service is of that day.
 _CLOCK_BEHIND_MS_MAX: Final = 5_000
 _OPERATORS_MIN: Final = 2
@@ -75,8 +75,9 @@ def python(_settings: Settings) -> Finding:
 
 
 def sqlite(_settings: Settings) -> Finding:
-    level: Final = "ok" if apsw.SQLITE_VERSION_NUMBER >= SQLITE_MIN else "bad"
-    return Finding(level, f"{apsw.sqlite_lib_version()} (3.51.3 or newer: older ones can lose commits)")
+    version = apsw.sqlite_lib_version()
+    level: Final = "ok" if tuple(int(part) for part in version.split(".")) >= SQLITE_MIN else "bad"
+    return Finding(level, f"{version} ({'.'.join(map(str, SQLITE_MIN))} or newer: older ones can lose commits)")
 
 
 def user(_settings: Settings) -> Finding:

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import length_hint
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -25,7 +26,7 @@ from qirsh.store.thread import WorkThread
 R = TypeVar("R", bound=msgspec.Struct)
 
 # 3.7.0 to 3.51.2 can lose commits when the write-ahead log is reset.
-SQLITE_MIN: Final = 3_051_003
+SQLITE_MIN: Final = (3, 51, 3)
 # Pays change payments all over the recent past: their pages stay in memory, and are copied back into the database
 # after many changes rather than after each.
 _CACHE_KIB: Final = 65_536
@@ -45,6 +46,7 @@ class SqliteStore:
     """Reads run on the caller's thread, because a look-up by key takes microseconds; writes hop to the writer."""
 
     def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
+        path = path.resolve()  # Whatever links lead to it, it has one lock.
         self._clock = clock
         self._lock = lock_file(path)
         try:
@@ -52,6 +54,10 @@ class SqliteStore:
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
             self._reader = _open(path, apsw.SQLITE_OPEN_READONLY)
+        except (apsw.NotADBError, apsw.BusyError, apsw.CorruptError, apsw.CantOpenError) as error:
+            os.close(self._lock)
+            message = f"{path}: {error}"
+            raise UnusableDatabase(message) from error
         except BaseException:
             os.close(self._lock)
             raise
@@ -158,6 +164,11 @@ class SqliteStore:
                 write(self._cursor, insert, table, [*map(astuple, rows)])
 
 
+def sqlite_version() -> tuple[int, ...]:
+    """Of the library that was loaded, not of the headers that apsw was built with."""
+    return tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+
+
 def lock_file(path: Path) -> int:
     """Hold the lock beside the database, or say who holds it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -177,7 +188,7 @@ def lock_file(path: Path) -> int:
 
 
 def _open(path: Path, flags: int) -> apsw.Connection:
-    if apsw.SQLITE_VERSION_NUMBER < SQLITE_MIN:
+    if sqlite_version() < SQLITE_MIN:
         message = f"SQLite {apsw.sqlite_lib_version()} can lose commits (WAL reset): install apsw with 3.51.3 or newer"
         raise UnusableDatabase(message)
     if not flags & apsw.SQLITE_OPEN_READONLY:
@@ -200,8 +211,7 @@ def _open(path: Path, flags: int) -> apsw.Connection:
 
 
 def _migrate(connection: apsw.Connection, now: int) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    with _commit_or_roll_back(connection):
+    with _transaction(connection):
         connection.execute(migrate.RECORD)
         applied = dict(connection.execute("SELECT number, digest FROM schema_migration"))
         for migration in migrate.pending(migrate.migrations("sqlite"), applied):
@@ -218,12 +228,12 @@ def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> I
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
 
 
-class _commit_or_roll_back:  # noqa: N801 - reads as the sentence it is
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

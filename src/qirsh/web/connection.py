@@ -156,10 +156,10 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         if not self._body:
             self._body = body
-            return
-        if type(self._body) is bytes:
-            self._body = bytearray(self._body)
-        self._body += body
+        else:
+            if type(self._body) is bytes:
+                self._body = bytearray(self._body)
+            self._body += body
         if len(self._body) > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
             raise _Refused("body_too_large", "The body is too large.")
 

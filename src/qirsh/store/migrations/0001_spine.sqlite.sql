@@ -223,8 +223,9 @@ CREATE TABLE audit (
 -- The ledger is append-only, and every row follows the one before it on both its sides.
 
 CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
-    SELECT RAISE(ROLLBACK, 'transfer: accounts of different modes')
-    WHERE (SELECT mode FROM account WHERE number = NEW.debit) <> (SELECT mode FROM account WHERE number = NEW.credit);
+    -- Live accounts have no twin; a test account's circle is the live account it belongs to.
+    SELECT RAISE(ROLLBACK, 'transfer: across modes or across merchants')
+    WHERE (SELECT twin_of FROM account WHERE number = NEW.debit) IS NOT (SELECT twin_of FROM account WHERE number = NEW.credit);
     SELECT RAISE(ROLLBACK, 'transfer: the debit side does not follow its predecessor')
     WHERE NEW.debit_balance IS NOT CASE WHEN NEW.debit_sequence = 1 THEN -NEW.amount ELSE
         coalesce(
@@ -245,7 +246,12 @@ END;
 CREATE TRIGGER transfer_pays BEFORE INSERT ON transfer WHEN NEW.kind = 'pay' BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the payment')
     WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'pending'
-        AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency);
+        AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency)
+    OR (SELECT kind FROM account WHERE number = NEW.debit) <> 'personal';
+END;
+CREATE TRIGGER transfer_mints BEFORE INSERT ON transfer WHEN NEW.kind = 'mint' BEGIN
+    SELECT RAISE(ROLLBACK, 'transfer: only a test mint mints')
+    WHERE NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.debit AND kind = 'house' AND mode = 'test');
 END;
 CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the cash order')
