@@ -23,6 +23,7 @@ SETTINGS: Final = {
     "QIRSH_PORT": "port to listen on (default: 8420)",
     "QIRSH_BASE_URL": "how customers and merchants reach the service (default: http://HOST:PORT)",
     "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one)",
+    "QIRSH_RATE_LIMITS": "off (this version has none)",
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -93,6 +94,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     host = values.get("QIRSH_HOST", "127.0.0.1")
     port = _read(values, "QIRSH_PORT", "8420", _port)
     _read(values, "QIRSH_WORKERS", "1", _workers)
+    _read(values, "QIRSH_RATE_LIMITS", "off", _rate_limits)
     return Settings(
         data_dir=data_dir,
         database=_read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database),
@@ -131,6 +133,12 @@ def _workers(text: str) -> int:
         message = "SQLite serves one process: set it to 1 or leave it out"
         raise ValueError(message)
     return 1
+
+
+def _rate_limits(text: str) -> None:
+    if text != "off":
+        message = "this version has no rate limits: set it to off or leave it out"
+        raise ValueError(message)
 
 
 def _database(text: str) -> Path:
