@@ -32,7 +32,9 @@ DAY_MS = 24 * 3600 * 1000
 pick = st.integers(0, 11)
 amounts = st.sampled_from([1, 2, PURSE // 3, PURSE - 1, PURSE, PURSE + 1])
 currencies = st.sampled_from(["USD", "SYP"])
-keys = st.none() | st.sampled_from(["k1", "k2"])
+keys = st.sampled_from([None, None, None, "k1", "k2"])
+# Mostly within the life of a payment; now and then past that of a session or an idempotency key.
+TIMES = (1, 1000, 60_000, 299_999, 300_000, 300_000, -1000, 3_600_000, 3_600_000, SESSION_MS, 29 * DAY_MS)
 
 
 class Money(RuleBasedStateMachine):
@@ -92,73 +94,61 @@ class Money(RuleBasedStateMachine):
         if said[0] == 403 and said[1].endswith(("pin", "locked")):
             assert answer["attemptsLeft"] == max(0, 5 - person.wrong_pins)
 
+    @rule(at=pick, who=pick, amount=amounts, currency=currencies)
+    def buy(self, at: int, who: int, amount: int, currency: str) -> None:
+        """The usual way: ask, look, pay."""
+        self.create(at=at, amount=amount, currency=currency, expires_in=300, once=None, key=0)
+        if self.model.payments:
+            self.look(at=at, who=who, payment=5, key=0)
+            self.pay(who=who, payment=5, once=None, wrong=False)
+
     @precondition(lambda self: self.model.payments)
-    @rule(at=pick, payment=pick, key=pick)
-    def retrieve(self, at: int, payment: int, key: int) -> None:
+    @rule(at=pick, who=pick, payment=pick, key=pick)
+    def look(self, at: int, who: int, payment: int, key: int) -> None:
         token, payment_id = self._key(at % 2, key), self._payment(payment)
+        asked = self.model.payments[payment_id]
         said = self.model.retrieve(self.shops[at % 2], token, payment_id)
         answer = self._heard(self.world.send(retrieve(token, payment_id)), said)
         if said == (200, ""):
-            asked = self.model.payments[payment_id]
             data = answer["data"]
             assert (data["status"], data["from"], data["version"]) == (asked.status, asked.payer, asked.version)
             assert (data["amount"], data["currency"], data["to"]) == (asked.amount, asked.currency, asked.shop.account)
-
-    @precondition(lambda self: self.model.payments)
-    @rule(who=pick, payment=pick)
-    def see(self, who: int, payment: int) -> None:
-        payment_id = self._payment(payment)
         said = self.model.see(self.people[who % 3], payment_id)
         answer = self._heard(self.world.send(see(self.customers[who % 3], payment_id)), said)
         if said == (200, ""):
-            assert answer["data"]["status"] == self.model.payments[payment_id].status
+            assert answer["data"]["status"] == asked.status
 
-    @rule(by=st.sampled_from([1, 1000, 299_999, 300_000, 3_600_000, SESSION_MS, 29 * DAY_MS, -1000]))
-    def pass_time(self, by: int) -> None:
+    @rule(by=st.sampled_from(TIMES), expiring=st.booleans())
+    def pass_time(self, by: int, *, expiring: bool) -> None:
+        """With or without the worker that looks for what has expired."""
         self.world.clock.advance(by)
         self.model.now += by
+        if expiring:
+            self.world.expire_due()
+            self.model.expired()
 
-    @rule()
-    def expire(self) -> None:
-        self.world.expire_due()
-        self.model.expired()
+    @rule(who=pick, what=st.sampled_from(["balance", "balance", "sign in", "deposit"]), currency=currencies)
+    def at_the_wallet(self, who: int, what: str, currency: str) -> None:
+        person, customer = self.people[who % 3], self.customers[who % 3]
+        if what == "sign in" or self.model.now >= person.session_ends:
+            token = self.world.data(sign_in(customer.email))["token"]
+            self.customers[who % 3] = customer._replace(token=token)
+            person.session_ends = self.model.now + SESSION_MS
+        elif what == "deposit" and not person.is_suspended:
+            self.world.deposit(person.account, PURSE // 2, currency)
+            person.purse[currency] += PURSE // 2
+        else:
+            assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
 
-    @rule(who=pick)
-    def sign_in(self, who: int) -> None:
-        customer = self.customers[who % 3]
-        token = self.world.data(sign_in(customer.email))["token"]
-        self.customers[who % 3] = customer._replace(token=token)
-        self.people[who % 3].session_ends = self.model.now + SESSION_MS
-
-    @rule(who=pick, amount=st.sampled_from([1, PURSE]), currency=currencies)
-    def deposit(self, who: int, amount: int, currency: str) -> None:
-        person = self.people[who % 3]
-        if not person.is_suspended:
-            self.world.deposit(person.account, amount, currency)
-            person.purse[currency] += amount
-
-    @rule(who=pick)
-    def suspend_or_resume_a_customer(self, who: int) -> None:
-        self._suspend_or_resume(self.people[who % 3])
-
-    @rule(at=pick)
-    def suspend_or_resume_a_shop(self, at: int) -> None:
-        self._suspend_or_resume(self.shops[at % 2])
-
-    @rule(at=pick)
-    def issue_or_revoke_a_key(self, at: int) -> None:
-        index = at % 2
-        shop, spare = self.shops[index], self.spare[index]
-        if spare is not None:
-            self.world.act("key revoke", id=spare[1])
-            self.world.poll()
-            shop.keys.discard(spare[0])
-            self.revoked[index].append(spare[0])
-            self.spare[index] = None
-        elif not shop.is_suspended:
-            done = self.world.act("key issue", account=shop.account)
-            shop.keys.add(done["key"])
-            self.spare[index] = (done["key"], done["id"])
+    @rule(which=pick, what=st.sampled_from(["customer", "shop", "key", "key"]))
+    def at_the_desk(self, which: int, what: str) -> None:
+        """Somebody is suspended or resumed; a key is issued or revoked."""
+        if what == "key":
+            self._issue_or_revoke(which % 2)
+            return
+        account = self.people[which % 3] if what == "customer" else self.shops[which % 2]
+        self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)
+        account.is_suspended = not account.is_suspended
 
     # What holds after each.
 
@@ -177,12 +167,6 @@ class Money(RuleBasedStateMachine):
             (person.account, currency): amount for person in self.people for currency, amount in person.purse.items()
         }
         assert {(str(account), currency): amount for account, currency, amount in held} == purses | self.model.takings
-
-    @rule(who=pick)
-    def ask_for_the_balance(self, who: int) -> None:
-        person, customer = self.people[who % 3], self.customers[who % 3]
-        if self.model.now < person.session_ends:
-            assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
 
     def teardown(self) -> None:
         assert self.world.violations() == []
@@ -206,11 +190,21 @@ class Money(RuleBasedStateMachine):
 
     def _payment(self, choice: int) -> str:
         """One of the latest, since old ones are paid or expired."""
-        return list(self.model.payments)[-6:][choice % min(6, len(self.model.payments))]
+        latest = list(self.model.payments)[-6:]
+        return latest[choice % len(latest)] if choice != 5 else latest[-1]
 
-    def _suspend_or_resume(self, account: Person | Shop) -> None:
-        self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)
-        account.is_suspended = not account.is_suspended
+    def _issue_or_revoke(self, index: int) -> None:
+        shop, spare = self.shops[index], self.spare[index]
+        if spare is not None:
+            self.world.act("key revoke", id=spare[1])
+            self.world.poll()
+            shop.keys.discard(spare[0])
+            self.revoked[index].append(spare[0])
+            self.spare[index] = None
+        elif not shop.is_suspended:
+            done = self.world.act("key issue", account=shop.account)
+            shop.keys.add(done["key"])
+            self.spare[index] = (done["key"], done["id"])
 
 
 @pytest.fixture(scope="module", autouse=True)
