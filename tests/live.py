@@ -32,6 +32,7 @@ from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store import invariants
 from qirsh.web.app import App
+from qirsh.web.http import Request, wire
 from qirsh.web.operator.control import Reply, Wish, perform
 from qirsh.web.parts import Parts
 from qirsh.workers.payment_expirer import PaymentExpirer
@@ -375,6 +376,23 @@ class World:
         )
 
 
+class _NoNetwork(httpx2.AsyncBaseTransport):
+    """Hands requests to the application and reads the very bytes that a connection would send."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url
+        headers = {name.lower(): value for name, value in request.headers.raw}
+        asked = Request(self._app.next_id(), request.method, url.path, url.query, headers, await request.aread())
+        answer = wire(await self._app.answer(asked), [], is_last=False)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        status, *lines = head.split(b"\r\n")
+        fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
+        return httpx2.Response(int(status.split()[1]), headers=fields, content=body)
+
+
 class InProcess(World):
     """The application without a network, under a clock that stands still until it is moved.
 
@@ -393,7 +411,7 @@ class InProcess(World):
         opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
         parts = self.run(_waited(opening))
         self.parts = msgspec.structs.replace(parts, passwords=_QuickPasswords())
-        transport = httpx2.ASGITransport(App(self.parts))
+        transport = _NoNetwork(App(self.parts))
         self._client = httpx2.AsyncClient(
             transport=transport, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
         )

@@ -95,7 +95,7 @@ async def serve(
     """Answer requests until a signal says stop; then finish what was begun."""
     _keep_freed_memory()
     config = uvicorn.Config(
-        App(parts),
+        App(parts),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
         host=settings.host,
         port=settings.port,
         http=Connection,

@@ -295,6 +295,30 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         ),
         "transfer",
     ),
+    "a fee paid by the house": (
+        transfer(
+            kind="'fee'",
+            payment=":paid",
+            debit=":house",
+            debit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :house AND currency = 'USD')",
+            debit_balance="(SELECT amount - 500 FROM balance WHERE account = :house AND currency = 'USD')",
+        ),
+        "transfer",
+    ),
+    "a refund to someone who did not pay": (
+        transfer(
+            kind="'refund'",
+            payment=":paid",
+            debit=":shop",
+            debit_sequence=TRANSFER["credit_sequence"],
+            debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
+            credit=":other",
+            credit_sequence=TRANSFER["credit_sequence"].replace(":shop", ":other"),
+            credit_balance=f"{TRANSFER['credit_balance'].replace(':shop', ':other')} - 400",
+            amount="100",
+        ),
+        "transfer",
+    ),
     # Payments.
     "paid without a transfer": (PAID, "paid without its transfer"),
     "paid by someone else than the transfer says": (

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import httpx2
 import pytest
+
+from qirsh.web.app import ROUTES
 from tests.live import (
     BALANCES,
     ORIGIN,
@@ -26,8 +28,6 @@ from tests.live import (
     sign_in,
     wait_until,
 )
-
-from qirsh.web.app import ROUTES
 
 DAY_MS: Final = 24 * 3600 * 1000
 

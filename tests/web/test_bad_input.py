@@ -109,11 +109,11 @@ CURRENCIES: Final[dict[bytes, str]] = {
             json.dumps(text).encode()
             for text in ("usd", "Usd", "USD ", " USD", "US\u200bD", "\uff35SD", "XXX", "BTC", "US", "USDT", "", "840")
         ],
-        "unknown_currency",
+        "unknown_value",
     ),
     # What upper-casing in Turkish and elsewhere would make of other letters.
     **dict.fromkeys(
-        [json.dumps(text).encode() for text in ("try", "TRY\u0307", "eur\u0131", "\u017fYP")], "unknown_currency"
+        [json.dumps(text).encode() for text in ("try", "TRY\u0307", "eur\u0131", "\u017fYP")], "unknown_value"
     ),
     **dict.fromkeys((b"null", b"840", b'["USD"]', b'{"code":"USD"}', b"true"), "wrong_type"),
 }

@@ -51,6 +51,8 @@ class Money(RuleBasedStateMachine):
         # A second key of each, which comes and goes; the first one stays.
         self.spare: list[tuple[str, str] | None] = [None, None]
         self.revoked: list[list[str]] = [[], []]
+        # What was sent under an idempotency key: by whom, a body or the payment to pay, the key.
+        self.keyed: list[tuple[int, dict[str, Any] | str, str]] = []
         self.customers: list[Customer] = [world.customer() for _ in range(3)]
         self.people = [
             Person(customer.account, dict.fromkeys(CURRENCIES, PURSE), world.clock.now + SESSION_MS)
@@ -61,38 +63,23 @@ class Money(RuleBasedStateMachine):
 
     @rule(at=pick, amount=amounts, currency=currencies, expires_in=st.sampled_from([300, 3600]), once=keys, key=pick)
     def create(self, *, at: int, amount: int, currency: str, expires_in: int, once: str | None, key: int) -> None:
-        shop, token = self.shops[at % 2], self._key(at % 2, key)
         body = {"amount": amount, "currency": currency, "expiresIn": expires_in}
-        wish = tuple(body.values())
-        said, before = self.model.create(shop, token, wish, once)
-        call = create(token, body)
-        answer = self._heard(
-            self.world.send(call if once is None else call.once(once)), said, replayed=before is not None
-        )
-        if said == (201, ""):
-            payment = answer["data"]["id"]
-            if before is not None:
-                assert payment == before
-            else:
-                asked = Request(shop, amount, currency, self.model.now + expires_in * 1000)
-                self.model.created(shop, payment, wish, once, asked)
+        self._create(at % 2, self._key(at % 2, key), body, once)
 
     @precondition(lambda self: self.model.payments)
-    @rule(who=pick, payment=pick, once=keys, wrong=st.sampled_from([False, False, False, True]))
+    @rule(who=pick, payment=pick, once=keys, wrong=st.booleans())
     def pay(self, who: int, payment: int, once: str | None, *, wrong: bool) -> None:
-        person, customer = self.people[who % 3], self.customers[who % 3]
-        payment_id = self._payment(payment)
-        said, before = self.model.pay(person, payment_id, once, right_pin=not wrong)
-        call = pay(customer, payment_id, WRONG_PIN if wrong else PIN)
-        answer = self._heard(
-            self.world.send(call if once is None else call.once(once)), said, replayed=before is not None
-        )
-        if before is None:
-            self.model.tried_to_pay(person, payment_id, once, said=said)
-        if said == (200, ""):
-            assert (answer["data"]["_id"], answer["data"]["status"]) == (payment_id, "paid")
-        if said[0] == 403 and said[1].endswith(("pin", "locked")):
-            assert answer["attemptsLeft"] == max(0, 5 - person.wrong_pins)
+        self._pay(who % 3, self._payment(payment), once, wrong=wrong)
+
+    @precondition(lambda self: self.keyed)
+    @rule(which=pick, key=pick, changed=st.sampled_from([False, False, True]), wrong=st.booleans())
+    def again(self, which: int, key: int, *, changed: bool, wrong: bool) -> None:
+        """The same idempotency key once more, for the same wish or for another one."""
+        index, wish, once = self.keyed[which % len(self.keyed)]
+        if isinstance(wish, str):
+            self._pay(index, self._payment(key) if changed else wish, once, wrong=wrong)
+        else:
+            self._create(index, self._key(index, key), {**wish, "amount": 3} if changed else wish, once)
 
     @rule(at=pick, who=pick, amount=amounts, currency=currencies)
     def buy(self, at: int, who: int, amount: int, currency: str) -> None:
@@ -127,20 +114,23 @@ class Money(RuleBasedStateMachine):
             self.world.expire_due()
             self.model.expired()
 
-    @rule(who=pick, what=st.sampled_from(["balance", "balance", "sign in", "deposit"]), currency=currencies)
+    @rule(who=pick, what=st.sampled_from(["guess", "balance", "sign in", "deposit"]), currency=currencies)
     def at_the_wallet(self, who: int, what: str, currency: str) -> None:
         person, customer = self.people[who % 3], self.customers[who % 3]
         if what == "sign in" or self.model.now >= person.session_ends:
             token = self.world.data(sign_in(customer.email))["token"]
             self.customers[who % 3] = customer._replace(token=token)
             person.session_ends = self.model.now + SESSION_MS
+        elif what == "guess" and self.model.payments:
+            for _ in range(3):
+                self._pay(who % 3, self._payment(5), None, wrong=True)
         elif what == "deposit" and not person.is_suspended:
             self.world.deposit(person.account, PURSE // 2, currency)
             person.purse[currency] += PURSE // 2
         else:
             assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
 
-    @rule(which=pick, what=st.sampled_from(["customer", "shop", "key", "key"]))
+    @rule(which=pick, what=st.sampled_from(["shop", "customer", "key"]))
     def at_the_desk(self, which: int, what: str) -> None:
         """Somebody is suspended or resumed; a key is issued or revoked."""
         if what == "key":
@@ -171,7 +161,40 @@ class Money(RuleBasedStateMachine):
     def teardown(self) -> None:
         assert self.world.violations() == []
 
-    # Small things.
+    # How calls are made, and what is remembered of them.
+
+    def _create(self, index: int, token: str, body: dict[str, Any], once: str | None) -> None:
+        shop, wish = self.shops[index], tuple(body.values())
+        said, before = self.model.create(shop, token, wish, once)
+        call = create(token, body)
+        if once is not None:
+            call = call.once(once)
+            self.keyed.append((index, body, once))
+        answer = self._heard(self.world.send(call), said, replayed=before is not None)
+        if said == (201, ""):
+            payment = answer["data"]["id"]
+            if before is not None:
+                assert payment == before
+            else:
+                expires_at = self.model.now + body["expiresIn"] * 1000
+                self.model.created(
+                    shop, payment, wish, once, Request(shop, body["amount"], body["currency"], expires_at)
+                )
+
+    def _pay(self, index: int, payment_id: str, once: str | None, *, wrong: bool) -> None:
+        person = self.people[index]
+        said, before = self.model.pay(person, payment_id, once, right_pin=not wrong)
+        call = pay(self.customers[index], payment_id, WRONG_PIN if wrong else PIN)
+        if once is not None:
+            call = call.once(once)
+            self.keyed.append((index, payment_id, once))
+        answer = self._heard(self.world.send(call), said, replayed=before is not None)
+        if before is None:
+            self.model.tried_to_pay(person, payment_id, once, said=said)
+        if said == (200, ""):
+            assert (answer["data"]["_id"], answer["data"]["status"]) == (payment_id, "paid")
+        if said in {(403, "wrong_pin"), (403, "pin_locked")}:
+            assert answer["attemptsLeft"] == max(0, 5 - person.wrong_pins)
 
     def _heard(self, answer: httpx2.Response, said: Said, *, replayed: bool = False) -> dict[str, Any]:
         told: dict[str, Any] = answer.json()

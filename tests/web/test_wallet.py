@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 import pytest
+
 from tests.live import (
     BALANCES,
     PASSWORD,

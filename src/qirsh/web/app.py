@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -12,7 +12,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
 from qirsh.web.api import remote_payments, wallet
 from qirsh.web.callers import KEY, SESSION, TokenKind
-from qirsh.web.http import Request, Response, asgi_headers, problem_response, request_ids
+from qirsh.web.http import Request, Response, problem_response, request_ids
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 
@@ -76,22 +76,6 @@ class App:
             response = problem_response(Problem("internal_error"), request_id)
         response.request_id = request_id
         return response
-
-    async def __call__(
-        self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
-    ) -> None:
-        """The same as an ASGI application, for programs that call it without a network."""
-        message = await receive()
-        body = message.get("body", b"")
-        while message.get("more_body"):
-            message = await receive()
-            body += message.get("body", b"")
-        request = Request(
-            self.next_id(), scope["method"], scope["path"], scope["query_string"], dict(scope["headers"]), body
-        )
-        response = await self.answer(request)
-        await send({"type": "http.response.start", "status": response.status, "headers": asgi_headers(response)})
-        await send({"type": "http.response.body", "body": response.body})
 
     async def _answer(self, request: Request) -> Response:
         methods = self._match(request)

@@ -6,6 +6,8 @@ most of request smuggling by itself; that is not checked again here, only in the
 """
 
 import asyncio
+import logging
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
@@ -18,6 +20,10 @@ from qirsh.domain import limits
 from qirsh.web.http import Request, Response, problem_response, wire
 from qirsh.web.refusals import Problem
 
+log = logging.getLogger(__name__)
+
+_SLASH: Final = ord("/")
+_ENCODED_SLASH: Final = re.compile("%2[fF]")
 # Repeated, each of these lets two readers of one request disagree on what it says.
 _SINGLE_FIELDS: Final = frozenset({b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key"})
 
@@ -58,16 +64,19 @@ class Connection(asyncio.Protocol):
         # The request that is arriving.
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
-        self._fields = 0
-        self._body = b""
+        self._body: bytes | bytearray = b""
         self._wire_bytes = 0
         self._is_arriving = False
         self._has_head = False
-        self._is_chunked = False
-        self._has_deadline = False
+        # The headers of the last request that came in pieces, and of the last that had a deadline: as long as these
+        # are the headers above, it is the one that is arriving, and nothing has to be reset for each request.
+        self._in_pieces: dict[bytes, bytes] | None = None
+        self._timed: dict[bytes, bytes] | None = None
         # The request that is being answered, and one that waits behind it.
         self._task: asyncio.Task[None] | None = None
         self._waiting: tuple[Request, bool] | None = None
+        # The client does not read its answers.
+        self._is_full = False
         # What else arrives is thrown away.
         self._is_refused = False
         self._is_stopping = False
@@ -79,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._state.connections.add(self)  # type: ignore[arg-type]
         if len(self._state.connections) > self.connections_max:
             self._transport.abort()
-        self._expect_by(self._idle_s)
+        self._expect_by(self.receive_s)
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._state.connections.discard(self)
@@ -95,6 +104,8 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
             if self._is_arriving:
                 self._check_arriving()
+            else:
+                self._wire_bytes = 0
         except httptools.HttpParserUpgrade as upgrade:
             self._replay_without_upgrade(data[upgrade.args[0] :])
         except (httptools.HttpParserError, _Refused) as error:
@@ -107,12 +118,9 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._url = b""
         self._headers = {}
-        self._fields = 0
         self._body = b""
         self._is_arriving = True
         self._has_head = False
-        self._is_chunked = False
-        self._has_deadline = False
 
     def on_url(self, url: bytes) -> None:
         self._url += url
@@ -120,46 +128,64 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         if name in self._headers:
-            if name in _SINGLE_FIELDS:
-                raise _Refused("bad_request", f"The {name.decode()} field is repeated.")
-            value = b"%b, %b" % (self._headers[name], value)
-        if self._is_chunked:
+            value = self._joined(name, value)
+        if self._has_head:
             raise _Refused("bad_request", "Trailer fields are not accepted.")
         self._headers[name] = value
-        self._fields += 1
 
     def on_headers_complete(self) -> None:
         self._has_head = True
         headers = self._headers
-        if self._fields > limits.HEADERS_MAX or self._wire_bytes > limits.TARGET_BYTES_MAX:
+        if (
+            self._wire_bytes > limits.TARGET_BYTES_MAX
+            or len(headers) > limits.HEADERS_MAX
+            or self._in_pieces is headers
+        ):
             self._check_head()
         if b"content-length" in headers:
             if int(headers[b"content-length"]) > self.body_bytes_max:
                 raise _Refused("body_too_large", "The body is too large.")
-        elif b"transfer-encoding" in headers:
+        elif b"transfer-encoding" in headers and (
             # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
-            if headers[b"transfer-encoding"] != b"chunked" or self._parser.get_http_version() != "1.1":
-                raise _Refused("bad_request", "The only transfer coding is chunked, in HTTP/1.1.")
-            self._is_chunked = True
-        if b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            headers[b"transfer-encoding"] != b"chunked" or self._parser.get_http_version() != "1.1"
+        ):
+            raise _Refused("bad_request", "The only transfer coding is chunked, in HTTP/1.1.")
+        if b"host" not in headers and self._parser.get_http_version() == "1.1":
+            raise _Refused("bad_request", "The host field is missing.")
 
     def on_body(self, body: bytes) -> None:
-        self._body = self._body + body if self._body else body
+        if not self._body:
+            self._body = body
+        else:
+            if type(self._body) is bytes:
+                self._body = bytearray(self._body)
+            self._body += body
         if len(self._body) > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
             raise _Refused("body_too_large", "The body is too large.")
 
     def on_message_complete(self) -> None:
+        parser = self._parser
+        if parser.should_upgrade():
+            return  # It is not complete: data_received will replay it.
         self._is_arriving = False
-        self._wire_bytes = 0
-        url = httptools.parse_url(self._url)
-        path = url.path.decode("ascii")
-        if "%" in path:
-            path = unquote(path)
-        method = self._parser.get_method().decode("ascii")
-        request = Request(self._next_id(), method, path, url.query or b"", self._headers, self._body)
-        keep_alive = self._parser.should_keep_alive()
-        if self._task is None:
+        headers, body = self._headers, self._body
+        target, _, query = self._url.partition(b"?")
+        if target[0] == _SLASH and b"%" not in target:
+            path = target.decode("ascii")
+        else:
+            path, query = _decoded(self._url)
+        request = Request(
+            self._next_id(),
+            parser.get_method().decode("ascii"),
+            path,
+            query,
+            headers,
+            body if type(body) is bytes else bytes(body),
+        )
+        keep_alive = parser.should_keep_alive()
+        if b"connection" in headers and parser.get_http_version() != "1.1":
+            keep_alive = False  # HTTP/1.0 would have to be told that it may go on.
+        if self._task is None and self._waiting is None:
             self._begin(request, keep_alive=keep_alive)
         elif self._waiting is None:
             self._waiting = (request, keep_alive)
@@ -172,59 +198,103 @@ class Connection(asyncio.Protocol):
         self._task = self._loop.create_task(self._carry_out(request, keep_alive=keep_alive))
 
     async def _carry_out(self, request: Request, *, keep_alive: bool) -> None:
-        response = await self._answer(request)
-        self._task = None
         transport = self._transport
+        try:
+            response = await self._answer(request)
+            is_last = not keep_alive or self._is_stopping or self._is_refused
+            answer = wire(response, self._state.default_headers, is_last=is_last, has_body=request.method != "HEAD")
+        except asyncio.CancelledError:  # The server stops, and has waited long enough.
+            transport.close()
+            raise
+        except Exception:
+            log.exception("request %s failed", request.id)
+            self._task = None
+            self._refuse("internal_error", None, request.id)
+            return
+        self._task = None
         if transport.is_closing():
             return
-        is_last = not keep_alive or self._is_stopping or self._is_refused
-        transport.write(wire(response, self._state.default_headers, is_last=is_last, has_body=request.method != "HEAD"))
+        transport.write(answer)
         self._state.total_requests += 1
+        self._deadline = self._loop.time() + self._idle_s
         if is_last:
-            transport.close()
+            self._hang_up()
+        elif self._waiting is not None or self._is_arriving:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """With what came while another request was being answered, or while the client did not read."""
+        if self._is_full or self._is_refused or self._transport.is_closing():
             return
         if self._waiting is not None:
-            (following, its_keep_alive), self._waiting = self._waiting, None
-            transport.resume_reading()
-            self._begin(following, keep_alive=its_keep_alive)
+            (request, keep_alive), self._waiting = self._waiting, None
+            self._transport.resume_reading()
+            self._begin(request, keep_alive=keep_alive)
         elif self._is_arriving:
-            self._expect_by(self.receive_s)
-        else:
-            self._deadline = self._loop.time() + self._idle_s
+            self._await_rest()
 
     def pause_writing(self) -> None:
-        """A client that does not read its answers gets to ask no more."""
+        """A client that does not read its answers gets to ask no more, and is cut off when it never reads."""
+        self._is_full = True
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        self._transport.resume_reading()
+        self._is_full = False
+        if self._task is None:
+            self._go_on()
+        if self._waiting is None:
+            self._transport.resume_reading()
 
     def shutdown(self) -> None:
         """Uvicorn stops: an idle connection closes, a busy one after its answer."""
         self._is_stopping = True
         if self._task is None:
             self._transport.close()
+        else:  # To be cancelled when the time of grace is over.
+            self._state.tasks.add(self._task)
+            self._task.add_done_callback(self._state.tasks.discard)
+
+    def _joined(self, name: bytes, value: bytes) -> bytes:
+        before = self._headers[name]
+        if name in _SINGLE_FIELDS:
+            raise _Refused("bad_request", f"The {name.decode()} field is repeated.")
+        if len(before) > limits.HEAD_BYTES_MAX:  # Joining it again and again would take more and more time.
+            raise _Refused("headers_too_large", "The header fields are too many or too long.")
+        return b"%b, %b" % (before, value)
 
     def _check_head(self) -> None:
         if len(self._url) > limits.TARGET_BYTES_MAX:
             raise _Refused("uri_too_long", "The request target is too long.")
-        # What is on the wire may be mostly body, so the head is added up alone.
+        # What is on the wire may be mostly body, or another request, so the head is added up alone.
         size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in self._headers.items())
-        if self._fields > limits.HEADERS_MAX or size > limits.HEAD_BYTES_MAX:
+        if len(self._headers) > limits.HEADERS_MAX or size > limits.HEAD_BYTES_MAX:
             raise _Refused("headers_too_large", "The header fields are too many or too long.")
 
     def _check_arriving(self) -> None:
         """A request that did not come in one piece: bound it while it arrives, and its time."""
-        if self._fields == 0 and len(self._url) > limits.TARGET_BYTES_MAX:
-            raise _Refused("uri_too_long", "The request target is too long.")
+        if self._in_pieces is not self._headers:
+            self._in_pieces = self._headers
+            if self._task is not None:
+                self._wire_bytes = 0  # They may be of the request before it.
         # on_body counts the body; this bounds the rest: an endless head, tiny chunks, their extensions.
-        is_head = not self._has_head
-        if is_head and self._wire_bytes > limits.HEAD_BYTES_MAX:
+        if self._has_head:
+            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max:
+                raise _Refused("body_too_large", "The body is too large.")
+        elif len(self._url) > limits.TARGET_BYTES_MAX:
+            raise _Refused("uri_too_long", "The request target is too long.")
+        elif self._wire_bytes > limits.HEAD_BYTES_MAX:
             raise _Refused("headers_too_large", "The header fields are too many or too long.")
-        if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max:
-            raise _Refused("body_too_large", "The body is too large.")
-        if not self._has_deadline and self._task is None:
-            self._has_deadline = True
+        if self._task is None and not self._is_full:
+            self._await_rest()
+
+    def _await_rest(self) -> None:
+        """It is the client's turn, and nobody else keeps it waiting."""
+        if self._has_head and not self._body and b"expect" in self._headers:
+            expected = self._headers.pop(b"expect").lower()
+            if expected == b"100-continue" and self._parser.get_http_version() == "1.1":
+                self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._timed is not self._headers:
+            self._timed = self._headers
             self._expect_by(self.receive_s)
 
     def _replay_without_upgrade(self, rest: bytes) -> None:
@@ -242,15 +312,20 @@ class Connection(asyncio.Protocol):
         self._wire_bytes = 0
         self.data_received(b"\r\n".join([b"%b %b HTTP/%b" % (method, self._url, version), *fields, b"", rest]))
 
-    def _refuse(self, code: str, detail: str) -> None:
+    def _refuse(self, code: str, detail: str | None, request_id: str | None = None) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""
         self._is_refused = True
-        if self._task is not None:
+        if self._task is not None or self._transport.is_closing():
             return  # The answer to an earlier request is the last.
-        response = problem_response(Problem(code, detail=detail), self._next_id())
-        self._transport.write(wire(response, self._state.default_headers, is_last=True))
-        if self._transport.can_write_eof():
+        response = problem_response(Problem(code, detail=detail), request_id or self._next_id())
+        has_body = self._parser.get_method() != b"HEAD"
+        self._transport.write(wire(response, self._state.default_headers, is_last=True, has_body=has_body))
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._is_refused and self._transport.can_write_eof():
             self._transport.write_eof()
+            self._transport.resume_reading()  # Only who reads notices that the client has left.
             self._expect_by(self.linger_s)
         else:
             self._transport.close()
@@ -265,10 +340,19 @@ class Connection(asyncio.Protocol):
 
     def _ring(self) -> None:
         self._timer = None
-        if self._loop.time() < self._deadline:
+        left_s = self._deadline - self._loop.time()
+        if left_s > 0:
             # Usual: requests came and went since. While one is being answered there is no deadline.
-            self._timer = self._loop.call_later(min(self._deadline - self._loop.time(), self._idle_s), self._ring)
-        elif self._is_arriving and not self._is_refused:
+            self._timer = self._loop.call_later(min(left_s, self._idle_s), self._ring)
+        elif self._is_arriving and not (self._is_refused or self._is_full or self._transport.is_closing()):
             self._refuse("request_timeout", f"The request did not arrive within {self.receive_s} seconds.")
         else:
-            self._transport.close()
+            self._transport.abort()  # To close would wait for a client that may never read.
+
+
+def _decoded(url: bytes) -> tuple[str, bytes]:
+    """Path and query of a target that is more than a plain path: with escapes, as a proxy gets it, or an asterisk."""
+    parsed = httptools.parse_url(url)
+    path = (parsed.path or b"/").decode("ascii")
+    # An escaped slash is part of a name, and never separates two.
+    return "%2F".join(map(unquote, _ENCODED_SLASH.split(path))), parsed.query or b""

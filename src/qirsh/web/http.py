@@ -22,16 +22,6 @@ SECURITY_HEADERS: Final[Headers] = [
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
     (b"x-content-type-options", b"nosniff"),
 ]
-
-
-class _Kind:
-    """The headers that all answers of one content type share, as ASGI takes them and as they go over the wire."""
-
-    def __init__(self, content_type: bytes) -> None:
-        self.headers: Headers = [*SECURITY_HEADERS, (b"content-type", content_type)]
-        self.lines = _lines(self.headers)
-
-
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
 _JSON_TYPES: Final = frozenset(
@@ -109,7 +99,7 @@ def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = 
     return b"%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
         _STATUS_LINES[response.status],
         _lines(dated),
-        kind.lines,
+        kind,
         _lines(response.headers),
         b"connection: close\r\n" if is_last else b"",
         len(body),
@@ -118,17 +108,14 @@ def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = 
     )
 
 
-def asgi_headers(response: Response) -> Headers:
-    """The same headers, for servers that want them one by one."""
-    kind = _PROBLEM if response.is_problem else _JSON
-    length = (b"content-length", b"%d" % len(response.body))
-    return [*kind.headers, *response.headers, length, (b"x-request-id", response.request_id.encode())]
-
-
 def _lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-_JSON: Final = _Kind(b"application/json")
-_PROBLEM: Final = _Kind(b"application/problem+json")
+def _kind(content_type: bytes) -> bytes:
+    return _lines([*SECURITY_HEADERS, (b"content-type", content_type)])
+
+
+_JSON: Final = _kind(b"application/json")
+_PROBLEM: Final = _kind(b"application/problem+json")
 _STATUS_LINES: Final = {int(status): f"HTTP/1.1 {int(status)} {status.phrase}\r\n".encode() for status in HTTPStatus}
