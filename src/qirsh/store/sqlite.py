@@ -196,7 +196,8 @@ def _open(path: Path, flags: int) -> apsw.Connection:
         # Never once a connection is open: closing the file drops the locks that SQLite holds on it in this process,
         # and then a visitor with the sqlite3 shell deletes the -wal file when they leave.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(str(path), flags=flags, statementcachesize=500)
+    # Without SQLite's own mutexes: each connection is used by one thread at a time.
+    connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOMUTEX, statementcachesize=500)
     connection.set_busy_timeout(_BUSY_MS)
     if not flags & apsw.SQLITE_OPEN_READONLY:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -178,7 +178,7 @@ def _why_not_between(state: State, *, payer: Account, merchant: Account) -> Refu
 def _check_pin(pin: Pin | None, macs: tuple[bytes, ...], state: State) -> Refused | None:
     if pin is None or attempts_left(pin) == 0:
         return Refused(Refusal.PIN_LOCKED, attempts_left=0)
-    if not any(hmac.compare_digest(pin.mac, mac) for mac in macs):
+    if True not in [hmac.compare_digest(pin.mac, mac) for mac in macs]:
         pin = Pin(pin.person, pin.mac, pin.failures + 1)
         state.pins.change(pin.person, pin)
         return Refused(Refusal.WRONG_PIN, attempts_left=attempts_left(pin))

@@ -1,0 +1,199 @@
+"""What clients did and heard, and whether the database agrees: everything acknowledged once, nothing refused at all."""
+
+import itertools
+import math
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tests.faults.line import Answer, Line, Lost, NotSent
+from tests.faults.served import Served
+from tests.live import Books, Call, Customer, Merchant, create, pay
+
+Outcome = Literal["invoked", "ok", "fail", "unknown"]
+
+
+def new_key() -> str:
+    """An Idempotency-Key that is found again in the database, and in what is written to the disk."""
+    return f"key-{secrets.token_hex(6)}"
+
+
+@dataclass(eq=False)
+class Operation:
+    """One wish to change something, from its first call until its outcome is known, over any number of retries."""
+
+    kind: Literal["create", "pay"]
+    call: Call
+    account: int
+    key: str
+    amount: int
+    currency: str
+    of: "Operation | None" = None  # What a pay pays.
+    outcome: Outcome = "invoked"
+    refusal: str = ""
+    payment_id: str = ""
+    is_paid: bool = False  # Somebody was told so: it must stay so.
+    request_ids: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    ended: float = math.inf
+    was_replayed: bool = False
+
+    async def send(self, line: Line) -> None:
+        """Once. Raises `NotSent` or `Lost`."""
+        try:
+            answer = await line.ask(self.call)
+        except Lost:
+            self.outcome = "unknown"
+            raise
+        except NotSent:
+            # A retry that was not sent leaves the first call as unknown as it was.
+            if self.outcome == "invoked":
+                self.outcome = "fail"
+            raise
+        self.hear(answer)
+
+    def hear(self, answer: Answer) -> None:
+        """What the answer says about the outcome."""
+        self.request_ids.append(answer.headers["x-request-id"])
+        assert answer.status != 500, answer
+        assert (answer.status == 503) == ("retry-after" in answer.headers), answer
+        self.refusal = answer.code
+        if answer.code == "outcome_unknown":
+            self.outcome = "unknown"
+            return
+        if answer.status == 503 and self.outcome == "unknown":
+            return  # Nothing was done by this call; the one before is as unknown as it was.
+        self.ended = time.monotonic()
+        self.outcome = "fail" if answer.code else "ok"
+        self.was_replayed = "idempotency-replayed" in answer.headers
+        if self.outcome == "ok":
+            if self.of is None:
+                self.payment_id = answer.data["id"]
+            else:
+                self.payment_id = self.of.payment_id
+                assert (answer.data["_id"], answer.data["status"]) == (self.payment_id, "paid"), answer
+                self.of.is_paid = True
+
+
+class History:
+    """All operations on one world since it was founded."""
+
+    def __init__(self, world: Served) -> None:
+        self._world = world
+        self.operations: list[Operation] = []
+        with world.books() as books:
+            self._balances = _balances(books)
+            assert books.counts()["payment"] == 0
+
+    def create(self, merchant: Merchant, amount: int, currency: str = "USD", **fields: object) -> Operation:
+        """A payment whose note is its key."""
+        key = new_key()
+        call = create(merchant.key, amount=amount, currency=currency, note=key, **fields).once(key)
+        return self._began(Operation("create", call, int(merchant.account), key, amount, currency))
+
+    def pay(self, customer: Customer, of: Operation) -> Operation:
+        """A payment is paid."""
+        key = new_key()
+        call = pay(customer, of.payment_id).once(key)
+        return self._began(Operation("pay", call, int(customer.account), key, of.amount, of.currency, of))
+
+    def clash(self, merchant: Merchant, earlier: Operation) -> Operation:
+        """A key that was used for another payment, which must be refused."""
+        call = create(merchant.key, amount=earlier.amount + 1, note=earlier.key).once(earlier.key)
+        return self._began(
+            Operation("create", call, int(merchant.account), earlier.key, earlier.amount + 1, earlier.currency)
+        )
+
+    def _began(self, operation: Operation) -> Operation:
+        self.operations.append(operation)
+        return operation
+
+    def having(self, outcome: Outcome, kind: str = "") -> list[Operation]:
+        """Those that ended so."""
+        return [one for one in self.operations if one.outcome == outcome and kind in {"", one.kind}]
+
+    async def retry(self, operations: Iterable[Operation]) -> None:
+        """Send each again with the same key; all must now have an outcome."""
+        async with Line(self._world.settings.port) as line:
+            for operation in operations:
+                await operation.send(line)
+                assert operation.outcome in {"ok", "fail"}, operation
+
+    def check(self) -> None:
+        """The database says what the clients were told. Nothing may be unknown any more."""
+        assert Counter(one.outcome for one in self.operations).keys() <= {"ok", "fail"}
+        with self._world.books() as books:
+            created = self._check_creates(books)
+            paid = self._check_pays(books)
+            self._check_events(books)
+            kept = books.select("SELECT account, key FROM remembered")
+            assert _once(kept) == {(one.account, one.key) for one in self.having("ok")}
+            assert _balances(books) == self._expected_balances()
+        _check_real_time_order(created)
+        _check_real_time_order(paid)
+
+    def _check_creates(self, books: Books) -> list[Operation]:
+        """In the order of the database."""
+        rows = books.select("SELECT note, number, merchant, amount, currency, status FROM payment ORDER BY number")
+        stored = {note: tuple(row) for note, *row in rows}
+        assert len(stored) == len(rows), "a key made two payments"
+        acknowledged = {one.key: one for one in self.having("ok", "create")}
+        assert stored.keys() == acknowledged.keys()
+        for key, one in acknowledged.items():
+            number, *rest, status = stored[key]
+            assert number == books.payment_number(one.payment_id), one
+            assert rest == [one.account, one.amount, one.currency], one
+            assert status == ("paid" if one.is_paid else "pending"), one
+        return [acknowledged[note] for note in stored]
+
+    def _check_pays(self, books: Books) -> list[Operation]:
+        """In the order of the database."""
+        rows = books.select(
+            "SELECT payment, debit, credit, amount, currency FROM transfer WHERE kind = 'pay' ORDER BY id"
+        )
+        stored = {payment: tuple(row) for payment, *row in rows}
+        assert len(stored) == len(rows), "a payment was paid twice"
+        acknowledged = {books.payment_number(one.payment_id): one for one in self.having("ok", "pay")}
+        assert len(acknowledged) == len(self.having("ok", "pay")), "two pays of one payment were acknowledged"
+        assert stored.keys() == acknowledged.keys()
+        for payment, one in acknowledged.items():
+            assert one.of is not None
+            assert stored[payment] == (one.account, one.of.account, one.amount, one.currency), one
+        return [acknowledged[payment] for payment in stored]
+
+    def _check_events(self, books: Books) -> None:
+        [(paid,)] = books.select("SELECT count(*) FROM payment WHERE status = 'paid'")
+        told = books.select("SELECT payment FROM event WHERE type = 'remote_payment.paid'")
+        assert paid == len(_once(told)) == len(self.having("ok", "pay"))
+        for account, events, first, last in books.select(
+            "SELECT account, count(*), min(sequence), max(sequence) FROM event GROUP BY account"
+        ):
+            assert (first, last) == (1, events), f"the events of account {account} have a gap"
+
+    def _expected_balances(self) -> dict[tuple[int, str], int]:
+        expected = Counter(self._balances)
+        for one in self.having("ok", "pay"):
+            assert one.of is not None
+            expected[one.account, one.currency] -= one.amount
+            expected[one.of.account, one.currency] += one.amount
+        return dict(expected)
+
+
+def _once(rows: list[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+    assert len(set(rows)) == len(rows), "the same is there twice"
+    return set(rows)
+
+
+def _balances(books: Books) -> dict[tuple[int, str], int]:
+    rows = books.select("SELECT account, currency, amount FROM balance")
+    return {(account, currency): amount for account, currency, amount in rows}
+
+
+def _check_real_time_order(stored: list[Operation]) -> None:
+    """Whatever was acknowledged before another was asked for comes before it in the database."""
+    soonest_end_of_later = itertools.accumulate(reversed([one.ended for one in stored]), min)
+    for one, soonest in zip(reversed(stored), soonest_end_of_later, strict=True):
+        assert one.began <= soonest, f"{one} is stored before one that had ended when it began"

@@ -1,0 +1,146 @@
+"""`qirsh serve` in a process of its own, to be killed, starved and started again on the same data and port."""
+
+import contextlib
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Self
+
+import httpx2
+
+from qirsh.settings import read_settings
+from tests.faults.shim import Plan
+from tests.live import Call, InProcess, Live
+
+START_S_MAX: Final = 5  # Without help, also after a kill.
+
+_ROOT: Final = Path(__file__).parent.parent.parent
+# Killed with its parent, so that a test run that is killed leaves no server behind.
+_TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-m")
+_READY: Final = b"Qirsh is listening on"
+
+
+class Founded:
+    """Data with people and money in it, made once and copied for each test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        settings = read_settings({"QIRSH_DATA_DIR": str(folder)})
+        with InProcess(settings, lambda: time.time_ns() // 1_000_000) as world:
+            world.settle(shops=3, people=6)
+        self.people = world
+
+
+class Served(Live):
+    """The real program. With a plan its disk obeys orders."""
+
+    def __init__(self, folder: Path, founded: Founded, *, sync_delay_ms: int | None = None) -> None:
+        """With a sync delay, even of nothing, it runs on the shim."""
+        self.place = Path(tempfile.mkdtemp(prefix="qirsh-faults-"))  # What must be writable when the data is not.
+        shutil.copytree(founded.folder, folder, dirs_exist_ok=True)
+        super().__init__(read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(_free_port())}))
+        self.log = self.place / "server.log"
+        self.operators, self.merchants = founded.people.operators, founded.people.merchants
+        self.customers = founded.people.customers
+        self.journal = self.place / "journal"
+        self._order = self.place / "order"
+        self.plan = None if sync_delay_ms is None else Plan(str(self.journal), str(self._order), sync_delay_ms)
+        self.limits: tuple[str, ...] = ()  # Put before the command, such as `prlimit`.
+
+    def __exit__(self, *_: object) -> None:
+        self.obey()
+        super().__exit__()
+        shutil.rmtree(self.place)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """With which the program finds this data, and the shim its source."""
+        paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(_ROOT)]
+        ours = {"QIRSH_DATA_DIR": str(self.settings.data_dir), "QIRSH_PORT": str(self.settings.port)}
+        return {**os.environ, **ours, "PYTHONPATH": os.pathsep.join(paths)}
+
+    def spawn(self) -> None:
+        """Begin to start."""
+        what = ("qirsh", "serve") if self.plan is None else ("tests.faults.shim", json.dumps(self.plan._asdict()))
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                (*self.limits, *_TIED, *what), env=self.environment, stdout=subprocess.PIPE, stderr=log, bufsize=0
+            )
+
+    def start(self) -> None:
+        """Until it says that it is ready, which must not take long."""
+        began = time.monotonic()
+        self.spawn()
+        assert self.process.stdout is not None
+        said = b""
+        while _READY not in said:
+            left_s = began + START_S_MAX - time.monotonic()
+            assert select.select([self.process.stdout], [], [], max(left_s, 0))[0], "not ready in time"
+            part = os.read(self.process.stdout.fileno(), 4096)
+            assert part, self.log.read_text()
+            said += part
+        ready = self.send(Call("GET", "/readyz"))
+        assert ready.status_code == 200, ready.text
+        assert time.monotonic() - began < START_S_MAX
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask it to end, or kill it, and wait."""
+        self.process.send_signal(how)
+        self.ended()
+
+    def ended(self, seconds: float = 30) -> int:
+        """Its exit code, once it has ended by itself."""
+        code = self.process.wait(seconds)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+    def restart(self) -> Self:
+        """After it has ended, on the same data and port, on a good disk."""
+        self.obey()
+        self.start()
+        return self
+
+    def obey(self, order: str = "") -> None:
+        """Tell the disk what to do from now on; without words, to be good."""
+        if order:
+            scratch = self._order.with_suffix(".new")
+            scratch.write_text(order)
+            scratch.rename(self._order)
+        else:
+            self._order.unlink(missing_ok=True)
+
+    def verify(self) -> None:
+        """What an operator would ask: do all rules hold?"""
+        command = (sys.executable, "-m", "qirsh", "verify")
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def now_ready(self) -> httpx2.Response:
+        """What it says of itself."""
+        return self.send(Call("GET", "/readyz"))
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Short, because the control socket's path must be."""
+    with tempfile.TemporaryDirectory(prefix="qirsh-") as folder:
+        yield Path(folder)
+
+
+def _free_port() -> int:
+    """Below those that the kernel gives to clients: one that knocks at a closed port could be given that very port."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
