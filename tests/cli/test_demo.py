@@ -231,6 +231,6 @@ def test_the_port_option_wins_and_an_address_left_over_from_another_demo_does_no
     left_over = "http://127.0.0.1:1"
     with house.serving("demo", "--port", "0", until=LAST_LINE, QIRSH_PORT="1", QIRSH_BASE_URL=left_over) as running:
         assert '"status":"paid"' in pasted(running)
-        assert f"export QIRSH_BASE_URL={running.url}\n" in house.run("status", "--env").stdout
+        assert f"QIRSH_BASE_URL={running.url}\n" in house.run("status", "--env").stdout
     with house.serving("demo", until=LAST_LINE, QIRSH_BASE_URL=left_over) as running:
         assert '"status":"paid"' in pasted(running)

@@ -59,7 +59,7 @@ def test_status_env_quotes_whatever_a_value_holds(house: House) -> None:
 
 def test_status_env_without_a_demo_tells_the_address_only(empty: House) -> None:
     ended = empty.invoke("status", "--env", QIRSH_BASE_URL="https://pay.example")
-    assert ended.stdout == "export QIRSH_BASE_URL=https://pay.example\n"
+    assert ended.stdout == "QIRSH_BASE_URL=https://pay.example\n"
 
 
 def test_verify_finds_a_demo_good_while_it_is_served(served: tuple[House, Running]) -> None:

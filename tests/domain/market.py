@@ -101,8 +101,15 @@ class Market(World):
         return AskCash(**fields | changes)
 
     def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmCash:
-        """The second operator's word, or another's."""
-        return ConfirmCash(house=self.house, reference=reference, operator=operator or self.second.id, actor="test")
+        """The second operator's word, or another's, on what was asked under this reference."""
+        asked = self.cash_orders.get((self.house, reference))
+        return ConfirmCash(
+            kind=asked.kind if asked else "deposit",
+            house=self.house,
+            reference=reference,
+            operator=operator or self.second.id,
+            actor="test",
+        )
 
     def ask_withdrawal(self) -> ConfirmCash:
         """The word that is still missing for the customer to get 100.00 USD."""

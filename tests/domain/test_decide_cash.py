@@ -1,5 +1,6 @@
 """Money enters and leaves: four eyes, one slip booked once, and never more than there is."""
 
+import msgspec
 import pytest
 
 from qirsh.domain.account import State
@@ -202,3 +203,9 @@ def test_an_amount_that_is_none_is_never_booked(market: Market, amount: int, kin
     with pytest.raises(AssertionError):
         market.together(market.confirm())
     assert market.balances == balances
+
+
+def test_a_withdrawal_is_not_confirmed_as_a_deposit(market: Market) -> None:
+    market.do(market.ask(kind="withdrawal"))
+    word = msgspec.structs.replace(market.confirm(), kind="deposit")
+    assert market.refuse(word).why is Refusal.NOT_FOUND

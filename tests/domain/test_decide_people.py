@@ -102,3 +102,8 @@ def test_a_session_ends_after_its_time(market: Market) -> None:
 def test_nobody_signs_in_to_the_account_of_another(market: Market) -> None:
     for account in (market.other.account, market.house, NOBODY):
         market.refuse(OpenSession(hash=b"h" * 32, person=market.customer.id, account=account, actor="test"))
+
+
+def test_only_the_first_operator_stands_without_another_who_vouches(market: Market) -> None:
+    command = MakeOperator(email="customer@example.com", totp_sealed=b"sealed", by=None, actor="first start")
+    assert market.refuse(command).why is Refusal.SECOND_OPERATOR_NEEDED

@@ -79,4 +79,4 @@ def shell_lines(base_url: str, demo: Demo | None) -> list[str]:
                 values[f"{who.upper()}_PIN"] = player.pin
             if player.totp_secret:
                 values[f"{who.upper()}_TOTP_SECRET"] = player.totp_secret
-    return [f"export QIRSH_{name}={shlex.quote(value)}" for name, value in values.items()]
+    return [f"QIRSH_{name}={shlex.quote(value)}" for name, value in values.items()]

@@ -141,6 +141,7 @@ class AskCash(Command, frozen=True):
 class ConfirmCash(Command, frozen=True):
     """A second operator confirms, and the money moves. The outcome is the order."""
 
+    kind: cash_order.Kind
     house: int
     reference: str
     operator: int

@@ -6,6 +6,7 @@ import msgspec
 
 PERSON: Final = "person"
 ACCOUNT: Final = "account"
+OPERATOR: Final = "operator"
 PAYMENT: Final = "payment"
 REVOCATION: Final = "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
 

@@ -178,9 +178,7 @@ def lock_file(path: Path) -> int:
     except BlockingIOError:
         holder = os.pread(lock, 20, 0).decode().strip()
         os.close(lock)
-        message = (
-            f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it, or use PostgreSQL"
-        )
+        message = f"another Qirsh process ({holder}) has {path} open: SQLite serves one process; stop it first"
         raise DatabaseInUse(message) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()}".encode(), 0)

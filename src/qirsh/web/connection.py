@@ -22,6 +22,7 @@ from qirsh.web.refusals import Problem
 
 log = logging.getLogger(__name__)
 
+_NEVER: Final = float("inf")
 _SLASH: Final = ord("/")
 _ENCODED_SLASH: Final = re.compile("%2[fF]")
 # Repeated, each of these lets two readers of one request disagree on what it says.
@@ -107,13 +108,13 @@ class Connection(asyncio.Protocol):
             else:
                 self._wire_bytes = 0
         except httptools.HttpParserUpgrade as upgrade:
-            self._replay_without_upgrade(data[upgrade.args[0] :])
+            rest = data[upgrade.args[0] :]
         except (httptools.HttpParserError, _Refused) as error:
-            refusal = error if isinstance(error, _Refused) else error.__context__
-            if isinstance(refusal, _Refused):
-                self._refuse(refusal.code, refusal.detail)
-            else:
-                self._refuse("bad_request", "The request is not valid HTTP/1.1.")
+            self._refuse_for(error)
+            return
+        else:
+            return
+        self._replay_without_upgrade(rest)
 
     def on_message_begin(self) -> None:
         self._url = b""
@@ -194,7 +195,7 @@ class Connection(asyncio.Protocol):
             raise _Refused("bad_request", "Too many requests are pipelined.")
 
     def _begin(self, request: Request, *, keep_alive: bool) -> None:
-        self._deadline = float("inf")
+        self._deadline = _NEVER
         self._task = self._loop.create_task(self._carry_out(request, keep_alive=keep_alive))
 
     async def _carry_out(self, request: Request, *, keep_alive: bool) -> None:
@@ -311,6 +312,16 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._wire_bytes = 0
         self.data_received(b"\r\n".join([b"%b %b HTTP/%b" % (method, self._url, version), *fields, b"", rest]))
+
+    def _refuse_for(self, error: httptools.HttpParserError | _Refused) -> None:
+        cause = error if isinstance(error, _Refused) else error.__context__
+        if isinstance(cause, _Refused):
+            self._refuse(cause.code, cause.detail)
+        elif cause is None or isinstance(cause, httptools.HttpParserError):
+            self._refuse("bad_request", "The request is not valid HTTP/1.1.")
+        else:  # Our own mistake in one of the callbacks.
+            log.error("reading a request failed", exc_info=cause)
+            self._refuse("internal_error", None)
 
     def _refuse(self, code: str, detail: str | None, request_id: str | None = None) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""

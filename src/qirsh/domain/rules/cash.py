@@ -60,7 +60,7 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
 
 def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
     order = state.cash_orders.get((command.house, command.reference))
-    if order is None:
+    if order is None or order.kind != command.kind:
         return Refused(Refusal.NOT_FOUND)
     account = state.accounts.get(order.account)
     assert account is not None, "a cash order without its account"

@@ -2,7 +2,7 @@
 
 from qirsh.domain.account import Account
 from qirsh.domain.command import AddPerson, ChangePin, MakeOperator, OpenSession
-from qirsh.domain.counter import ACCOUNT, PERSON
+from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
@@ -33,6 +33,7 @@ def make_operator_facts(command: MakeOperator, needs: Needs) -> None:
 
 
 def make_operator_needs(command: MakeOperator, state: State, needs: Needs) -> None:
+    needs.counters.add(OPERATOR)
     login = state.logins.get(command.email)
     if login is not None:
         needs.operators.add(login.person)
@@ -42,8 +43,11 @@ def make_operator(command: MakeOperator, state: State) -> int | Refused:
     login = state.logins.get(command.email)
     if login is None:
         return Refused(Refusal.NOT_FOUND)
+    if command.by is None and state.counters.get(OPERATOR) is not None:
+        return Refused(Refusal.SECOND_OPERATOR_NEEDED)
     if state.operators.get(login.person) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
+    state.count(OPERATOR)
     state.logins.change(
         command.email,
         Login(login.email, login.person, login.password_hash, command.totp_sealed, login.created_at),
