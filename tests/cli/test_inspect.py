@@ -34,7 +34,7 @@ def test_status_env_is_understood_by_a_shell_and_holds_what_others_rely_on(serve
     lines = house.run("status", "--env").stdout
     show = f"{shlex.quote(sys.executable)} -c 'import json, os; print(json.dumps(dict(os.environ)))'"
     shell = subprocess.run(
-        ["sh", "-eu"], input=f"{lines}\n{show}\n", capture_output=True, text=True, check=True, env={}
+        ["sh", "-eu"], input=f"set -a\n{lines}\n{show}\n", capture_output=True, text=True, check=True, env={}
     )
     seen = {name: value for name, value in json.loads(shell.stdout).items() if name.startswith("QIRSH_")}
     assert seen.keys() == CLIENT_VARIABLES | {"QIRSH_BASE_URL"}

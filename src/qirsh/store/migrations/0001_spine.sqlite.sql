@@ -241,13 +241,19 @@ CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
         ) + NEW.amount END
     OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence);
     SELECT RAISE(ROLLBACK, 'transfer: below zero')
-    WHERE (NEW.debit_balance < 0 AND (SELECT kind FROM account WHERE number = NEW.debit) <> 'house');
+    WHERE NEW.debit_balance < 0 AND (NEW.kind NOT IN ('deposit', 'mint', 'reversal')
+        OR (SELECT kind FROM account WHERE number = NEW.debit) <> 'house');
 END;
 CREATE TRIGGER transfer_pays BEFORE INSERT ON transfer WHEN NEW.kind = 'pay' BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the payment')
     WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'pending'
         AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency)
     OR (SELECT kind FROM account WHERE number = NEW.debit) <> 'personal';
+END;
+CREATE TRIGGER transfer_refunds BEFORE INSERT ON transfer WHEN NEW.kind = 'refund' BEGIN
+    SELECT RAISE(ROLLBACK, 'transfer: does not match the payment it refunds')
+    WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'paid'
+        AND merchant = NEW.debit AND payer = NEW.credit AND currency = NEW.currency);
 END;
 CREATE TRIGGER transfer_mints BEFORE INSERT ON transfer WHEN NEW.kind = 'mint' BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: only a test mint mints')
