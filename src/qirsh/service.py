@@ -110,7 +110,7 @@ async def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, parts.waiters)
     control = Control(parts, settings.control_socket)
     await parts.callers.poll()
     await control.open()
@@ -126,6 +126,19 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
+
+
+class _Server(uvicorn.Server):
+    """Stops without waiting for those who wait."""
+
+    def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
+        super().__init__(config)
+        self._waiters = waiters
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Called when a signal has said stop."""
+        self._waiters.close()
+        await super().shutdown(sockets)
 
 
 async def _poll_revocations(parts: Parts) -> None:

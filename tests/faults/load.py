@@ -14,6 +14,7 @@ from tests.live import PURSE, Merchant, retrieve
 
 CLIENTS: Final = 12
 _AMOUNT_MAX: Final = 500_00
+_RUN_S_MAX: Final = 60  # What does not come about by then never will.
 
 
 class Load:
@@ -33,7 +34,7 @@ class Load:
     async def run(self, is_over: Callable[[], bool] = lambda: False, clients: int = CLIENTS) -> None:
         """Until it is over, or until each client has lost its connection."""
         self._is_over = is_over
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.timeout(_RUN_S_MAX), asyncio.TaskGroup() as group:
             for _ in range(clients):
                 group.create_task(self._client())
 

@@ -15,7 +15,8 @@ from tests.faults.load import Load
 from tests.faults.served import Founded, Served, scratch_folder
 from tests.live import BALANCES, Call, retrieve, wait_until
 
-_DISK_MIB: Final = 8
+_DISK_MIB: Final = 16
+_BALLAST_MIB: Final = 12
 _REFUSALS: Final = 60
 
 
@@ -32,7 +33,7 @@ class Disk(Protocol):
 
 
 class SmallDisk:
-    """A file system of a few MiB, and a file that takes half of it. What is written fills the rest."""
+    """A file system of a few MiB, and a file that takes most of it. What is written fills the rest."""
 
     def __init__(self, world: Served) -> None:
         self.world = world
@@ -40,7 +41,7 @@ class SmallDisk:
 
     def fill(self) -> None:
         """The load does what is left to do."""
-        self._ballast.write_bytes(bytes(_DISK_MIB // 2 * 1024 * 1024))
+        self._ballast.write_bytes(bytes(_BALLAST_MIB * 1024 * 1024))
 
     def free(self) -> None:
         """As an operator would."""

@@ -25,16 +25,18 @@ from tests.live import (
     see,
     sign_in,
 )
-from tests.web.reference import SESSION_MS, Model, Person, Request, Said, Shop
+from tests.web.reference import KEPT_MS, SESSION_MS, Model, Person, Request, Said, Shop
 
-DAY_MS = 24 * 3600 * 1000
 # Few values, so that steps meet: the same idempotency key, the same body, the same purse.
 pick = st.integers(0, 11)
 amounts = st.sampled_from([1, 2, PURSE // 3, PURSE - 1, PURSE, PURSE + 1])
 currencies = st.sampled_from(["USD", "SYP"])
 keys = st.sampled_from([None, None, None, "k1", "k2"])
 # Mostly within the life of a payment; now and then past that of a session or an idempotency key.
-TIMES = (1, 1000, 60_000, 299_999, 300_000, 300_000, -1000, 3_600_000, 3_600_000, SESSION_MS, 29 * DAY_MS)
+TIMES = (1, 1000, 60_000, 299_999, 300_000, 300_000, -1000, 3_600_000, 3_600_000, SESSION_MS, KEPT_MS - 1, KEPT_MS)
+
+
+NOTHING = "1234567890123456"  # No payment has this id.
 
 
 class Money(RuleBasedStateMachine):
@@ -221,11 +223,13 @@ class Money(RuleBasedStateMachine):
         if spare is not None:
             self.world.act("key revoke", id=spare[1])
             self.world.poll()
+            self._heard(self.world.send(retrieve(spare[0], NOTHING)), (401, "unauthorized"))
             shop.keys.discard(spare[0])
             self.revoked[index].append(spare[0])
             self.spare[index] = None
         elif not shop.is_suspended:
             done = self.world.act("key issue", account=shop.account)
+            self._heard(self.world.send(retrieve(done["key"], NOTHING)), (404, "not_found"))
             shop.keys.add(done["key"])
             self.spare[index] = (done["key"], done["id"])
 

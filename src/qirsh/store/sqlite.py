@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from operator import length_hint
 from pathlib import Path
@@ -135,6 +135,10 @@ class SqliteStore:
         # After some errors SQLite has rolled back by itself; a ROLLBACK would then fail.
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
+        if isinstance(error, apsw.FullError):
+            # The disk may be full of our own log; copied into the database, most of it is free again.
+            with suppress(apsw.Error):
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         if isinstance(error, _NO_SPACE_OR_TURN):
             raise StoreUnavailable(str(error)) from error
 

@@ -12,6 +12,14 @@ class Waiters:
 
     def __init__(self) -> None:
         self._waiting: dict[int, set[asyncio.Event]] = {}
+        self.is_closed = False
+
+    def close(self) -> None:
+        """The service stops: whoever waits answers with what is known, now."""
+        self.is_closed = True
+        for waiting in self._waiting.values():
+            for changed in waiting:
+                changed.set()
 
     def hear(self, state: State) -> None:
         """A batch was committed."""

@@ -78,7 +78,7 @@ async def _wait(parts: Parts, number: int, wait_s: int) -> Payment:
             payment = await parts.store.find(PAYMENT, number)
             assert payment is not None, "payments never vanish"
             left_s = end - loop.time()
-            if payment.status != "pending" or left_s <= 0:
+            if payment.status != "pending" or left_s <= 0 or parts.waiters.is_closed:
                 return payment
             # Another process may have changed it, so nobody waits longer than a second without a look.
             with suppress(TimeoutError):

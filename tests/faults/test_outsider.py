@@ -1,0 +1,120 @@
+"""Others at the same file: a shell that holds the lock, a reader that stays, a second server."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from tests.faults.history import History
+from tests.faults.line import Line
+from tests.faults.load import Load
+from tests.faults.served import Founded, Served
+from tests.live import create, refused, retrieve, wait_until
+
+
+@contextlib.contextmanager
+def _outsider(world: Served, begin: str) -> Iterator[None]:
+    """Somebody with a shell, in the middle of a transaction."""
+    connection = apsw.Connection(str(world.settings.database))
+    try:
+        connection.set_busy_timeout(5000)
+        connection.execute(begin)
+        yield
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()
+
+
+def test_writes_wait_a_little_for_an_outsider_who_holds_the_lock(world: Served) -> None:
+    history = History(world)
+    wish = history.create(world.merchants[0], 100)
+
+    async def sent() -> None:
+        async with Line(world.settings.port) as line:
+            await wish.send(line)
+
+    with _outsider(world, "BEGIN IMMEDIATE"):
+        # Reserves payment numbers before the lock is taken for good, so that only the wish itself waits.
+        assert world.now_ready().status_code == 200
+    world.run(sent())
+    assert wish.outcome == "ok"
+    history.check()
+
+
+def test_writes_are_refused_while_an_outsider_holds_the_lock_and_go_on_afterwards(world: Served) -> None:
+    merchant = world.merchants[0]
+    history = History(world)
+    load = Load(world, history, seed=105)
+    world.run(load.run(lambda: len(history.operations) >= 200))
+    kept = history.having("ok", "create")[0]
+    with _outsider(world, "BEGIN IMMEDIATE"):
+        # A dozen clients, each batch of them for as long as a writer waits.
+        world.run(load.run(lambda: load.refusals["unavailable"] >= 24))
+        told = refused(world.send(create(merchant.key)), 503, "unavailable")
+        assert "nothing was done" in told["detail"]
+        ready = world.now_ready()
+        assert ready.status_code == 503
+        assert ["locked" in cause for cause in ready.json()["causes"]] == [True]
+        owner = next(one for one in world.merchants if int(one.account) == kept.account)
+        assert world.data(retrieve(owner.key, kept.payment_id))["note"] == kept.key
+    denied = [one for one in history.having("fail") if one.refusal == "unavailable"]
+    world.run(history.retry(denied))
+    assert "unavailable" not in {one.refusal for one in denied}
+    assert not any(one.was_replayed for one in denied)
+    wait_until(lambda: world.now_ready().status_code == 200, 5)
+    history.check()
+    world.verify()
+
+
+def test_a_reader_who_stays_for_long_stops_nobody(world: Served) -> None:
+    history = History(world)
+    load = Load(world, history, seed=106)
+    with _outsider(world, "BEGIN; SELECT count(*) FROM payment"):
+        world.run(load.run(lambda: len(history.operations) >= 500))
+        assert "unavailable" not in load.refusals
+        history.check()
+    world.verify()
+
+
+def test_an_outsider_who_leaves_takes_nothing_along(world: Served) -> None:
+    """The last connection to close deletes the log, unless it knows that others are there."""
+    history = History(world)
+    load = Load(world, history, seed=107)
+    log = world.settings.database.with_name(f"{world.settings.database.name}-wal")
+    for times in range(1, 4):
+        world.run(load.run(lambda enough=times * 100: len(history.operations) >= enough))  # type: ignore[misc]
+        command = ["sqlite3", world.settings.database, "SELECT count(*) FROM payment"]
+        seen = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert int(seen.stdout) == len(history.having("ok", "create"))
+        assert log.stat().st_size > 0
+    world.process.kill()
+    world.ended()
+    world.restart()
+    history.check()
+    world.verify()
+
+
+def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(
+    world: Served, founded: Founded, tmp_path: Path
+) -> None:
+    history = History(world)
+    load = Load(world, history, seed=108)
+    link = tmp_path / "another-name"
+    link.symlink_to(world.settings.data_dir)
+    for folder in (world.settings.data_dir, link):
+        environment = {**world.environment, "QIRSH_PORT": "0", "QIRSH_DATA_DIR": str(folder)}
+        second = subprocess.Popen(
+            (sys.executable, "-m", "qirsh", "serve"), env=environment, stderr=subprocess.PIPE, text=True
+        )
+        world.run(load.run(lambda running=second: running.poll() is not None))  # type: ignore[misc]
+        _, complaint = second.communicate()
+        assert second.returncode == 2
+        assert f"another Qirsh process (pid {world.process.pid})" in complaint
+    assert os.path.samefile(link, world.settings.data_dir)
+    assert load.refusals["unavailable"] == 0
+    history.check()
+    world.verify()
