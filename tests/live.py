@@ -433,8 +433,12 @@ class InProcess(World):
         self.run(self.parts.callers.poll())
 
     async def expired_due(self) -> int:
-        """One look of the expiry worker."""
-        return await PaymentExpirer(self.parts.store, self.parts.engine, self.parts.clock).expire_due()
+        """The expiry worker looks until there is nothing left; how many payments it found."""
+        worker = PaymentExpirer(self.parts.store, self.parts.engine, self.parts.clock)
+        total = 0
+        while found := await worker.expire_due():
+            total += found
+        return total
 
     def expire_due(self) -> int:
         return self.run(self.expired_due())

@@ -81,6 +81,16 @@ class Line:
                 await writer.wait_closed()
 
 
+async def taken(port: int) -> None:
+    """Returns when the server has read whatever was sent before, on any connection.
+
+    What is there when it looks at its connections is read in that look, and each of these takes one.
+    """
+    async with Line(port) as line:
+        for _ in range(2):
+            assert (await line.ask(Call("GET", "/healthz"))).status == 200
+
+
 async def _read(reader: asyncio.StreamReader) -> Answer:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.rstrip().split("\r\n")

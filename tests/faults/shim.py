@@ -23,6 +23,7 @@ from qirsh.web.connection import Connection
 _REAL: Final = "unix"
 _PAGE_BYTES: Final = 4096
 _FRAME_HEADER_BYTES: Final = 24
+_LOOK_AGAIN_S: Final = 0.005
 _KEY: Final = re.compile(rb"key-[0-9a-f]{12}")
 _ANSWER: Final = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\nx-request-id: (\S+)\r\n", re.DOTALL | re.IGNORECASE)
 
@@ -30,8 +31,9 @@ _ANSWER: Final = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\nx-request-id: (\S+)\r\n", 
 class Plan(NamedTuple):
     """How the disk behaves. The order is a file that tests write and remove while the server runs.
 
-    An order says what to do, and from which step on: `fail sync 0`, `full write 5`, `tear write 3`, `kill synced 0`.
-    Steps are `write` (to the log), `sync` (about to) and `synced` (just done), counted since the order came.
+    An order says what to do, and from which step on: `fail sync 0`, `full write 5`, `tear write 3`, `kill synced 0`,
+    `hold sync 0` (until the order changes). Steps are `write` (to the log), `sync` (about to) and `synced` (just done),
+    counted since the order came.
     """
 
     journal: str
@@ -53,10 +55,7 @@ class _Disk:
 
     def step(self, step: str) -> str:
         """What is to be done at this step: nothing, most of the time."""
-        try:
-            order = self._order_file.read_text()
-        except FileNotFoundError:
-            order = ""
+        order = self._ordered()
         if order != self._order:
             self._order, self._steps = order, 0
         if not order:
@@ -67,6 +66,8 @@ class _Disk:
         self._steps += 1
         if self._steps <= int(first):
             return ""
+        while action == "hold" and self._ordered() == order:
+            time.sleep(_LOOK_AGAIN_S)
         if action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "fail":
@@ -74,6 +75,12 @@ class _Disk:
         if action == "full":
             raise apsw.FullError(f"ordered to be full: {order}")
         return action
+
+    def _ordered(self) -> str:
+        try:
+            return self._order_file.read_text()
+        except FileNotFoundError:
+            return ""
 
 
 class _Files(apsw.VFS):

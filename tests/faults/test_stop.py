@@ -2,19 +2,17 @@
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.faults.history import History
-from tests.faults.line import Line, NotSent
+from tests.faults.line import Line, NotSent, taken
 from tests.faults.load import Load
-from tests.faults.served import Founded, Served
-from tests.live import Call, retrieve
+from tests.faults.served import Served
+from tests.live import retrieve
 
 _STOP_S_MAX: Final = 30
-_HEALTH: Final = Call("GET", "/healthz")
 
 
 @pytest.mark.parametrize("signals", [1, 2])
@@ -44,31 +42,30 @@ def test_a_stop_under_load_answers_what_it_took_and_loses_nothing(world: Served,
     world.verify()
 
 
-def test_a_stop_refuses_new_connections_while_it_answers_what_it_took(founded: Founded, folder: Path) -> None:
-    with Served(folder, founded, sync_delay_ms=500) as world:
-        history = History(world)
-        wishes = [history.create(world.merchants[0], 100) for _ in range(20)]
+def test_a_stop_refuses_new_connections_while_it_answers_what_it_took(shimmed: Served) -> None:
+    history = History(shimmed)
+    wishes = [history.create(shimmed.merchants[0], 100) for _ in range(20)]
 
-        async def scene() -> None:
-            lines = [Line(world.settings.port) for _ in wishes]
+    async def scene() -> None:
+        shimmed.obey("hold sync 0")
+        lines = [Line(shimmed.settings.port) for _ in wishes]
+        async with asyncio.TaskGroup() as group:
             await asyncio.gather(*(line.connect() for line in lines))
-            async with asyncio.TaskGroup() as group, Line(world.settings.port) as other:
-                for wish, line in zip(wishes, lines, strict=True):
-                    group.create_task(wish.send(line))
-                # Whatever was sent before the first of these is read before the second is answered.
-                for _ in range(2):
-                    assert (await other.ask(_HEALTH)).status == 200
-                world.process.terminate()
-                await _refused(world)
-                world.process.terminate()
-                assert [wish.outcome for wish in wishes] == ["invoked"] * len(wishes), "it did not matter any more"
-            await asyncio.gather(*(line.hang_up() for line in lines))
+            for wish, line in zip(wishes, lines, strict=True):
+                group.create_task(wish.send(line))
+            await taken(shimmed.settings.port)
+            shimmed.process.terminate()
+            await _refused(shimmed)
+            shimmed.process.terminate()
+            assert {wish.outcome for wish in wishes} == {"invoked"}
+            shimmed.obey()
+        await asyncio.gather(*(line.hang_up() for line in lines))
 
-        world.run(scene())
-        assert [wish.outcome for wish in wishes] == ["ok"] * len(wishes)
-        assert world.ended(_STOP_S_MAX) == 0
-        world.restart()
-        history.check()
+    shimmed.run(scene())
+    assert {wish.outcome for wish in wishes} == {"ok"}
+    assert shimmed.ended(_STOP_S_MAX) == 0
+    shimmed.restart()
+    history.check()
 
 
 async def _refused(world: Served) -> None:
@@ -88,10 +85,9 @@ def test_a_stop_answers_a_long_poll_at_once(world: Served) -> None:
     payment_id = world.payment(merchant)
 
     async def scene() -> None:
-        async with Line(world.settings.port) as line, Line(world.settings.port) as other:
+        async with Line(world.settings.port) as line:
             poll = asyncio.create_task(line.ask(retrieve(merchant.key, payment_id, "?wait=30")))
-            for _ in range(2):
-                await other.ask(_HEALTH)
+            await taken(world.settings.port)
             world.process.terminate()
             assert (await poll).data["status"] == "pending"
 

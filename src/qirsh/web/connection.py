@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
         keep_alive = parser.should_keep_alive()
         if b"connection" in headers and parser.get_http_version() != "1.1":
             keep_alive = False  # HTTP/1.0 would have to be told that it may go on.
-        if self._task is None and self._waiting is None:
+        if self._task is None:
             self._begin(request, keep_alive=keep_alive)
         elif self._waiting is None:
             self._waiting = (request, keep_alive)
@@ -213,11 +213,11 @@ class Connection(asyncio.Protocol):
             self._refuse("internal_error", None, request.id)
             return
         self._task = None
+        self._deadline = self._loop.time() + self._idle_s
         if transport.is_closing():
             return
         transport.write(answer)
         self._state.total_requests += 1
-        self._deadline = self._loop.time() + self._idle_s
         if is_last:
             self._hang_up()
         elif self._waiting is not None or self._is_arriving:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, get_args,
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import astuple
 
 from qirsh.domain import limits
 from qirsh.domain.account import origin
@@ -39,7 +40,11 @@ def _url(value: str) -> Wrong | None:
 
 
 def _metadata(raw: msgspec.Raw) -> Wrong | None:
-    return TOO_LONG if len(memoryview(raw)) > limits.METADATA_BYTES_MAX else why_not_metadata(_value(raw))
+    return _why_not_raw(raw, _value(raw))
+
+
+def _why_not_raw(raw: msgspec.Raw, value: Any) -> Wrong | None:  # noqa: ANN401 - JSON is anything
+    return TOO_LONG if len(memoryview(raw)) > limits.METADATA_BYTES_MAX else why_not_metadata(value)
 
 
 def _pin(value: str) -> Wrong | None:
@@ -99,6 +104,7 @@ class Reader(msgspec.Struct, frozen=True):
     kind: type[Body]
     decode: Callable[[bytes], Body]
     fields: tuple[tuple[str, str, Any, Any], ...]  # Attribute, name in JSON, default, type.
+    plan: tuple[tuple[Any, Check | None], ...]  # Default and check, for the fast way.
 
 
 def _reader(kind: type[Body]) -> Reader:
@@ -107,7 +113,8 @@ def _reader(kind: type[Body]) -> Reader:
         (field.name, field.encode_name, field.default, _without_unset(hints[field.name]))
         for field in msgspec.structs.fields(kind)
     )
-    return Reader(kind, msgspec.json.Decoder(kind).decode, fields)
+    plan = tuple((default, kind.checks.get(attribute)) for attribute, _, default, _ in fields)
+    return Reader(kind, msgspec.json.Decoder(kind).decode, fields, plan)
 
 
 def _without_unset(hint: Any) -> Any:  # noqa: ANN401 - types
@@ -128,22 +135,24 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
         _explain(reader, text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(error) from None
-    checks = reader.kind.checks
     # A text that is escaped may have fewer colons on the wire than in memory; then only keys are counted.
     in_texts = b"\\" not in text
     colons = 0
-    for attribute, _, default, _ in reader.fields:
-        value = getattr(body, attribute)
-        if value is default or value == default:
+    for value, (default, check) in zip(astuple(body), reader.plan, strict=True):
+        if value is default:
             continue
-        if attribute in checks and checks[attribute](value):
-            _explain(reader, text)
         colons += 1
-        if type(value) is msgspec.Raw:
-            colons += colons_in(_value(value), in_texts=in_texts)
-        elif in_texts and type(value) is str:
-            colons += value.count(":")
-    # With more colons than these, a key came twice, or a default was spelt out, or we cannot tell cheaply.
+        kind = type(value)
+        if kind is msgspec.Raw:
+            nested = _value(value)
+            if _why_not_raw(value, nested):
+                _explain(reader, text)
+            colons += colons_in(nested, in_texts=in_texts)
+        elif kind is str:
+            if check is not None and check(value):
+                _explain(reader, text)
+            colons += value.count(":") if in_texts else 0
+    # With more colons than these, a key came twice, or we cannot tell cheaply.
     if text.count(b":") != colons:
         _load(text)
     return body

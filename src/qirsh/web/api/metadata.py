@@ -19,22 +19,21 @@ def why_not_metadata(value: Any) -> tuple[str, str] | None:  # noqa: ANN401 - JS
 
 
 def colons_in(value: Any, *, in_texts: bool) -> int:  # noqa: ANN401 - JSON is anything
-    """How many colons the JSON of a value holds: one a key, and those in its texts if they count."""
-    kind = type(value)
-    if kind is str:
-        return value.count(":") if in_texts else 0
-    if kind is dict:
+    """How many colons the JSON of an object or array holds: one a key, and those in its texts if they count."""
+    colons = 0
+    if type(value) is dict:
         colons = len(value)
         if in_texts:
             for key in value:
                 colons += key.count(":")
         value = value.values()
-    elif kind is list:
-        colons = 0
-    else:
-        return 0
     for child in value:
-        colons += colons_in(child, in_texts=in_texts)
+        kind = type(child)
+        if kind is str:
+            if in_texts:
+                colons += child.count(":")
+        elif kind is dict or kind is list:
+            colons += colons_in(child, in_texts=in_texts)
     return colons
 
 
