@@ -14,7 +14,6 @@ from tests.live import PURSE, Merchant, retrieve
 
 CLIENTS: Final = 12
 _AMOUNT_MAX: Final = 500_00
-_RUN_S_MAX: Final = 60  # What does not come about by then never will.
 
 
 class Load:
@@ -28,13 +27,23 @@ class Load:
         self._payable: list[Operation] = []
         self._settled: list[Operation] = []  # Paid, or too dear to be.
         self._is_over: Callable[[], bool] = lambda: False
+        self._acts = (
+            *(self._create,) * 6,
+            *(self._pay,) * 4,
+            *(self._look,) * 3,
+            self._pay_at_once,
+            self._pay_in_vain,
+            self._clash,
+            self._create_dear,
+            self._create_elsewhere,
+        )
         self.reads = 0
         self.refusals: Counter[str] = Counter()
 
     async def run(self, is_over: Callable[[], bool] = lambda: False, clients: int = CLIENTS) -> None:
         """Until it is over, or until each client has lost its connection."""
         self._is_over = is_over
-        async with asyncio.timeout(_RUN_S_MAX), asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as group:
             for _ in range(clients):
                 group.create_task(self._client())
 
@@ -50,7 +59,7 @@ class Load:
         async with Line(self._world.settings.port) as line:
             try:
                 while not self._is_over():
-                    await self._random.choice(_ACTS)(self, line)
+                    await self._random.choice(self._acts)(line)
             except (NotSent, Lost):
                 return
 
@@ -112,15 +121,3 @@ class Load:
 
     def _merchant(self) -> Merchant:
         return self._random.choice(self._world.merchants)
-
-
-_ACTS: Final = (
-    *(Load._create,) * 6,
-    *(Load._pay,) * 4,
-    *(Load._look,) * 3,
-    Load._pay_at_once,
-    Load._pay_in_vain,
-    Load._clash,
-    Load._create_dear,
-    Load._create_elsewhere,
-)

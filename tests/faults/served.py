@@ -1,5 +1,6 @@
 """`qirsh serve` in a process of its own, to be killed, starved and started again on the same data and port."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -12,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import httpx2
 
@@ -22,11 +23,14 @@ from qirsh.settings import read_settings
 from tests.faults.shim import Plan
 from tests.live import Call, InProcess, Live
 
+T = TypeVar("T")
+
 START_S_MAX: Final = 5  # Without help, also after a kill.
 
 _ROOT: Final = Path(__file__).parent.parent.parent
 # Killed with its parent, so that a test run that is killed leaves no server behind.
 _TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-m")
+_SCENE_S_MAX: Final = 60
 _READY: Final = b"Qirsh is listening on"
 
 
@@ -42,10 +46,17 @@ class Founded:
 
 
 class Served(Live):
-    """The real program. With a plan its disk obeys orders."""
+    """The real program. With the shim, its disk obeys orders."""
 
-    def __init__(self, folder: Path, founded: Founded, *, sync_delay_ms: int | None = None) -> None:
-        """With a sync delay, even of nothing, it runs on the shim."""
+    def __init__(
+        self,
+        folder: Path,
+        founded: Founded,
+        *,
+        is_shimmed: bool = False,
+        sync_delay_ms: int = 0,
+        on_the_spot: bool = False,
+    ) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="qirsh-faults-"))  # What must be writable when the data is not.
         shutil.copytree(founded.folder, folder, dirs_exist_ok=True)
         super().__init__(read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(_free_port())}))
@@ -54,13 +65,22 @@ class Served(Live):
         self.customers = founded.people.customers
         self.journal = self.place / "journal"
         self._order = self.place / "order"
-        self.plan = None if sync_delay_ms is None else Plan(str(self.journal), str(self._order), sync_delay_ms)
+        self._plan = Plan(str(self.journal), str(self._order), sync_delay_ms, on_the_spot) if is_shimmed else None
         self.limits: tuple[str, ...] = ()  # Put before the command, such as `prlimit`.
 
     def __exit__(self, *_: object) -> None:
         self.obey()
         super().__exit__()
         shutil.rmtree(self.place)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
+
+        async def bounded() -> T:
+            async with asyncio.timeout(_SCENE_S_MAX):
+                return await work
+
+        return super().run(bounded())
 
     @property
     def environment(self) -> dict[str, str]:
@@ -71,7 +91,7 @@ class Served(Live):
 
     def spawn(self) -> None:
         """Begin to start."""
-        what = ("qirsh", "serve") if self.plan is None else ("tests.faults.shim", json.dumps(self.plan._asdict()))
+        what = ("qirsh", "serve") if self._plan is None else ("tests.faults.shim", json.dumps(self._plan._asdict()))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 (*self.limits, *_TIED, *what), env=self.environment, stdout=subprocess.PIPE, stderr=log, bufsize=0
@@ -121,7 +141,7 @@ class Served(Live):
             self._order.unlink(missing_ok=True)
 
     def verify(self) -> None:
-        """What an operator would ask: do all rules hold?"""
+        """As an operator would: all rules hold."""
         command = (sys.executable, "-m", "qirsh", "verify")
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

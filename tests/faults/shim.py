@@ -6,6 +6,7 @@ and keeps a journal: which keys were written, when the log was synced, and when 
 
 import asyncio
 import json
+import math
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ import apsw
 
 from qirsh import service
 from qirsh.cli.main import main
+from qirsh.store import sqlite
 from qirsh.web.connection import Connection
 
 _REAL: Final = "unix"
@@ -39,6 +41,9 @@ class Plan(NamedTuple):
     journal: str
     order: str
     sync_delay_ms: int = 0
+    # A lone command may be done by the thread that also reads and answers, where the disk has been quick. Here this is
+    # not left to chance: always, or never, so that the disk may be held while the server goes on.
+    is_done_on_the_spot: bool = False
 
 
 class _Disk:
@@ -149,9 +154,12 @@ def _noted(disk: _Disk) -> type[Connection]:
 
 
 def _serve() -> None:
-    disk = _Disk(Plan(**json.loads(sys.argv.pop())))
+    plan = Plan(**json.loads(sys.argv.pop()))
+    disk = _Disk(plan)
     files = _Files(disk)
-    service.Connection = _noted(disk)  # type: ignore[misc]
+    assert sqlite._QUICK_COMMIT_S > 0  # noqa: SLF001 - if it is called otherwise, this must be too
+    sqlite._QUICK_COMMIT_S = math.inf if plan.is_done_on_the_spot else 0  # type: ignore[misc]  # noqa: SLF001
+    service.Connection = _noted(disk)  # type: ignore[attr-defined]
     sys.argv = ["qirsh", "serve"]
     main()
     files.unregister()

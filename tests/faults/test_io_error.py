@@ -28,7 +28,7 @@ from tests.live import Call, create
     ],
 )
 def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_by_the_key(
-    shimmed: Served, order: str, is_kept: bool
+    shimmed: Served, order: str, *, is_kept: bool
 ) -> None:
     world = shimmed
     history = History(world)
@@ -58,25 +58,41 @@ def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_
     world.verify()
 
 
-def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(shimmed: Served) -> None:
-    history = History(shimmed)
+def test_a_lone_caller_hears_of_a_failure_at_commit_too(either: Served) -> None:
+    history = History(either)
+    either.run(_at_once(either, [history.create(either.merchants[0], 100)]))
+    wish = history.create(either.merchants[0], 100)
+    either.obey("fail sync 0")
+    either.run(_at_once(either, [wish]))
+    assert wish.refusal == "outcome_unknown"
+    assert either.ended(5) != 0
+    either.restart()
+    either.run(history.retry([wish]))
+    assert wish.outcome == "ok"
+    assert wish.was_replayed
+    history.check()
+    either.verify()
+
+
+def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(either: Served) -> None:
+    history = History(either)
     # The first create reserves payment numbers, and that is what fails.
-    wish = history.create(shimmed.merchants[0], 100)
-    shimmed.obey("fail sync 0")
-    shimmed.run(_at_once(shimmed, [wish]))
+    wish = history.create(either.merchants[0], 100)
+    either.obey("fail sync 0")
+    either.run(_at_once(either, [wish]))
     assert wish.refusal == "unavailable"
-    assert shimmed.send(Call("GET", "/healthz")).status_code == 200
-    ready = shimmed.now_ready()
+    assert either.send(Call("GET", "/healthz")).status_code == 200
+    ready = either.now_ready()
     assert ready.status_code == 503
     assert ["ordered to fail" in cause for cause in ready.json()["causes"]] == [True]
 
-    shimmed.obey()
-    shimmed.run(history.retry([wish]))
+    either.obey()
+    either.run(history.retry([wish]))
     assert wish.outcome == "ok"
     assert not wish.was_replayed
-    assert shimmed.now_ready().status_code == 200
+    assert either.now_ready().status_code == 200
     history.check()
-    shimmed.verify()
+    either.verify()
 
 
 @pytest.mark.parametrize("way", ["ABORT", "ROLLBACK", "FAIL"])
@@ -127,9 +143,13 @@ async def _held(world: Served) -> None:
     """Until somebody waits for the disk."""
     syncs = _syncs(world)
     async with asyncio.timeout(5):
-        while world.journal.read_text().splitlines()[-1].partition(" ")[0] != "commit":
+        while not _last_line(world).startswith("commit"):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
     assert _syncs(world) == syncs
+
+
+def _last_line(world: Served) -> str:
+    return world.journal.read_text().splitlines()[-1]
 
 
 def _syncs(world: Served) -> int:

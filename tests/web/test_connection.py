@@ -19,9 +19,10 @@ from qirsh.web.connection import Connection
 from qirsh.web.http import SECURITY_HEADERS, Request, Response
 
 RECEIVE_S = 0.25
-KEEP_ALIVE_S = 0.4
+KEEP_ALIVE_S = 0.3
 LINGER_S = 0.3
 SLOW_S = {"/slow": RECEIVE_S / 4, "/slower": RECEIVE_S * 1.5, "/endless": 60}
+SMALL = 1000
 BIG = {"/big": b"x" * 1_000_000, "/huge": b"x" * 16_000_000}  # More than the buffers of the system take.
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -79,7 +80,8 @@ class Edge:
 
 
 @contextlib.contextmanager
-def running(*, keep_alive_s: float = KEEP_ALIVE_S, grace_s: int = 5, **settings: object) -> Iterator[Edge]:
+def running(*, keep_alive_s: float = 30, grace_s: int = 5, **settings: object) -> Iterator[Edge]:
+    """All the time in the world, but for what a test is about: a busy machine must not make it late."""
     edge = Edge()
 
     class TestConnection(Connection):
@@ -87,7 +89,7 @@ def running(*, keep_alive_s: float = KEEP_ALIVE_S, grace_s: int = 5, **settings:
             edge.timers += 1
             super()._expect_by(seconds)
 
-    for name, value in ({"receive_s": RECEIVE_S, "linger_s": LINGER_S} | settings).items():
+    for name, value in ({"receive_s": 30, "linger_s": 30} | settings).items():
         setattr(TestConnection, name, value)
     config = uvicorn.Config(
         edge,  # type: ignore[arg-type]  # It is not called as an ASGI application.
@@ -120,27 +122,40 @@ def running(*, keep_alive_s: float = KEEP_ALIVE_S, grace_s: int = 5, **settings:
 
 @pytest.fixture(scope="module")
 def patient() -> Iterator[Edge]:
-    with running(receive_s=30, linger_s=30, keep_alive_s=30) as server:
+    with running() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Edge]:
-    with running() as server:
+    with running(receive_s=RECEIVE_S, linger_s=LINGER_S, body_bytes_max=SMALL) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def forgetful() -> Iterator[Edge]:
+    with running(keep_alive_s=KEEP_ALIVE_S) as server:
         yield server
 
 
 @pytest.fixture
 def edge(patient: Edge) -> Edge:
-    """For what does not depend on time: a busy machine must not make it late."""
     patient.forget()
     return patient
 
 
 @pytest.fixture
 def hasty(impatient: Edge) -> Edge:
+    """Waits a moment only for the first byte, for the rest of a request, and for a refused client to leave."""
     impatient.forget()
     return impatient
+
+
+@pytest.fixture
+def restless(forgetful: Edge) -> Edge:
+    """Keeps a connection without a request for a moment only."""
+    forgetful.forget()
+    return forgetful
 
 
 @pytest.fixture(autouse=True)
@@ -288,8 +303,8 @@ def test_a_connection_that_says_nothing_is_closed_without_an_answer(hasty: Edge,
     assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 3
 
 
-def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(hasty: Edge) -> None:
-    with hasty.connect() as client:
+def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(restless: Edge) -> None:
+    with restless.connect() as client:
         for path in ("/", "/slower"):  # The timer of the first answer must not cut off the second.
             client.sendall(get(path))
             assert statuses(client.recv(65536)) == [200]
@@ -297,8 +312,8 @@ def test_an_idle_connection_lives_as_long_as_uvicorns_keep_alive(hasty: Edge) ->
         assert rest(client) == b""
 
 
-def test_blank_lines_between_requests_do_not_keep_a_connection_open(hasty: Edge) -> None:
-    with hasty.connect() as client:
+def test_blank_lines_between_requests_do_not_keep_a_connection_open(restless: Edge) -> None:
+    with restless.connect() as client:
         client.sendall(get("/"))
         assert statuses(client.recv(65536)) == [200]
         client.sendall(b"\r\n")
@@ -349,10 +364,8 @@ def test_more_header_fields_than_the_cap_get_431(edge: Edge, count: int, status:
     assert statuses(edge.exchange(get("/", CLOSE, *fields))) == [status]
 
 
-def test_a_field_that_is_repeated_again_and_again_gets_431_soon(edge: Edge) -> None:
-    began = time.process_time()
+def test_a_field_that_is_repeated_again_and_again_gets_431(edge: Edge) -> None:
     assert_only_refused(edge, edge.exchange(get("/", *[b"X:"] * 100_000)), 431)
-    assert time.process_time() - began < 1  # Joined one by one they took longer than the whole suite.
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -399,16 +412,15 @@ def test_a_chunked_body_at_the_cap_is_served(edge: Edge) -> None:
     assert b'"body": %d' % BODY_BYTES_MAX in received
 
 
+@pytest.mark.parametrize("step", [SMALL + 1, 1])
+def test_a_chunked_body_over_the_cap_gets_413_also_in_one_piece(hasty: Edge, step: int) -> None:
+    assert_only_refused(hasty, hasty.exchange(post("/", CHUNKED) + chunks(SMALL + 1, step)), 413)
+
+
 @pytest.mark.parametrize(
     "flood",
-    [
-        chunks(BODY_BYTES_MAX + 1, 10**6),
-        chunks(10**6, 1000),
-        b"1\r\nx\r\n" * 70_000,
-        b"1;" + b"x" * 400_000,
-        b"0\r\nX: " + b"x" * 400_000,
-    ],
-    ids=["one chunk", "chunks", "tiny chunks", "chunk extension", "trailer"],
+    [chunks(10**6, 1000), b"1\r\nx\r\n" * 70_000, b"1;" + b"x" * 400_000, b"0\r\nX: " + b"x" * 400_000],
+    ids=["chunks", "tiny chunks", "chunk extension", "trailer"],
 )
 def test_a_chunked_request_that_goes_on_and_on_gets_413_before_it_ends(edge: Edge, flood: bytes) -> None:
     assert_only_refused(edge, edge.exchange(post("/", CHUNKED), flood), 413)
@@ -668,6 +680,10 @@ def test_a_body_is_not_asked_for_without_need(edge: Edge, pieces: list[bytes]) -
     assert statuses(edge.exchange(*pieces)) == [200]
 
 
+def test_a_body_is_not_asked_for_before_its_head_is_complete(edge: Edge) -> None:
+    assert_only_refused(edge, edge.exchange(post("/", EXPECT, b"X: y")[:-4], b"\r\nHost: b\r\n\r\n"), 400)
+
+
 def test_a_body_behind_another_request_is_asked_for_after_its_answer(edge: Edge) -> None:
     with edge.connect() as client:
         client.sendall(get("/slow") + post("/", b"Content-Length: 3", EXPECT, CLOSE))
@@ -697,10 +713,10 @@ def test_nothing_is_refused_when_the_client_has_left(hasty: Edge) -> None:
     assert int(hasty.next_id()[4:]) == int(before[4:]) + 1  # A refusal would have taken one.
 
 
-def asks_without_reading(edge: Edge, client: socket.socket, request: bytes) -> None:
+def asks_without_reading(edge: Edge, client: socket.socket, *, at_once: int) -> None:
     """Until the server takes no more."""
-    for asked in range(1, 100):
-        client.sendall(request)
+    for asked in range(at_once, 100, at_once):
+        client.sendall(get("/big") * at_once)
         until = time.monotonic() + 0.15
         while len(edge.handled) < asked:
             if time.monotonic() > until:
@@ -709,29 +725,24 @@ def asks_without_reading(edge: Edge, client: socket.socket, request: bytes) -> N
     pytest.fail("The server keeps answers without end.")
 
 
-def test_a_slow_reader_gets_every_answer_and_the_server_keeps_few(edge: Edge) -> None:
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_slow_reader_gets_every_answer_and_the_server_keeps_few(edge: Edge, at_once: int) -> None:
     with edge.connect() as client:
-        asks_without_reading(edge, client, get("/big"))
+        asks_without_reading(edge, client, at_once=at_once)
         answers = len(edge.handled)
         assert answers < 20  # Of a megabyte each, and most of it is in the buffers of the system.
         for _ in range(answers + 1):
             assert one_answer(client).endswith(BIG["/big"])
         client.sendall(get("/", CLOSE))
-        assert statuses(rest(client)) == [200]
-
-
-def test_two_requests_in_each_packet_do_not_get_around_a_full_buffer(edge: Edge) -> None:
-    with edge.connect() as client:
-        asks_without_reading(edge, client, get("/big") * 2)
-        assert len(edge.handled) < 20
+        assert statuses(rest(client))[-1] == 200
 
 
 @pytest.mark.parametrize("fields", [(), (CLOSE,)])
-def test_a_client_that_never_reads_is_cut_off(hasty: Edge, fields: tuple[bytes, ...]) -> None:
-    with hasty.connect() as client:
+def test_a_client_that_never_reads_is_cut_off(restless: Edge, fields: tuple[bytes, ...]) -> None:
+    with restless.connect() as client:
         client.sendall(get("/huge", *fields))
-        eventually(lambda: hasty.connections() == 1)
-        eventually(lambda: hasty.connections() == 0)
+        eventually(lambda: restless.connections() == 1)
+        eventually(lambda: restless.connections() == 0)
 
 
 # Several requests on one connection.
@@ -766,6 +777,11 @@ def test_a_packet_full_of_requests_is_not_queued(edge: Edge) -> None:
     assert statuses(received) == [200]
     assert edge.handled == ["/slow"]
     assert b"connection: close\r\n" in received
+    eventually(lambda: edge.connections() == 0)  # Who refuses reads on, and so hears that the client left.
+
+
+def test_requests_that_come_faster_than_their_answers_wait_for_them(edge: Edge) -> None:
+    assert statuses(edge.exchange(get("/slow"), get("/slow"), get("/", CLOSE))) == [200] * 3
 
 
 # Upgrades.
@@ -786,7 +802,7 @@ def test_a_request_for_an_upgrade_is_plain_http_with_its_body(edge: Edge, protoc
 def test_a_request_for_an_upgrade_is_held_to_the_same_rules(hasty: Edge) -> None:
     upgrade = (b"Connection: Upgrade", b"Upgrade: h2c")
     assert_only_refused(hasty, hasty.exchange(get("/", *upgrade, b"Host: b") + SMUGGLED), 400)
-    assert_only_refused(hasty, hasty.exchange(post("/", *upgrade, CHUNKED) + chunks(BODY_BYTES_MAX + 1, 10**6)), 413)
+    assert_only_refused(hasty, hasty.exchange(post("/", *upgrade, CHUNKED) + chunks(SMALL + 1, SMALL)), 413)
     assert_only_refused(hasty, hasty.exchange(post("/", *upgrade, b"Content-Length: 9") + b"x"), 408)
 
 

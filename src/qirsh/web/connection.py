@@ -89,7 +89,8 @@ class Connection(asyncio.Protocol):
         self._state.connections.add(self)  # type: ignore[arg-type]
         if len(self._state.connections) > self.connections_max:
             self._transport.abort()
-        self._expect_by(self.receive_s)
+        # After this the timer looks at least once in the time that a connection may be idle, whatever the deadline.
+        self._expect_by(min(self.receive_s, self._idle_s))
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._state.connections.discard(self)
