@@ -21,6 +21,7 @@ from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.settings import Settings
 from qirsh.store import queries
+from qirsh.store.interface import Store, UnusableDatabase
 from qirsh.store.sqlite import SqliteStore
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
@@ -28,6 +29,7 @@ from qirsh.web.connection import Connection
 from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
+from qirsh.web.sign_in import TOTP_PURPOSE
 from qirsh.web.waiters import Waiters
 from qirsh.workers.payment_expirer import PaymentExpirer
 
@@ -49,7 +51,7 @@ async def opened(
     engine = Engine(store, on_fatal=_end_process)
     passwords = Passwords()
     try:
-        keyring = Keyring(list(settings.secret_keys) or [_own_secret(settings, entropy)], entropy)
+        keyring = await _keyring(settings, store, entropy)
         engine.start()
         if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
             await engine.submit(OpenHouseAccount(HOUSE))
@@ -149,6 +151,22 @@ async def _poll_revocations(parts: Parts) -> None:
         except Exception:
             # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known.
             log.exception("revocation poll failed")
+
+
+async def _keyring(settings: Settings, store: Store, entropy: Entropy) -> Keyring:
+    """The keys of this database. With others every PIN would be wrong, and customers would be locked out one by one."""
+    sealed = await store.select(queries.OPERATORS_SEALED)
+    if settings.secret_keys:
+        keyring = Keyring(list(settings.secret_keys), entropy)
+    elif sealed and not settings.secret_file.exists():
+        message = f"{settings.secret_file} is missing: put it back, or set QIRSH_SECRET_KEY to what it held"
+        raise UnusableDatabase(message)
+    else:
+        keyring = Keyring([_own_secret(settings, entropy)], entropy)
+    if any(keyring.unseal(seed, TOTP_PURPOSE) is None for (seed,) in sealed):
+        message = "the secret key is not the one that this database was made with: set QIRSH_SECRET_KEY to that one"
+        raise UnusableDatabase(message)
+    return keyring
 
 
 def _own_secret(settings: Settings, entropy: Entropy) -> bytes:

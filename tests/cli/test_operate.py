@@ -216,3 +216,19 @@ def on_a_terminal(house: House, words: tuple[str, ...], answers: list[tuple[str,
         else:
             process.kill()
     return process.returncode, shown
+
+
+def test_a_locked_pin_is_set_anew_by_an_operator(house: House) -> None:
+    with closing(apsw.Connection(str(house.database))) as connection:
+        connection.execute("UPDATE pin SET failures = 5")
+        before = connection.execute("SELECT person, mac FROM pin ORDER BY person").fetchall()
+    customer = house.demo()["customer"]["email"]
+    words = ("person", "pin", "--email", customer, "--pin-stdin")
+    assert house.act(*words, stdin="271828\n", **house.operator())["email"] == customer
+    with closing(apsw.Connection(str(house.database))) as connection:
+        after = connection.execute("SELECT person, mac, failures FROM pin ORDER BY person").fetchall()
+    changed = [row for row, old in zip(after, before, strict=True) if row[:2] != old]
+    assert [failures for _, _, failures in changed] == [0]
+    assert sorted(failures for _, _, failures in after) == [0] + [5] * (len(after) - 1)
+    unknown = house.invoke("person", "pin", "--email", "no@x.org", "--pin-stdin", stdin="271828\n", **house.operator())
+    assert unknown.stderr.startswith("refused: not_found: ")

@@ -149,3 +149,17 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(empty: House) -
     assert "not running" in empty.run("status").stdout
     with empty.serving("serve", until=READY) as running:
         assert f"process {running.process.pid}, ready" in empty.run("status").stdout
+
+
+def test_a_lost_secret_is_not_replaced_in_silence(house: House) -> None:
+    (house.folder / "secret.key").unlink()
+    ended = house.invoke("serve")
+    assert ended.returncode == 2
+    assert "secret.key is missing" in ended.stderr
+    assert not (house.folder / "secret.key").exists()
+
+
+def test_a_database_is_not_served_with_the_secret_of_another(house: House) -> None:
+    ended = house.invoke("serve", QIRSH_SECRET_KEY="0123456789abcdef" * 2)
+    assert ended.returncode == 2
+    assert "not the one that this database was made with" in ended.stderr

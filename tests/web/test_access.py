@@ -458,3 +458,9 @@ def test_no_secret_lies_in_the_data_or_the_log(world: Live) -> None:
         text = file.read_bytes()
         # Not even most of one: the hint that tells two keys apart is four characters long.
         assert [name for name, secret in secrets.items() if secret[-16:].encode() in text] == [], file.name
+
+
+def test_head_is_get_without_the_body(world: Live) -> None:
+    answer = world.send(Call("HEAD", "/healthz"))
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert int(answer.headers["content-length"]) > 0

@@ -21,6 +21,7 @@ F = TypeVar("F", bound=Callable[..., None])
 _DONE: Final = {
     "operator create": "Operator created. The second factor is shown only now: put it into an authenticator app.",
     "person add": "Person added. `qirsh account verify` is next, once you have seen who they are.",
+    "person pin": "The PIN is set, and unlocked. It was not shown: tell the person to keep it to themselves.",
     "account request": "Commercial account requested. Another person than its owner approves or rejects it.",
     "account verify": "Account verified.",
     "account approve": "Account approved.",
@@ -92,6 +93,15 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
     pin = new_secret("PIN", from_stdin=pin_stdin)
     words = {"email": email, "name": name, "password": password, "pin": pin}
     _carry_out("person add", words, as_json=as_json)
+
+
+@person_group.command("pin")
+@_email
+@click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input.")
+@_act
+def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
+    """Set a new PIN for a person whose PIN is locked or forgotten."""
+    _carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
 
 
 @click.group("account")

@@ -71,6 +71,8 @@ async def serve_and_announce(settings: Settings, parts: Parts, announce: Callabl
         def on_ready() -> None:
             running.tell(settings, running.Server(os.getpid(), address, base_url))
             log.info("listening on %s with data in %s", address, settings.data_dir)
+            if not base_url.endswith(f":{port}") and is_loopback(base_url):
+                log.warning("QIRSH_BASE_URL is %s, which leads elsewhere: links in answers will too", base_url)
             announce(base_url)
             # Printed lines must not wait in a buffer for a reader who waits for them.
             sys.stdout.flush()

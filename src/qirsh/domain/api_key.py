@@ -7,14 +7,7 @@ import msgspec
 
 from qirsh.domain.account import Mode
 
-SCOPES: Final = (
-    "payments:read",
-    "payments:write",
-    "refunds:write",
-    "balance:read",
-    "events:read",
-    "webhooks:write",
-)
+SCOPES: Final = ("payments:read", "payments:write")
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz"
 _BODY_LENGTH: Final = 45  # 256 bits in an alphabet of 54.

@@ -81,9 +81,10 @@ class App:
         methods = self._match(request)
         if methods is None:
             raise Problem("not_found")
-        route = methods.get(request.method)
+        # HEAD is GET without the body, which the connection leaves out.
+        route = methods.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
-            allow = ", ".join(methods).encode()
+            allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
             return problem_response(Problem("method_not_allowed"), request.id, [(b"allow", allow)])
         if route.token is not None:
             callers = self._parts.callers

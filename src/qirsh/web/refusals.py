@@ -40,7 +40,7 @@ KINDS: Final[dict[str, Kind]] = {
     # The request.
     "bad_request": Kind(400, "Bad request", "The request is not valid HTTP for this service."),
     "invalid_json": Kind(400, "Unreadable JSON", "Send one JSON object in UTF-8, without duplicate keys or NaN."),
-    "unauthorized": Kind(401, "Not authenticated", "Send a valid key as `Authorization: Bearer <key>`."),
+    "unauthorized": Kind(401, "Not authenticated", "Send a valid key or session as `Authorization: Bearer <token>`."),
     "missing_scope": Kind(403, "Missing scope", "This key does not have the scope that the call needs."),
     "not_found": Kind(404, "Not found", "There is nothing here, or nothing that you may see."),
     "method_not_allowed": Kind(405, "Method not allowed", "See the Allow header for the methods of this address."),
@@ -83,7 +83,7 @@ KINDS: Final[dict[str, Kind]] = {
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
     "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
-    "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Set a new PIN to go on."),
+    "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Ask the operators of this service for a new one."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
     "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
     "balance_limit": Kind(409, "Balance limit", "The receiving account cannot hold that much."),

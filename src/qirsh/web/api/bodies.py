@@ -182,21 +182,30 @@ def _explain(reader: Reader, text: bytes) -> NoReturn:
     raise Problem("invalid_json", detail="A number in the body is out of range.")
 
 
-# What msgspec says, as a code. The order matters: the first that fits.
-_CODES: Final = (
-    (re.compile("Invalid enum value"), "unknown_value"),
-    (re.compile("of length"), "too_long"),
-    (re.compile("[<>]=|out of range"), "out_of_range"),
-    (re.compile(""), "wrong_type"),
+# What msgspec says, and what we make of it: a code, and words for people of any programming language.
+_WORDS: Final = (
+    (re.compile(r"Invalid enum value"), "unknown_value", "Must be one of the documented values, spelt exactly so."),
+    (re.compile(r"of length <= (\d+)"), "too_long", "Must have at most {} characters."),
+    (re.compile(r"int >= (\d+)"), "out_of_range", "Must be at least {}."),
+    (re.compile(r"int <= (\d+)"), "out_of_range", "Must be at most {}."),
+    (re.compile(r"out of range"), "out_of_range", "Is out of every range."),
+    (re.compile(r"Expected int"), "wrong_type", "Must be a whole number, without quotes or a decimal point."),
+    (re.compile(r"Expected str"), "wrong_type", "Must be a string."),
 )
+
+
+def _in_words(said: str) -> Wrong:
+    for pattern, code, words in _WORDS:
+        if found := pattern.search(said):
+            return code, words.format(*found.groups())
+    return "wrong_type", "Must be of another type."
 
 
 def _why_not(raw: msgspec.Raw, kind: Any, check: Check | None) -> Wrong | None:  # noqa: ANN401 - a type
     try:
         value = msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        words = str(error).replace("`", "")
-        return next(code for pattern, code in _CODES if pattern.search(words)), f"{words}."
+        return _in_words(str(error).replace("`", ""))
     return None if check is None else check(value)
 
 

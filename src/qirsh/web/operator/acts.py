@@ -27,7 +27,7 @@ from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import Person, is_pin, normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.store import queries
-from qirsh.store.rows import ACCOUNT, PERSON
+from qirsh.store.rows import ACCOUNT, LOGIN, PERSON
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
 from qirsh.web.sign_in import TOTP_PURPOSE, prove
@@ -87,12 +87,20 @@ async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
 
 async def add_person(parts: Parts, actor: Actor, words: Words) -> Words:
     """A person with a personal account and a payment PIN."""
-    pin = _text(words, "pin", limits.PIN_DIGITS)
-    if not is_pin(pin):
-        raise NotDone("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
+    pin = _pin(words)
     person = await _add_person(parts, actor, words)
     await _submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name))
     return {"person": person.id, "account": str(person.account), "state": "unverified"}
+
+
+async def set_pin(parts: Parts, actor: Actor, words: Words) -> Words:
+    """A new PIN for a person who has locked or forgotten theirs."""
+    pin = _pin(words)
+    login = await parts.store.find(LOGIN, _email(words))
+    if login is None:
+        raise NotDone("not_found", "Nobody has this e-mail address.")
+    await _submit(parts, ChangePin(login.person, parts.keyring.pin_mac(login.person, pin), actor.name))
+    return {"person": login.person, "email": login.email}
 
 
 async def request_account(parts: Parts, actor: Actor, words: Words) -> Words:
@@ -202,6 +210,7 @@ def confirm_cash(kind: Kind) -> Act:
 ACTS: Final[dict[str, Act]] = {
     "operator create": create_operator,
     "person add": add_person,
+    "person pin": set_pin,
     "account request": request_account,
     "account verify": move_account("verified"),
     "account approve": move_account("approved"),
@@ -247,6 +256,13 @@ def _text(words: Words, name: str, characters_max: int, default: str | None = No
     if len(value) > characters_max or not value.isprintable():
         raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
     return value
+
+
+def _pin(words: Words) -> str:
+    pin = _text(words, "pin", limits.PIN_DIGITS)
+    if not is_pin(pin):
+        raise NotDone("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
+    return pin
 
 
 def _email(words: Words) -> str:
