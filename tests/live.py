@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import socket
 import ssl
@@ -457,7 +458,7 @@ class Live(World):
             base_url=self.settings.base_url,
             trust_env=False,
             verify=_NO_TLS,
-            timeout=300,
+            timeout=120,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
         )
         self.start()
@@ -475,8 +476,8 @@ class Live(World):
             )
         end = time.monotonic() + _START_S
         while time.monotonic() < end and self.process.poll() is None:
-            with contextlib.suppress(httpx2.TransportError):
-                if self.send(Call("GET", "/readyz")).status_code == 200:
+            with contextlib.suppress(httpx2.TransportError, TimeoutError):
+                if self.run(asyncio.wait_for(self.sent(Call("GET", "/readyz")), 2)).status_code == 200:
                     return
             time.sleep(0.02)
         self.stop()
@@ -534,9 +535,15 @@ def live(*, shops: int = 2, people: int = 2) -> Iterator[Live]:
 def _settings() -> Iterator[Settings]:
     """A place for the data and an address. Whatever engine is tested, it is chosen here."""
     with tempfile.TemporaryDirectory(prefix="qirsh-") as folder:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        yield read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": str(port)})
+        yield read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": str(_free_port())})
+
+
+def _free_port() -> int:
+    """Below those that the system gives to outgoing connections: a server that is restarted finds it free again."""
+    while True:
+        port = random.randint(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _environment(settings: Settings) -> dict[str, str]:

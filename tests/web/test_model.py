@@ -131,11 +131,15 @@ class Money(RuleBasedStateMachine):
         else:
             assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
 
-    @rule(which=pick, what=st.sampled_from(["shop", "customer", "key"]))
+    @rule(which=pick, what=st.sampled_from(["shop", "customer", "key", "PIN"]))
     def at_the_desk(self, which: int, what: str) -> None:
-        """Somebody is suspended or resumed; a key is issued or revoked."""
+        """Somebody is suspended or resumed; a key is issued or revoked; a PIN is set anew."""
         if what == "key":
             self._issue_or_revoke(which % 2)
+            return
+        if what == "PIN":
+            self.world.act("person pin", email=self.customers[which % 3].email, pin=PIN)
+            self.people[which % 3].wrong_pins = 0
             return
         account = self.people[which % 3] if what == "customer" else self.shops[which % 2]
         self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)

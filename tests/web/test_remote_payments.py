@@ -481,18 +481,25 @@ def test_an_unknown_address_is_not_found(world: Live, method: str, path: str) ->
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "REPORT"])
 def test_another_method_names_those_that_are_allowed(world: Live, method: str) -> None:
     payment_id = world.payment(world.merchants[0])
-    for path, allow in ((PAYMENTS, "POST"), (f"{PAYMENTS}/{payment_id}", "GET")):
-        if method == allow:
+    for path, allow in ((PAYMENTS, "POST"), (f"{PAYMENTS}/{payment_id}", "HEAD, GET")):
+        if method in allow.split(", "):
             continue
         answer = world.send(Call(method, path, world.merchants[0].key))
         refused(answer, 405, "method_not_allowed")
         assert answer.headers["allow"] == allow
 
 
-def test_head_is_answered_without_a_body(world: Live) -> None:
-    answer = world.send(Call("HEAD", PAYMENTS, world.merchants[0].key))
-    assert answer.status_code == 405
-    assert answer.content == b""
+def test_head_is_get_without_its_body(world: Live) -> None:
+    merchant = world.merchants[0]
+    call = retrieve(merchant.key, world.payment(merchant))
+    got, head = world.send(call), world.send(call._replace(method="HEAD"))
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(got.content))
+    for refused_call, status in ((Call("HEAD", PAYMENTS, merchant.key), 405), (Call("HEAD", call.path), 401)):
+        answer = world.send(refused_call)
+        assert (answer.status_code, answer.content) == (status, b"")
+    # The connection is still in step: the next answer is the next request's.
+    assert world.send(call).content == got.content
 
 
 def test_nothing_beside_the_method_changes_what_is_done(world: Live) -> None:
