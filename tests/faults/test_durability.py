@@ -71,7 +71,7 @@ def test_callers_share_the_syncs_of_a_slow_disk(slow: Served) -> None:
     calls = len(history.operations)
     assert len(history.having("ok")) == calls == clients * each * 2
     # One by one it would be a sync for each call: 32 seconds.
-    assert calls / syncs > clients / 4
+    assert 0 < syncs < calls / (clients / 4)
     assert took_s < calls * _SLOW_SYNC_MS / 1000 / 4
     # A call waits for the commit before its own, and for its own.
     waits = sorted(one.ended - one.began for one in history.operations)
