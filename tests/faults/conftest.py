@@ -34,10 +34,3 @@ def shimmed(founded: Founded, folder: Path) -> Iterator[Served]:
     """Served by the real program, on a disk that obeys."""
     with Served(folder, founded, is_shimmed=True) as served:
         yield served
-
-
-@pytest.fixture(params=[False, True], ids=["in the thread", "on the spot"])
-def either(request: pytest.FixtureRequest, founded: Founded, folder: Path) -> Iterator[Served]:
-    """The same, once with lone commands done by the writer's thread and once by the thread that answers."""
-    with Served(folder, founded, is_shimmed=True, on_the_spot=request.param) as served:
-        yield served

@@ -55,7 +55,6 @@ class Served(Live):
         *,
         is_shimmed: bool = False,
         sync_delay_ms: int = 0,
-        on_the_spot: bool = False,
     ) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="qirsh-faults-"))  # What must be writable when the data is not.
         shutil.copytree(founded.folder, folder, dirs_exist_ok=True)
@@ -65,7 +64,7 @@ class Served(Live):
         self.customers = founded.people.customers
         self.journal = self.place / "journal"
         self._order = self.place / "order"
-        self._plan = Plan(str(self.journal), str(self._order), sync_delay_ms, on_the_spot) if is_shimmed else None
+        self._plan = Plan(str(self.journal), str(self._order), sync_delay_ms) if is_shimmed else None
         self.limits: tuple[str, ...] = ()  # Put before the command, such as `prlimit`.
 
     def __exit__(self, *_: object) -> None:

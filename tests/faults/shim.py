@@ -6,7 +6,6 @@ and keeps a journal: which keys were written, when the log was synced, and when 
 
 import asyncio
 import json
-import math
 import os
 import re
 import signal
@@ -19,7 +18,6 @@ import apsw
 
 from qirsh import service
 from qirsh.cli.main import main
-from qirsh.store import sqlite
 from qirsh.web.connection import Connection
 
 _REAL: Final = "unix"
@@ -43,7 +41,6 @@ class Plan(NamedTuple):
     sync_delay_ms: int = 0
     # A lone command may be done by the thread that also reads and answers, where the disk has been quick. Here this is
     # not left to chance: always, or never, so that the disk may be held while the server goes on.
-    is_done_on_the_spot: bool = False
 
 
 class _Disk:
@@ -157,8 +154,6 @@ def _serve() -> None:
     plan = Plan(**json.loads(sys.argv.pop()))
     disk = _Disk(plan)
     files = _Files(disk)
-    assert sqlite._QUICK_COMMIT_S > 0  # noqa: SLF001 - if it is called otherwise, this must be too
-    sqlite._QUICK_COMMIT_S = math.inf if plan.is_done_on_the_spot else 0  # type: ignore[misc]  # noqa: SLF001
     service.Connection = _noted(disk)  # type: ignore[attr-defined]
     sys.argv = ["qirsh", "serve"]
     main()

@@ -69,7 +69,7 @@ def disk(request: pytest.FixtureRequest, founded: Founded) -> Iterator[Disk]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
         if request.param == "a disk that says so":
-            yield ToldDisk(stack.enter_context(Served(folder, founded, is_shimmed=True, on_the_spot=True)))
+            yield ToldDisk(stack.enter_context(Served(folder, founded, is_shimmed=True)))
         else:
             stack.enter_context(_small_file_system(folder))
             yield SmallDisk(stack.enter_context(Served(folder, founded)))

@@ -22,16 +22,12 @@ def slow(founded: Founded, folder: Path) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize(
-    ("clients", "on_the_spot"),
-    [(1, False), (1, True), (16, False)],
-    ids=["alone", "alone, on the spot", "sharing a commit"],
-)
+@pytest.mark.parametrize("clients", [1, 16], ids=["alone", "sharing a commit"])
 def test_every_answer_to_a_write_leaves_after_its_commit_was_synced(
-    founded: Founded, folder: Path, clients: int, *, on_the_spot: bool
+    founded: Founded, folder: Path, clients: int
 ) -> None:
     # A sync that takes a moment gives a wrong answer the time to overtake it.
-    with Served(folder, founded, is_shimmed=True, sync_delay_ms=5, on_the_spot=on_the_spot) as world:
+    with Served(folder, founded, is_shimmed=True, sync_delay_ms=5) as world:
         history = History(world)
         world.run(_create_and_pay(world, history, clients, each=10))
         history.check()

@@ -58,41 +58,41 @@ def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_
     world.verify()
 
 
-def test_a_lone_caller_hears_of_a_failure_at_commit_too(either: Served) -> None:
-    history = History(either)
-    either.run(_at_once(either, [history.create(either.merchants[0], 100)]))
-    wish = history.create(either.merchants[0], 100)
-    either.obey("fail sync 0")
-    either.run(_at_once(either, [wish]))
+def test_a_lone_caller_hears_of_a_failure_at_commit_too(shimmed: Served) -> None:
+    history = History(shimmed)
+    shimmed.run(_at_once(shimmed, [history.create(shimmed.merchants[0], 100)]))
+    wish = history.create(shimmed.merchants[0], 100)
+    shimmed.obey("fail sync 0")
+    shimmed.run(_at_once(shimmed, [wish]))
     assert wish.refusal == "outcome_unknown"
-    assert either.ended(5) != 0
-    either.restart()
-    either.run(history.retry([wish]))
+    assert shimmed.ended(5) != 0
+    shimmed.restart()
+    shimmed.run(history.retry([wish]))
     assert wish.outcome == "ok"
     assert wish.was_replayed
     history.check()
-    either.verify()
+    shimmed.verify()
 
 
-def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(either: Served) -> None:
-    history = History(either)
+def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(shimmed: Served) -> None:
+    history = History(shimmed)
     # The first create reserves payment numbers, and that is what fails.
-    wish = history.create(either.merchants[0], 100)
-    either.obey("fail sync 0")
-    either.run(_at_once(either, [wish]))
+    wish = history.create(shimmed.merchants[0], 100)
+    shimmed.obey("fail sync 0")
+    shimmed.run(_at_once(shimmed, [wish]))
     assert wish.refusal == "unavailable"
-    assert either.send(Call("GET", "/healthz")).status_code == 200
-    ready = either.now_ready()
+    assert shimmed.send(Call("GET", "/healthz")).status_code == 200
+    ready = shimmed.now_ready()
     assert ready.status_code == 503
     assert ["ordered to fail" in cause for cause in ready.json()["causes"]] == [True]
 
-    either.obey()
-    either.run(history.retry([wish]))
+    shimmed.obey()
+    shimmed.run(history.retry([wish]))
     assert wish.outcome == "ok"
     assert not wish.was_replayed
-    assert either.now_ready().status_code == 200
+    assert shimmed.now_ready().status_code == 200
     history.check()
-    either.verify()
+    shimmed.verify()
 
 
 @pytest.mark.parametrize("way", ["ABORT", "ROLLBACK", "FAIL"])

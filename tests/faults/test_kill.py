@@ -56,13 +56,13 @@ def test_kills_under_load_lose_nothing_acknowledged_and_double_nothing(world: Se
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_key_finds_what_was_committed_when_the_server_died_before_the_answer(either: Served, times: int) -> None:
-    history = History(either)
+def test_a_key_finds_what_was_committed_when_the_server_died_before_the_answer(shimmed: Served, times: int) -> None:
+    history = History(shimmed)
     for number in range(times):
-        operation = _killed(either, history, "kill synced 0", is_pay=number % 2 == 0)
+        operation = _killed(shimmed, history, "kill synced 0", is_pay=number % 2 == 0)
         assert operation is not None
         assert operation.was_replayed
-    either.verify()
+    shimmed.verify()
 
 
 @pytest.mark.parametrize("step", ["write 0", "write 7", "sync 0"])

@@ -21,6 +21,7 @@ from qirsh.web.http import SECURITY_HEADERS, Request, Response
 RECEIVE_S = 0.25
 KEEP_ALIVE_S = 0.3
 LINGER_S = 0.3
+SOON_S = 15  # A busy machine may be late, but the timers that a test is not about take twice as long.
 SLOW_S = {"/slow": RECEIVE_S / 4, "/slower": RECEIVE_S * 1.5, "/endless": 60}
 SMALL = 1000
 BIG = {"/big": b"x" * 1_000_000, "/huge": b"x" * 16_000_000}  # More than the buffers of the system take.
@@ -186,7 +187,7 @@ def one_answer(client: socket.socket) -> bytes:
 
 
 def eventually(claim: Callable[[], bool]) -> None:
-    until = time.monotonic() + 5
+    until = time.monotonic() + SOON_S
     while not claim():
         assert time.monotonic() < until
         time.sleep(0.005)
@@ -238,7 +239,7 @@ def test_a_request_that_does_not_arrive_in_time_gets_408_and_who_says_nothing_ge
         for client, piece in late:
             client.sendall(piece)
         assert {piece: statuses(rest(client)) for client, piece in late} == LATE
-    assert RECEIVE_S * 0.9 < time.monotonic() - began < RECEIVE_S + 3
+    assert RECEIVE_S * 0.9 < time.monotonic() - began < SOON_S
     assert hasty.handled == []
 
 
@@ -251,7 +252,7 @@ def test_a_request_that_trickles_in_gets_408_although_bytes_keep_coming(hasty: E
             with contextlib.suppress(TimeoutError):
                 received = client.recv(65536)
                 break
-    assert time.monotonic() - began < RECEIVE_S + 3
+    assert time.monotonic() - began < SOON_S
     assert_only_refused(hasty, received, 408)
 
 
@@ -321,7 +322,7 @@ def test_blank_lines_between_requests_do_not_keep_a_connection_open(restless: Ed
         client.sendall(b"\r\n")
         began = time.monotonic()
         assert rest(client) == b""
-        assert time.monotonic() - began < KEEP_ALIVE_S + 3
+        assert time.monotonic() - began < SOON_S
 
 
 # Caps.
@@ -446,10 +447,10 @@ def test_a_refused_client_that_goes_on_sending_is_cut_off(hasty: Edge) -> None:
     began = time.monotonic()
     with hasty.connect() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
         client.sendall(post("/", b"Content-Length: 999999999"))
-        while time.monotonic() - began < LINGER_S + 5:
+        while time.monotonic() - began < SOON_S:
             client.sendall(b"x" * 1000)
             time.sleep(0.01)
-    assert LINGER_S * 0.9 < time.monotonic() - began < LINGER_S + 3
+    assert LINGER_S * 0.9 < time.monotonic() - began < SOON_S
 
 
 # Framing that two readers could understand in two ways. Most of it llhttp refuses by itself.
@@ -843,7 +844,7 @@ def test_a_stopping_server_closes_what_is_idle_and_answers_what_was_begun() -> N
             received = rest(client)
             assert statuses(received) == [200]
             assert b"connection: close\r\n" in received
-        edge.thread.join(5)
+        edge.thread.join(SOON_S)
         assert not edge.thread.is_alive()
         assert edge.done == ["/", "/slower", "/slower"]
 
@@ -854,7 +855,7 @@ def test_an_answer_that_outlasts_the_time_of_grace_is_cut(caplog: pytest.LogCapt
         eventually(lambda: edge.handled == ["/endless"])
         edge.server.should_exit = True
         assert rest(client) == b""
-        edge.thread.join(5)
+        edge.thread.join(SOON_S)
         assert not edge.thread.is_alive()
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
         "Cancel 1 running task(s), timeout graceful shutdown exceeded"

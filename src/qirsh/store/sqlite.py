@@ -4,10 +4,8 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from math import inf
 from operator import length_hint
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Final, TypeVar
 
 import apsw
@@ -33,8 +31,6 @@ SQLITE_MIN: Final = (3, 51, 3)
 # after many changes rather than after each.
 _CACHE_KIB: Final = 65_536
 _CHECKPOINT_PAGES: Final = 8192
-# Two hops between threads take about as long as a commit on such a disk.
-_QUICK_COMMIT_S: Final = 0.0003
 _BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
 _NO_SPACE_OR_TURN: Final = (
     apsw.FullError,
@@ -70,18 +66,9 @@ class SqliteStore:
         self._cursor = self._writer.cursor()
         self._reading = self._reader.cursor()
         self._thread = WorkThread("sqlite-writer")
-        self._commit_s = inf  # How long the last one took.
 
     async def transact(self, turn: Turn) -> State:
-        """Usually in the writer's thread; a command alone, on a disk that has just been quick, is done on the spot."""
-        if len(turn) == 1 and self._commit_s < _QUICK_COMMIT_S:
-            self._writer.set_busy_timeout(0)
-            try:
-                return self._transact(turn)
-            except StoreUnavailable:
-                pass  # Somebody holds the lock, or the disk is full. The thread may wait for it; the loop may not.
-            finally:
-                self._writer.set_busy_timeout(_BUSY_MS)
+        """The whole transaction runs in the writer's thread: a disk that stalls must not stall reads."""
         return await self._thread.run(lambda: self._transact(turn))
 
     async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
@@ -120,7 +107,6 @@ class SqliteStore:
         except BaseException as error:
             self._roll_back(error)
             raise
-        began = perf_counter()
         try:
             connection.execute("COMMIT")
         except (apsw.FullError, apsw.BusyError, apsw.ConstraintError) as error:
@@ -128,7 +114,6 @@ class SqliteStore:
             raise
         except apsw.Error as error:
             raise OutcomeUnknown(str(error)) from error
-        self._commit_s = perf_counter() - began
         return state
 
     def _roll_back(self, error: BaseException) -> None:
