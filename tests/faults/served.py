@@ -67,6 +67,14 @@ class Served(Live):
         self._plan = Plan(str(self.journal), str(self._order), sync_delay_ms) if is_shimmed else None
         self.limits: tuple[str, ...] = ()  # Put before the command, such as `prlimit`.
 
+    def __enter__(self) -> Self:
+        try:
+            return super().__enter__()
+        except BaseException:
+            self.process.kill()
+            self.__exit__()
+            raise
+
     def __exit__(self, *_: object) -> None:
         self.obey()
         super().__exit__()

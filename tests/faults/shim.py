@@ -39,8 +39,6 @@ class Plan(NamedTuple):
     journal: str
     order: str
     sync_delay_ms: int = 0
-    # A lone command may be done by the thread that also reads and answers, where the disk has been quick. Here this is
-    # not left to chance: always, or never, so that the disk may be held while the server goes on.
 
 
 class _Disk:
@@ -151,8 +149,7 @@ def _noted(disk: _Disk) -> type[Connection]:
 
 
 def _serve() -> None:
-    plan = Plan(**json.loads(sys.argv.pop()))
-    disk = _Disk(plan)
+    disk = _Disk(Plan(**json.loads(sys.argv.pop())))
     files = _Files(disk)
     service.Connection = _noted(disk)  # type: ignore[attr-defined]
     sys.argv = ["qirsh", "serve"]

@@ -9,8 +9,9 @@ from typing import Final
 import pytest
 
 from tests.faults.history import History, Operation
-from tests.faults.line import Line
+from tests.faults.line import Line, taken
 from tests.faults.served import Founded, Served
+from tests.live import BALANCES, Call, retrieve
 
 _SLOW_SYNC_MS: Final = 50
 
@@ -103,6 +104,29 @@ def test_callers_whose_patience_is_shorter_than_a_sync_make_no_duplicates(slow: 
     assert len(history.having("ok")) == 20
     history.check()
     slow.verify()
+
+
+def test_a_disk_that_hangs_stops_no_reads(shimmed: Served) -> None:
+    history = History(shimmed)
+    merchant, customer = shimmed.merchants[0], shimmed.customers[0]
+    asked, wish = history.create(merchant, 100), history.create(merchant, 200)
+
+    async def scene() -> None:
+        async with Line(shimmed.settings.port) as line, Line(shimmed.settings.port) as reading:
+            await asked.send(line)
+            shimmed.obey("hold sync 0")
+            sending = asyncio.create_task(wish.send(line))
+            await taken(shimmed.settings.port)
+            for _ in range(100):
+                assert (await reading.ask(retrieve(merchant.key, asked.payment_id))).data["note"] == asked.key
+                assert (await reading.ask(Call("GET", BALANCES, customer.token))).status == 200
+            assert not sending.done()
+            shimmed.obey()
+            await sending
+
+    shimmed.run(scene())
+    assert wish.outcome == "ok"
+    history.check()
 
 
 def _syncs(world: Served) -> int:

@@ -58,22 +58,6 @@ def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_
     world.verify()
 
 
-def test_a_lone_caller_hears_of_a_failure_at_commit_too(shimmed: Served) -> None:
-    history = History(shimmed)
-    shimmed.run(_at_once(shimmed, [history.create(shimmed.merchants[0], 100)]))
-    wish = history.create(shimmed.merchants[0], 100)
-    shimmed.obey("fail sync 0")
-    shimmed.run(_at_once(shimmed, [wish]))
-    assert wish.refusal == "outcome_unknown"
-    assert shimmed.ended(5) != 0
-    shimmed.restart()
-    shimmed.run(history.retry([wish]))
-    assert wish.outcome == "ok"
-    assert wish.was_replayed
-    history.check()
-    shimmed.verify()
-
-
 def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(shimmed: Served) -> None:
     history = History(shimmed)
     # The first create reserves payment numbers, and that is what fails.
