@@ -201,6 +201,7 @@ CREATE TABLE event (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX event_payment ON event (payment, version);
 
+-- With a row id, unlike its neighbours: bodies are appended, and only the narrow index has random places.
 CREATE TABLE remembered (
     account INTEGER NOT NULL,
     key TEXT NOT NULL,
@@ -209,7 +210,7 @@ CREATE TABLE remembered (
     body BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     PRIMARY KEY (account, key)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE audit (
     id INTEGER PRIMARY KEY,
