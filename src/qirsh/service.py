@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -22,6 +23,7 @@ from qirsh.engine.passwords import Passwords
 from qirsh.settings import Settings
 from qirsh.store import queries
 from qirsh.store.interface import Store, UnusableDatabase
+from qirsh.store.postgres import open_postgres
 from qirsh.store.sqlite import SqliteStore
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
@@ -47,7 +49,7 @@ async def opened(
 ) -> AsyncIterator[Parts]:
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    store = SqliteStore(settings.database, clock=clock, entropy=entropy)
+    store = await _store(settings, clock, entropy)
     engine = Engine(store, on_fatal=_end_process)
     passwords = Passwords()
     try:
@@ -73,6 +75,13 @@ async def opened(
         await engine.close()
         passwords.close()
         await store.close()
+
+
+async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
+    if isinstance(settings.database, Path):
+        return SqliteStore(settings.database, clock=clock, entropy=entropy)
+    # Machines disagree about the time, so that of the database counts, unless a test has its own.
+    return await open_postgres(settings.database, clock=None if clock is system_clock else clock, entropy=entropy)
 
 
 def _keep_freed_memory() -> None:

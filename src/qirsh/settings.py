@@ -1,6 +1,7 @@
 """Settings from the environment. The only file that reads it; a name nobody knows stops the start."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
@@ -17,12 +18,15 @@ class BadSetting(Exception):
 
 # Name -> what it is for. `qirsh doctor` and the docs list these.
 SETTINGS: Final = {
-    "QIRSH_DATABASE_URL": "where the data is: sqlite:///path (default: qirsh.db in the data directory)",
+    "QIRSH_DATABASE_URL": (
+        "where the data is: sqlite:///path or postgresql://user:password@host/database"
+        " (default: qirsh.db in the data directory)"
+    ),
     "QIRSH_DATA_DIR": "directory of the database, the secret key and the control socket (default: qirsh-data)",
     "QIRSH_HOST": "address to listen on (default: 127.0.0.1)",
     "QIRSH_PORT": "port to listen on (default: 8420)",
     "QIRSH_BASE_URL": "how customers and merchants reach the service (default: http://HOST:PORT)",
-    "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one)",
+    "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one, PostgreSQL any number)",
     "QIRSH_RATE_LIMITS": "off (this version has none)",
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
@@ -51,13 +55,29 @@ CLIENT_VARIABLES: Final = frozenset(
 _SECRET_CHARACTERS_MIN: Final = 32
 _SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
 _PORT_MAX: Final = 65_535
+_WORKERS_MAX: Final = 256
+
+
+class PostgresUrl(str):
+    """The address of a PostgreSQL database, as libpq takes it. Shown without its password."""
+
+    __slots__ = ()
+
+    @property
+    def shown(self) -> str:
+        """Fit for a screen or a log."""
+        before, at, place = self.rpartition("@")
+        scheme, _, user = before.partition("://")
+        place = re.sub(r"(?<=[?&]password=)[^&]*", "...", place)
+        return f"{scheme}://{user.partition(':')[0]}@{place}" if at else place
 
 
 class Settings(msgspec.Struct, frozen=True):
     """What the service is told from outside."""
 
     data_dir: Path
-    database: Path
+    database: Path | PostgresUrl
+    workers: int
     host: str
     port: int
     base_url: str
@@ -93,11 +113,16 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     data_dir = Path(values.get("QIRSH_DATA_DIR", "qirsh-data")).absolute()
     host = values.get("QIRSH_HOST", "127.0.0.1")
     port = _read(values, "QIRSH_PORT", "8420", _port)
-    _read(values, "QIRSH_WORKERS", "1", _workers)
     _read(values, "QIRSH_RATE_LIMITS", "off", _rate_limits)
+    database = _read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database)
+    workers = _read(values, "QIRSH_WORKERS", "1", _workers)
+    if workers > 1 and isinstance(database, Path):
+        message = "QIRSH_WORKERS: SQLite serves one process: set it to 1 or leave it out, or use PostgreSQL"
+        raise BadSetting(message)
     return Settings(
         data_dir=data_dir,
-        database=_read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database),
+        database=database,
+        workers=workers,
         host=host,
         port=port,
         base_url=_read(values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url),
@@ -129,10 +154,10 @@ def _port(text: str) -> int:
 
 
 def _workers(text: str) -> int:
-    if text != "1":
-        message = "SQLite serves one process: set it to 1 or leave it out"
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _WORKERS_MAX:
+        message = f"must be a number from 1 to {_WORKERS_MAX}"
         raise ValueError(message)
-    return 1
+    return int(text)
 
 
 def _rate_limits(text: str) -> None:
@@ -141,12 +166,14 @@ def _rate_limits(text: str) -> None:
         raise ValueError(message)
 
 
-def _database(text: str) -> Path:
-    scheme, _, path = text.partition(":///")
-    if scheme != "sqlite" or not path:
-        message = "must be sqlite:///path; this version has no other engine"
-        raise ValueError(message)
-    return Path(path).absolute()
+def _database(text: str) -> Path | PostgresUrl:
+    scheme, _, place = text.partition("://")
+    if scheme in {"postgresql", "postgres"} and place:
+        return PostgresUrl(text)
+    if scheme == "sqlite" and place.startswith("/") and place != "/":
+        return Path(place.removeprefix("/")).absolute()
+    message = "must be sqlite:///path or postgresql://user:password@host/database"
+    raise ValueError(message)
 
 
 def _base_url(text: str) -> str:

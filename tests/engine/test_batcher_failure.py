@@ -11,7 +11,7 @@ from qirsh.domain.command import AddPerson, MakeOperator
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.engine.batcher import Overloaded
-from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.store.interface import StoreBroken, StoreUnavailable
 from tests.domain.invariant import complaints
 from tests.engine.watched import MARKET, Desk, asking, fail_to_render, house, render, run, settled
 
@@ -140,9 +140,9 @@ def test_a_database_that_someone_else_has_locked_is_unavailable_until_it_is_free
 
 def test_when_nobody_knows_what_was_kept_the_callers_hear_it_and_the_process_ends(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        desk.store.after.append(OutcomeUnknown("I/O error"))
+        desk.store.after.append(StoreBroken("I/O error"))
         outcomes = await settled(*[desk.engine.submit(house(n)) for n in range(3)])
-        assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * 3
+        assert [type(outcome) for outcome in outcomes] == [StoreBroken] * 3
         assert desk.deaths == 1
         with pytest.raises(Overloaded):
             await desk.engine.submit(house("later"))
@@ -155,10 +155,10 @@ def test_when_nobody_knows_what_was_kept_nothing_that_waits_is_written_on_top_of
     async def scene(desk: Desk) -> None:
         busy = await desk.close_door()
         waiting = await desk.queue(house("a"), house("b"))
-        desk.store.before.append(OutcomeUnknown("I/O error"))
+        desk.store.before.append(StoreBroken("I/O error"))
         desk.store.door.set()
         outcomes = await settled(busy, *waiting)
-        assert isinstance(outcomes[0], OutcomeUnknown)
+        assert isinstance(outcomes[0], StoreBroken)
         assert all(isinstance(outcome, Exception) for outcome in outcomes)
         assert desk.store.batches == []
         assert desk.deaths == 1
@@ -169,9 +169,9 @@ def test_when_nobody_knows_what_was_kept_nothing_that_waits_is_written_on_top_of
 
 def test_when_one_of_a_failed_batch_ends_in_doubt_the_rest_is_not_tried(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        desk.store.before += [ValueError("the batch as a whole"), OutcomeUnknown("I/O error")]
+        desk.store.before += [ValueError("the batch as a whole"), StoreBroken("I/O error")]
         outcomes = await settled(*[desk.engine.submit(house(n)) for n in range(4)])
-        assert isinstance(outcomes[0], OutcomeUnknown)
+        assert isinstance(outcomes[0], StoreBroken)
         assert all(isinstance(outcome, Exception) for outcome in outcomes)
         assert desk.store.batches == [4, 1]
         assert desk.deaths == 1

@@ -34,7 +34,7 @@ class WatchedStore:
         self.path = path
         self.clock = ManualClock(START)
         self.store = SqliteStore(path, clock=self.clock, entropy=SeededEntropy(ENTROPY_SEED))
-        self.instance = self.store.instance
+        self.instance, self.name, self.lanes = self.store.instance, self.store.name, self.store.lanes
         self.batches: list[int] = []  # How many commands each had.
         self.door = asyncio.Event()  # While it is closed, a batch that has come waits.
         self.door.set()

@@ -2,8 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -29,7 +29,10 @@ from qirsh.domain.person import Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.state import Needs, State
 from qirsh.engine.batcher import Batch
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store, StoreUnavailable
+from qirsh.store.postgres import open_postgres
 from qirsh.store.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS, SESSION_BY_HASH, Query
 from qirsh.store.rows import (
     ACCOUNT,
@@ -48,6 +51,8 @@ from qirsh.store.rows import (
     WRITTEN,
     Table,
 )
+from tests.domain.world import ENTROPY_SEED, START
+from tests.postgres import PostgresServer, installations, server
 from tests.store.filled import FILLED, open_store
 
 SCENE_S: Final = 20.0  # A store that hangs fails, and does not stop the others.
@@ -57,7 +62,6 @@ BATCH: Final = 512
 class Database(Protocol):
     """One database of one engine. It can be closed and opened again, and copied while it is closed."""
 
-    def __init__(self, folder: Path) -> None: ...
     def open(self) -> AbstractAsyncContextManager[Store]: ...
     def copy(self, folder: Path) -> "Database": ...
     def raise_epoch(self) -> None:
@@ -87,19 +91,63 @@ class SqliteDatabase:
         connection.close()
 
 
-ENGINES: Final[dict[str, type[Database]]] = {"sqlite": SqliteDatabase}
+class PostgresDatabase:
+    """A database on a server that all tests of the engine share."""
+
+    def __init__(self, server: PostgresServer, template: str = "template1") -> None:
+        self._server = server
+        self._name = server.create_database(template)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Store]:
+        clock, entropy = ManualClock(START), SeededEntropy(ENTROPY_SEED)
+        store = await open_postgres(self._server.url(self._name), clock=clock, entropy=entropy)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    def copy(self, _folder: Path) -> Database:
+        return PostgresDatabase(self._server, self._name)
+
+    def raise_epoch(self) -> None:
+        raised = "convert_to((convert_from(value, 'UTF8')::bigint + 1)::text, 'UTF8')"
+        self._server.sql(f"UPDATE instance SET value = {raised} WHERE name = 'epoch'", self._name)  # noqa: S608 - ours
+
+
+Make = Callable[[Path], Database]
+
+
+@contextmanager
+def _sqlite() -> Iterator[Make]:
+    yield SqliteDatabase
+
+
+def _postgres(installation: str) -> Callable[[], AbstractContextManager[Make]]:
+    @contextmanager
+    def installed() -> Iterator[Make]:
+        with server(installation) as running:
+            yield lambda _folder: PostgresDatabase(running)
+
+    return installed
+
+
+ENGINES: Final = {"sqlite": _sqlite} | {
+    f"postgresql {installation}": _postgres(installation) for installation in installations()
+}
 
 Scene = Callable[[Store], Awaitable[Any]]
 Play = Callable[[Scene], Any]
 
 
-@pytest.fixture(scope="session", params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> type[Database]:
-    return ENGINES[request.param]
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[Make]:
+    with ENGINES[request.param]() as make:
+        yield make
 
 
-@pytest.fixture(scope="session")
-def template(engine: type[Database], tmp_path_factory: pytest.TempPathFactory) -> Database:
+@pytest.fixture(scope="module")
+def template(engine: Make, tmp_path_factory: pytest.TempPathFactory) -> Database:
     """With something of everything in it, each command in a transaction of its own."""
     database = engine(tmp_path_factory.mktemp("template"))
 
@@ -117,7 +165,7 @@ def filled(template: Database, tmp_path: Path) -> Database:
 
 
 @pytest.fixture
-def empty_store(engine: type[Database], tmp_path: Path) -> Play:
+def empty_store(engine: Make, tmp_path: Path) -> Play:
     return player(engine(tmp_path))
 
 

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from qirsh.domain.command import Command
+from qirsh.domain.command import Command, CreatePayment
 from qirsh.domain.decide import Answer, Submission, decide, facts_needed, rows_needed
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.state import Needs, State
-from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -54,35 +54,26 @@ class Batch:
 
 
 class Engine:
-    """Owns the queue. Started and closed by the service; used by faces and workers."""
+    """Takes commands. Started and closed by the service; used by faces and workers."""
 
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
-        self._store = store
-        self._on_fatal = on_fatal
-        self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
-        self._wanted: asyncio.Future[None] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._running: asyncio.Task[None] | None = None
-        self._is_open = False
-        self._in_doubt = False  # Set for good by an unknown outcome.
-        self._last_failure: str | None = None
-        self._failing_until = 0.0
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
         self.listeners: list[Callable[[State], None]] = []
+        self._lanes = [_Lane(store, self.listeners, on_fatal) for _ in range(store.lanes)]
+        # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
+        self._creates, self._others = self._lanes[0], self._lanes[-1]
 
     def start(self) -> None:
         """Begin to take commands, on the running loop."""
-        self._loop = asyncio.get_running_loop()
-        self._is_open = True
-        self._running = self._loop.create_task(self._run(), name="engine")
-        self._running.add_done_callback(self._ended)
+        for lane in self._lanes:
+            lane.start()
 
     async def close(self) -> None:
         """Refuse new commands, finish those that were taken."""
-        self._is_open = False
-        if self._running is not None:
-            self._wake()
-            await self._running
+        for lane in self._lanes:
+            lane.stop_taking()
+        for lane in self._lanes:
+            await lane.ended()
 
     async def submit(
         self,
@@ -92,17 +83,58 @@ class Engine:
         render: Callable[[Any, State], Answer] | None = None,
     ) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
         """The command's outcome, after it is durable. A caller that goes away does not take its command along."""
+        lane = self._creates if type(command) is CreatePayment else self._others
+        return await lane.put(Submission(command, once, render))
+
+    def troubles(self) -> list[str]:
+        """Why commands would not be carried out now, in words; empty when all is well."""
+        return list(dict.fromkeys(trouble for lane in self._lanes for trouble in lane.troubles()))
+
+
+class _Lane:
+    """A queue, and the loop that takes batches from it, one after another."""
+
+    def __init__(
+        self, store: Store, listeners: Sequence[Callable[[State], None]], on_fatal: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self._listeners = listeners
+        self._on_fatal = on_fatal
+        self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
+        self._wanted: asyncio.Future[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._is_open = False
+        self._is_broken = False  # For good.
+        self._last_failure: str | None = None
+        self._failing_until = 0.0
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._is_open = True
+        self._running = self._loop.create_task(self._run(), name="engine")
+        self._running.add_done_callback(self._ended)
+
+    def stop_taking(self) -> None:
+        self._is_open = False
+        self._wake()
+
+    async def ended(self) -> None:
+        if self._running is not None:
+            await self._running
+
+    def put(self, submission: Submission) -> asyncio.Future[Any]:
+        """Queue it; the outcome comes after it is durable."""
         if not self._is_open or len(self._queue) >= QUEUE_COMMANDS_MAX:
             raise Overloaded
         assert self._loop is not None
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._queue.append((Submission(command, once, render), future))
+        self._queue.append((submission, future))
         if self._wanted is not None:
             self._wake()
-        return await future
+        return future
 
     def troubles(self) -> list[str]:
-        """Why commands would not be carried out now, in words; empty when all is well."""
         troubles = []
         if not self._is_open:
             troubles.append("the service is stopping")
@@ -119,7 +151,7 @@ class Engine:
     async def _run(self) -> None:
         assert self._loop is not None
         queue = self._queue
-        while (self._is_open or queue) and not self._in_doubt:
+        while (self._is_open or queue) and not self._is_broken:
             if not queue:
                 self._wanted = self._loop.create_future()
                 await self._wanted
@@ -133,21 +165,18 @@ class Engine:
         was_closed, self._is_open = not self._is_open, False
         _fail(list(self._queue), Overloaded())
         self._queue.clear()
-        if self._in_doubt or not was_closed:
+        if self._is_broken or not was_closed:
             self._on_fatal()
 
     async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
         batch = Batch([submission for submission, _ in taken])
         try:
             state = await self._store.transact(batch)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, OutcomeUnknown) as error:
             self._last_failure = str(error)
             self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
+            self._is_broken = isinstance(error, StoreBroken)
             _fail(taken, error)
-        except OutcomeUnknown as error:
-            # The rows may be there after a restart or not. Only a fresh start can tell.
-            _fail(taken, error)
-            self._in_doubt = True
         except Exception as error:
             if len(taken) == 1:
                 log.exception("a command failed: %s", type(taken[0][0].command).__name__)
@@ -164,13 +193,13 @@ class Engine:
 
     async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
         for place, one in enumerate(taken):
-            if self._in_doubt:
+            if self._is_broken:
                 _fail(taken[place:], Overloaded())
                 break
             await self._carry_out([one])
 
     def _tell(self, state: State) -> None:
-        for listener in self.listeners:
+        for listener in self._listeners:
             try:
                 listener(state)
             except Exception:

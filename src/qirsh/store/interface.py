@@ -20,6 +20,10 @@ class OutcomeUnknown(Exception):
     """The database failed while it committed: the batch may be there or not. Retry with the same Idempotency-Key."""
 
 
+class StoreBroken(OutcomeUnknown):
+    """And only a fresh start can tell what is there."""
+
+
 class UnusableDatabase(Exception):
     """The database cannot be served from at all. The message says why and what to do."""
 
@@ -53,6 +57,8 @@ class Store(Protocol):
     """Writes have one door, `transact`; reads go around it and always see what was acknowledged."""
 
     instance: Instance
+    name: str  # Of this process among those that share the database.
+    lanes: int  # How many batches it takes at once.
 
     async def transact(self, turn: Turn) -> State:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""

@@ -1,13 +1,9 @@
 """The reads that are not by primary key, in SQL that both engines speak."""
 
-from typing import Final
+from typing import Final, NewType
 
-
-class Query(str):
-    """SQL whose arguments are $1, $2, ... in order of appearance."""
-
-    __slots__ = ()
-
+# SQL whose arguments are $1, $2, ... in order of appearance.
+Query = NewType("Query", str)
 
 API_KEY_BY_HASH: Final = Query(
     "SELECT k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"

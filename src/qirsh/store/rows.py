@@ -23,8 +23,11 @@ R = TypeVar("R", bound=msgspec.Struct)
 class Table(Generic[R]):
     """One kind of record: its columns are the record's fields, in order."""
 
-    def __init__(self, name: str, record: type[R], *, state: str, key: str = "", changes: str = "") -> None:
+    def __init__(
+        self, name: str, record: type[R], *, state: str, key: str = "", changes: str = "", is_locked: bool = True
+    ) -> None:
         self.name = name
+        self.is_locked = is_locked  # Whether a batch that is decided on a row keeps others from changing it meanwhile.
         self.record = record
         self.state = state  # Where the rows are found in a `State`.
         self.columns = record.__struct_fields__
@@ -65,12 +68,18 @@ CASH_ORDER: Final = Table(
 )
 API_KEY: Final = Table("api_key", ApiKey, state="api_keys", key="id", changes="name revoked_at")
 SESSION: Final = Table("session", Session, state="sessions", key="hash", changes="revoked_at")
+# Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter.
 ACCOUNT: Final = Table(
-    "account", Account, state="accounts", key="number", changes="name state return_origins updated_at"
+    "account",
+    Account,
+    state="accounts",
+    key="number",
+    changes="name state return_origins updated_at",
+    is_locked=False,
 )
-PERSON: Final = Table("person", Person, state="people", key="id")
+PERSON: Final = Table("person", Person, state="people", key="id", is_locked=False)
 LOGIN: Final = Table("login", Login, state="logins", key="email", changes="password_hash totp_sealed")
-OPERATOR: Final = Table("operator", Operator, state="operators", key="person")
+OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
 
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")

@@ -17,7 +17,7 @@ from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 from qirsh.domain.state import Needs, State
 from qirsh.store import migrate
-from qirsh.store.interface import DatabaseInUse, Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
 from qirsh.store.sqlite_statements import insert, load, select, update, write
@@ -44,6 +44,9 @@ _NO_SPACE_OR_TURN: Final = (
 
 class SqliteStore:
     """Reads run on the caller's thread, because a look-up by key takes microseconds; writes hop to the writer."""
+
+    name = "the only one"  # Also after it was killed and started again.
+    lanes = 1
 
     def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.
@@ -113,7 +116,7 @@ class SqliteStore:
             self._roll_back(error)
             raise
         except apsw.Error as error:
-            raise OutcomeUnknown(str(error)) from error
+            raise StoreBroken(str(error)) from error
         return state
 
     def _roll_back(self, error: BaseException) -> None:

