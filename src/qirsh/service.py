@@ -9,6 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -102,8 +103,9 @@ async def serve(
     *,
     listeners: list[socket.socket] | None = None,
     on_ready: Callable[[], None] = lambda: None,
+    has_control: bool = True,
 ) -> None:
-    """Answer requests until a signal says stop; then finish what was begun."""
+    """Answer requests until a signal says stop; then finish what was begun. One process of a server has control."""
     _keep_freed_memory()
     config = uvicorn.Config(
         App(parts),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
@@ -124,7 +126,8 @@ async def serve(
     server = _Server(config, parts.waiters)
     control = Control(parts, settings.control_socket)
     await parts.callers.poll()
-    await control.open()
+    if has_control:
+        await control.open()
     roles = [
         asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
@@ -149,7 +152,16 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Called when a signal has said stop."""
         self._waiters.close()
+        for listener in self.servers:
+            listener.close()
+        # What was accepted in this very turn becomes a connection in the next, and must be told of the stop too.
+        await asyncio.sleep(0)
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A second Ctrl-C is the same wish: nobody who is being answered is cut off for it."""
+        super().handle_exit(sig, frame)
+        self.force_exit = False
 
 
 async def _poll_revocations(parts: Parts) -> None:

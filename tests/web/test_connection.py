@@ -21,6 +21,7 @@ from qirsh.web.http import SECURITY_HEADERS, Request, Response
 RECEIVE_S = 0.25
 KEEP_ALIVE_S = 0.3
 LINGER_S = 0.3
+FAREWELL_S = 0.4
 SOON_S = 15  # A busy machine may be late, but the timers that a test is not about take twice as long.
 SLOW_S = {"/slow": RECEIVE_S / 4, "/slower": RECEIVE_S * 1.5, "/endless": 60}
 SMALL = 1000
@@ -90,7 +91,7 @@ def running(*, keep_alive_s: float = 30, grace_s: int = 5, **settings: object) -
             edge.timers += 1
             super()._expect_by(seconds)
 
-    for name, value in ({"receive_s": 30, "linger_s": 30} | settings).items():
+    for name, value in ({"receive_s": 30, "linger_s": 30, "farewell_s": 0.1} | settings).items():
         setattr(TestConnection, name, value)
     config = uvicorn.Config(
         edge,  # type: ignore[arg-type]  # It is not called as an ASGI application.
@@ -837,8 +838,8 @@ def test_a_connection_over_the_cap_is_dropped_and_room_is_found_again() -> None:
 # The end.
 
 
-def test_a_stopping_server_closes_what_is_idle_and_answers_what_was_begun() -> None:
-    with running(keep_alive_s=30, receive_s=30) as edge, contextlib.ExitStack() as clients:
+def test_a_stopping_server_closes_what_stays_idle_and_answers_what_was_begun() -> None:
+    with running(farewell_s=FAREWELL_S, linger_s=LINGER_S) as edge, contextlib.ExitStack() as clients:
         fresh, idle, arriving, slow, busy, pipelining = (clients.enter_context(edge.connect()) for _ in range(6))
         idle.sendall(get("/"))
         assert statuses(one_answer(idle)) == [200]
@@ -848,8 +849,13 @@ def test_a_stopping_server_closes_what_is_idle_and_answers_what_was_begun() -> N
         busy.sendall(get("/slower"))
         pipelining.sendall(get("/slower") + get("/never"))
         eventually(lambda: edge.connections() == 6 and len(edge.handled) == 4)
+        began = time.monotonic()
         edge.server.should_exit = True
-        assert rest(fresh) == rest(idle) == rest(arriving) == b""
+        assert rest(fresh) == rest(idle) == b""
+        assert time.monotonic() - began > FAREWELL_S
+        refused = rest(arriving)
+        assert statuses(refused) == [408]
+        assert b"before the server stopped" in refused
         assert rest(slow).endswith(BIG["/huge"])
         for client in (busy, pipelining):
             received = rest(client)
@@ -860,8 +866,48 @@ def test_a_stopping_server_closes_what_is_idle_and_answers_what_was_begun() -> N
         assert edge.done == ["/", "/huge", "/slower", "/slower"]
 
 
-def test_an_answer_that_outlasts_the_time_of_grace_is_cut(caplog: pytest.LogCaptureFixture) -> None:
-    with running(grace_s=0) as edge, edge.connect() as client:
+def test_a_request_that_reaches_a_stopping_server_on_an_idle_connection_is_answered() -> None:
+    with running(farewell_s=30) as edge, contextlib.ExitStack() as clients:
+        fresh, idle, arriving = (clients.enter_context(edge.connect()) for _ in range(3))
+        idle.sendall(get("/"))
+        assert statuses(one_answer(idle)) == [200]
+        arriving.sendall(get("/")[:-1])
+        eventually(lambda: edge.connections() == 3)
+        edge.server.should_exit = True
+        eventually(lambda: not edge.server.servers[0].sockets)
+        time.sleep(0.1)
+        for client, request in ((fresh, get("/")), (idle, get("/slow")), (arriving, b"\n")):
+            client.sendall(request)
+            received = rest(client)
+            assert statuses(received) == [200]
+            assert b"connection: close\r\n" in received
+        edge.thread.join(SOON_S)
+        assert not edge.thread.is_alive()
+
+
+def test_a_client_cannot_hold_up_a_stop_by_sending_little_by_little() -> None:
+    with running(farewell_s=FAREWELL_S, linger_s=LINGER_S) as edge, edge.connect() as client:
+        eventually(lambda: edge.connections() == 1)
+        edge.server.should_exit = True
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            for byte in get("/" + "x" * 1000):
+                client.sendall(bytes([byte]))
+                time.sleep(0.02)
+        edge.thread.join(SOON_S)
+        assert not edge.thread.is_alive()
+        assert time.monotonic() - began < 10
+        assert edge.handled == []
+
+
+@pytest.mark.parametrize("begins_late", [False, True])
+def test_an_answer_that_outlasts_the_time_of_grace_is_cut(
+    caplog: pytest.LogCaptureFixture, *, begins_late: bool
+) -> None:
+    with running(grace_s=1, farewell_s=30) as edge, edge.connect() as client:
+        eventually(lambda: edge.connections() == 1)
+        edge.server.should_exit = begins_late
+        eventually(lambda: not (begins_late and edge.server.servers[0].sockets))
         client.sendall(get("/endless"))
         eventually(lambda: edge.handled == ["/endless"])
         edge.server.should_exit = True

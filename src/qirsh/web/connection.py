@@ -45,6 +45,8 @@ class Connection(asyncio.Protocol):
     # How long a refused client may go on sending: closing over unread input would reset the connection, and the
     # client would lose the answer.
     linger_s: ClassVar[float] = 1
+    # How long an idle client may still ask when the server stops: its next request may be on its way already.
+    farewell_s: ClassVar[float] = 1
     body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX
     connections_max: ClassVar[int] = 4096
 
@@ -198,6 +200,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, request: Request, *, keep_alive: bool) -> None:
         self._deadline = _NEVER
         self._task = self._loop.create_task(self._carry_out(request, keep_alive=keep_alive))
+        if self._is_stopping:
+            self._allow_to_cut(self._task)
 
     async def _carry_out(self, request: Request, *, keep_alive: bool) -> None:
         transport = self._transport
@@ -248,13 +252,19 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def shutdown(self) -> None:
-        """Uvicorn stops: an idle connection closes, a busy one after its answer."""
+        """Uvicorn stops: an idle connection may ask once more for a moment, a busy one closes after its answer."""
         self._is_stopping = True
-        if self._task is None:
+        if self._task is not None:
+            self._allow_to_cut(self._task)
+        elif self._is_full:  # It has its answer, as soon as it reads it.
             self._transport.close()
-        else:  # To be cancelled when the time of grace is over.
-            self._state.tasks.add(self._task)
-            self._task.add_done_callback(self._state.tasks.discard)
+        elif not self._is_refused:
+            self._expect_by(self.farewell_s)
+
+    def _allow_to_cut(self, task: asyncio.Task[None]) -> None:
+        """When the time of grace is over."""
+        self._state.tasks.add(task)
+        task.add_done_callback(self._state.tasks.discard)
 
     def _joined(self, name: bytes, value: bytes) -> bytes:
         before = self._headers[name]
@@ -297,7 +307,7 @@ class Connection(asyncio.Protocol):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if self._timed is not self._headers:
             self._timed = self._headers
-            self._expect_by(self.receive_s)
+            self._expect_by(self.farewell_s if self._is_stopping else self.receive_s)
 
     def _replay_without_upgrade(self, rest: bytes) -> None:
         """Feed the head again without its Upgrade field, which a server may ignore.
@@ -357,7 +367,8 @@ class Connection(asyncio.Protocol):
             # Usual: requests came and went since. While one is being answered there is no deadline.
             self._timer = self._loop.call_later(min(left_s, self._idle_s), self._ring)
         elif self._is_arriving and not (self._is_refused or self._is_full or self._transport.is_closing()):
-            self._refuse("request_timeout", f"The request did not arrive within {self.receive_s} seconds.")
+            within = "before the server stopped" if self._is_stopping else f"within {self.receive_s} seconds"
+            self._refuse("request_timeout", f"The request did not arrive {within}.")
         else:
             self._transport.abort()  # To close would wait for a client that may never read.
 

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ from qirsh.web.sign_in import prove
 log = logging.getLogger(__name__)
 
 _LINE_BYTES_MAX: Final = 65_536
+_LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.
+_FINISH_S_MAX: Final = 5
+_SCRATCH: Final = "control.new"  # Not longer than the path it becomes, which has just room.
 
 
 class Wish(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,28 +87,47 @@ class Control:
     def __init__(self, parts: Parts, path: Path) -> None:
         self._parts = parts
         self._path = path
+        self._file: os.stat_result | None = None
         self._server: asyncio.Server | None = None
+        self._under_way: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """The service holds the database's lock, so a socket left behind by a killed one is nobody's."""
-        self._path.unlink(missing_ok=True)
+        """Takes the path over in one step, from a process that is being replaced or one that was killed."""
+        listener = socket.socket(socket.AF_UNIX)
+        scratch = self._path.with_name(_SCRATCH)
+        scratch.unlink(missing_ok=True)
         mask = os.umask(0o177)
         try:
-            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=_LINE_BYTES_MAX)
+            listener.bind(str(scratch))
         finally:
             os.umask(mask)
+        listener.listen()
+        self._file = scratch.stat()
+        scratch.rename(self._path)
+        self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=_LINE_BYTES_MAX)
 
     async def close(self) -> None:
-        """No new acts; those under way finish with the engine."""
-        if self._server is not None:
-            self._server.close()
-            self._path.unlink(missing_ok=True)
+        """No new acts; those under way are finished."""
+        if self._server is None or self._file is None:
+            return
+        self._server.close()
+        with contextlib.suppress(FileNotFoundError):  # By now it may be the path of another process.
+            if os.path.samestat(self._path.stat(), self._file):
+                self._path.unlink()
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_FINISH_S_MAX)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
         try:
-            wish = msgspec.json.decode(await reader.readline(), type=Wish)
-        except (msgspec.MsgspecError, ValueError) as error:
-            reply = Reply(code="bad_request", detail=str(error))
+            async with asyncio.timeout(_LINE_S_MAX):
+                line = await reader.readline()
+            wish = msgspec.json.decode(line, type=Wish)
+        except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
+            reply = Reply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
             reply = await perform(self._parts, wish)
         with contextlib.suppress(ConnectionError):  # Whoever asked may have left, or only looked whether we listen.
