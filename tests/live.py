@@ -1,6 +1,7 @@
 """A real service to talk to: called in process under a clock that tests move, or served by a process of its own.
 
-Tests see requests, operators' acts and the books. Which database is behind them is decided here, in one place.
+Tests see requests, operators' acts and the books. Which database is behind them is decided here, in one place: a file,
+or a database of a PostgreSQL server. Several services may share the latter.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import secrets
 import signal
 import socket
 import ssl
@@ -17,9 +19,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-import apsw
 import httpx2
 import msgspec
 import pyotp
@@ -37,6 +39,8 @@ from qirsh.web.http import Request, wire
 from qirsh.web.operator.control import Reply, Wish, perform
 from qirsh.web.parts import Parts
 from qirsh.workers.payment_expirer import PaymentExpirer
+from tests.database import Select, database_at
+from tests.postgres import PostgresServer
 
 T = TypeVar("T")
 
@@ -146,14 +150,14 @@ def sign_in(email: str, password: str = PASSWORD, **more: str) -> Call:
 class Books:
     """One snapshot of what is stored, read beside the service."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, select: Select) -> None:
+        self._select = select
         key = self.select("SELECT value FROM instance WHERE name = 'identifier_key'")[0][0]
         self._identifiers = Identifiers(key)
 
     def select(self, sql: str, *arguments: str | int) -> list[tuple[Any, ...]]:
-        """Rows of plain SQL."""
-        return list(self._connection.execute(sql, arguments))
+        """Rows of plain SQL, with a `?` for each argument."""
+        return self._select(sql, *arguments)
 
     def counts(self) -> dict[str, int]:
         """The number of rows of each table that a call may write."""
@@ -168,7 +172,7 @@ class Books:
 
     def violations(self) -> list[str]:
         """What is wrong with the money, in sentences."""
-        found = invariants.check(self._connection.execute, lambda _: None)
+        found = invariants.check(self._select, lambda _: None)
         return [violation.sentence for violation in found]
 
 
@@ -180,6 +184,7 @@ class World:
         self.operators: list[Operator] = []
         self.merchants: list[Merchant] = []
         self.customers: list[Customer] = []
+        self.database = database_at(settings.database)
         self._runner = asyncio.Runner()
         self._client: httpx2.AsyncClient
 
@@ -187,6 +192,7 @@ class World:
         raise NotImplementedError
 
     def __exit__(self, *_: object) -> None:
+        self.database.close()
         self.run(self._client.aclose())
         self._runner.close()
 
@@ -238,28 +244,12 @@ class World:
     @contextlib.contextmanager
     def books(self) -> Iterator[Books]:
         """A look at the store from outside, in one read-only snapshot."""
-        connection = apsw.Connection(str(self.settings.database), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.set_busy_timeout(5000)
-            connection.execute("BEGIN")
-            yield Books(connection)
-        finally:
-            connection.close()
+        with self.database.snapshot() as select:
+            yield Books(select)
 
-    @contextlib.contextmanager
-    def spoiled(self, note: str) -> Iterator[None]:
+    def spoiled(self, note: str) -> contextlib.AbstractContextManager[None]:
         """Meanwhile the database refuses every payment with this note, as it would refuse what breaks its rules."""
-        connection = apsw.Connection(str(self.settings.database))
-        try:
-            connection.set_busy_timeout(5000)
-            connection.execute(
-                f"CREATE TRIGGER spoiled BEFORE INSERT ON payment WHEN NEW.note = '{note}'"
-                " BEGIN SELECT RAISE(ABORT, 'spoiled by a test'); END"
-            )
-            yield
-            connection.execute("DROP TRIGGER spoiled")
-        finally:
-            connection.close()
+        return self.database.refusing(note)
 
     def counts(self) -> dict[str, int]:
         """The number of rows of each table, now."""
@@ -378,16 +368,17 @@ class World:
 
 
 class _NoNetwork(httpx2.AsyncBaseTransport):
-    """Hands requests to the application and reads the very bytes that a connection would send."""
+    """Hands requests to the applications in turn and reads the very bytes that a connection would send."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, apps: Iterable[App]) -> None:
+        self._apps = itertools.cycle(apps)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         url = request.url
         headers = {name.lower(): value for name, value in request.headers.raw}
-        asked = Request(self._app.next_id(), request.method, url.path, url.query, headers, await request.aread())
-        answer = wire(await self._app.answer(asked), [], is_last=False)
+        app = next(self._apps)
+        asked = Request(app.next_id(), request.method, url.path, url.query, headers, await request.aread())
+        answer = wire(await app.answer(asked), [], is_last=False)
         head, _, body = answer.partition(b"\r\n\r\n")
         status, *lines = head.split(b"\r\n")
         fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
@@ -399,43 +390,54 @@ class InProcess(World):
 
     Its passwords are hashed with little effort, since every operator's act proves one. Such a hash stays cheap to
     check, so whoever serves this data afterwards finds people who sign in fast.
+
+    Several services know as little of each other as several processes would, and take calls and acts in turn.
     """
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None, services: int = 1) -> None:
         super().__init__(settings)
+        self._services = services
         self.clock = ManualClock(START)
         self._clock = clock or self.clock
         self._stack = contextlib.AsyncExitStack()
         self.parts: Parts
+        self._all: list[Parts] = []
+        self._turns: Iterator[Parts]
 
     def __enter__(self) -> Self:
-        opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
-        parts = self.run(_waited(opening))
-        self.parts = msgspec.structs.replace(parts, passwords=_QuickPasswords())
-        transport = _NoNetwork(App(self.parts))
+        for _ in range(self._services):
+            opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
+            parts = self.run(_waited(opening))
+            self._all.append(msgspec.structs.replace(parts, passwords=_QuickPasswords()))
+        self.parts = self._all[0]
+        self._turns = itertools.cycle(self._all)
+        transport = _NoNetwork([App(parts) for parts in self._all])
         self._client = httpx2.AsyncClient(
             transport=transport, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
         )
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.parts.passwords.close()
+        for parts in self._all:
+            parts.passwords.close()
         self.run(self._stack.aclose())
         super().__exit__()
 
     async def performed(self, wish: Wish) -> Reply:
-        return await perform(self.parts, wish)
+        return await perform(next(self._turns), wish)
 
     def now_ms(self) -> int:
         return self._clock()
 
     def poll(self) -> None:
         """What every process does a few times a second: hear of revocations."""
-        self.run(self.parts.callers.poll())
+        for parts in self._all:
+            self.run(parts.callers.poll())
 
     async def expired_due(self) -> int:
         """The expiry worker looks until there is nothing left; how many payments it found."""
-        worker = PaymentExpirer(self.parts.store, self.parts.engine, self.parts.clock)
+        parts = next(self._turns)
+        worker = PaymentExpirer(parts.store, parts.engine, parts.clock)
         total = 0
         while found := await worker.expire_due():
             total += found
@@ -446,12 +448,18 @@ class InProcess(World):
 
 
 class Live(World):
-    """A server in a process of its own, on loopback. Operators reach it through its control socket, like the CLI."""
+    """A server in a process of its own, on loopback. Operators reach it through its control socket, like the CLI.
 
-    def __init__(self, settings: Settings) -> None:
+    With others beside it on the same database, calls and acts go to each in turn.
+    """
+
+    def __init__(self, settings: Settings, *beside: Settings) -> None:
         super().__init__(settings)
         self.log = self.settings.data_dir / "server.log"
+        self.places = (settings, *beside)
         self.process: subprocess.Popen[bytes]
+        self._beside: list[subprocess.Popen[bytes]] = []
+        self._turns = itertools.cycle(self.places)
 
     def __enter__(self) -> Self:
         self._client = httpx2.AsyncClient(
@@ -469,27 +477,49 @@ class Live(World):
         super().__exit__()
 
     def start(self) -> None:
-        """Until it says that it is ready."""
+        """Until they say that they are ready."""
+        self.process, *self._beside = [self._spawned(place) for place in self.places]
+        for number, process in enumerate((self.process, *self._beside)):
+            self._wait_for(number, process)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask them to end, or kill them."""
+        for process in (self.process, *self._beside):
+            process.send_signal(how)
+        for process in (self.process, *self._beside):
+            process.wait(60)
+
+    def at(self, number: int, call: Call) -> Call:
+        """The same call, for one of the processes."""
+        place = self.places[number]
+        return call._replace(path=f"http://{place.host}:{place.port}{call.path}")
+
+    def everywhere(self, call: Call) -> list[Call]:
+        """The same call, for each of the processes."""
+        return [self.at(number, call) for number in range(len(self.places))]
+
+    async def sent(self, call: Call) -> httpx2.Response:
+        if self._beside and call.path.startswith("/"):
+            call = self.at(self.places.index(next(self._turns)), call)
+        return await super().sent(call)
+
+    def _spawned(self, place: Settings) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                _COMMAND, env={**os.environ, **_environment(self.settings)}, stdout=log, stderr=log
-            )
+            return subprocess.Popen(_COMMAND, env={**os.environ, **_environment(place)}, stdout=log, stderr=log)
+
+    def _wait_for(self, number: int, process: subprocess.Popen[bytes]) -> None:
+        ready = self.at(number, Call("GET", "/readyz"))
         end = time.monotonic() + _START_S
-        while time.monotonic() < end and self.process.poll() is None:
+        while time.monotonic() < end and process.poll() is None:
             with contextlib.suppress(httpx2.TransportError, TimeoutError):
-                if self.run(asyncio.wait_for(self.sent(Call("GET", "/readyz")), 2)).status_code == 200:
+                if self.run(asyncio.wait_for(self.sent(ready), 2)).status_code == 200:
                     return
             time.sleep(0.02)
         self.stop()
         raise RuntimeError(self.log.read_text())
 
-    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Ask it to end, or kill it."""
-        self.process.send_signal(how)
-        self.process.wait(60)
-
     async def performed(self, wish: Wish) -> Reply:
-        reader, writer = await asyncio.open_unix_connection(self.settings.control_socket)
+        reader, writer = await asyncio.open_unix_connection(next(self._turns).control_socket)
         writer.write(msgspec.json.encode(wish) + b"\n")
         reply = msgspec.json.decode(await reader.readline(), type=Reply)
         writer.close()
@@ -500,7 +530,7 @@ class Live(World):
         return time.time_ns() // 1_000_000
 
     def complaints(self) -> list[str]:
-        """Lines of the server's log: a good day has none."""
+        """Lines of the servers' log: a good day has none."""
         return self.log.read_text().splitlines()
 
 
@@ -511,20 +541,29 @@ class _QuickPasswords(Passwords):
 
 
 @contextlib.contextmanager
-def in_process(*, shops: int = 2, people: int = 2, clock: Clock | None = None) -> Iterator[InProcess]:
-    """A small world in process."""
-    with _settings() as settings, InProcess(settings, clock) as world:
+def in_process(
+    server: PostgresServer | None = None,
+    *,
+    shops: int = 2,
+    people: int = 2,
+    clock: Clock | None = None,
+    services: int = 1,
+) -> Iterator[InProcess]:
+    """A small world in process, in a file unless a server is given."""
+    with _settings(server) as [settings], InProcess(settings, clock, services) as world:
         world.settle(shops=shops, people=people)
         yield world
 
 
 @contextlib.contextmanager
-def live(*, shops: int = 2, people: int = 2) -> Iterator[Live]:
-    """A world that is served. It is settled before the server starts, because that is quick."""
-    with _settings() as settings:
-        with InProcess(settings, lambda: time.time_ns() // 1_000_000) as founding:
+def live(
+    server: PostgresServer | None = None, *, shops: int = 2, people: int = 2, processes: int = 1
+) -> Iterator[Live]:
+    """A world that is served. It is settled before the servers start, because that is quick."""
+    with _settings(server, processes) as places:
+        with InProcess(places[0], lambda: time.time_ns() // 1_000_000) as founding:
             founding.settle(shops=shops, people=people)
-        world = Live(settings)
+        world = Live(*places)
         world.operators, world.merchants = founding.operators, founding.merchants
         world.customers = founding.customers
         with world:
@@ -532,10 +571,22 @@ def live(*, shops: int = 2, people: int = 2) -> Iterator[Live]:
 
 
 @contextlib.contextmanager
-def _settings() -> Iterator[Settings]:
-    """A place for the data and an address. Whatever engine is tested, it is chosen here."""
-    with tempfile.TemporaryDirectory(prefix="qirsh-") as folder:
-        yield read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": str(_free_port())})
+def _settings(server: PostgresServer | None, processes: int = 1) -> Iterator[list[Settings]]:
+    """For each process a place and an address; for all of them one database. Whichever engine, it is chosen here."""
+    with contextlib.ExitStack() as stack:
+        folders = [stack.enter_context(tempfile.TemporaryDirectory(prefix="qirsh-")) for _ in range(processes)]
+        ports = [str(_free_port()) for _ in range(processes)]
+        shared: dict[str, str] = {}
+        if server is not None:
+            shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database())
+            # What one process tells and seals, the others tell and unseal.
+            shared["QIRSH_SECRET_KEY"] = secrets.token_hex(32)
+            shared["QIRSH_BASE_URL"] = f"http://127.0.0.1:{ports[0]}"
+        assert server is not None or processes == 1
+        yield [
+            read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": port, **shared})
+            for folder, port in zip(folders, ports, strict=True)
+        ]
 
 
 def _free_port() -> int:
@@ -547,11 +598,16 @@ def _free_port() -> int:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    return {
+    database = settings.database
+    told = {
         "QIRSH_DATA_DIR": str(settings.data_dir),
         "QIRSH_PORT": str(settings.port),
-        "QIRSH_DATABASE_URL": f"sqlite:///{settings.database}",
+        "QIRSH_BASE_URL": settings.base_url,
+        "QIRSH_DATABASE_URL": f"sqlite:///{database}" if isinstance(database, Path) else database,
     }
+    if settings.secret_keys:
+        told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
+    return told
 
 
 async def _waited(work: Awaitable[T]) -> T:

@@ -5,26 +5,41 @@ from collections.abc import Iterator
 import pytest
 
 from tests.live import InProcess, Live, World, in_process, live
+from tests.postgres import PostgresServer, server
 
 
 @pytest.fixture(scope="session")
-def world() -> Iterator[Live]:
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all worlds of this test process; each has a database of its own."""
+    with server("18") as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
+    """Where worlds keep their data: in files, or with a server. The answers are the same."""
+    chosen: PostgresServer | None = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def world(engine: PostgresServer | None) -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
-    with live(shops=20, people=150) as served:
+    with live(engine, shops=20, people=150) as served:
         yield served
         # Whatever the tests sent, nothing was logged as a failure.
         assert served.complaints() == []
 
 
 @pytest.fixture(scope="module")
-def still() -> Iterator[InProcess]:
+def still(engine: PostgresServer | None) -> Iterator[InProcess]:
     """A world in process, whose clock stands still until it is moved."""
-    with in_process(shops=8, people=30) as held:
+    with in_process(engine, shops=8, people=30) as held:
         yield held
 
 
 @pytest.fixture(params=["served", "in process"])
-def anywhere(request: pytest.FixtureRequest) -> World:
+def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> World:  # noqa: ARG001 - both need it
     """In process all calls of one moment share a batch; served they spread over some. Both must be right."""
     chosen = request.getfixturevalue("world" if request.param == "served" else "still")
     assert isinstance(chosen, World)

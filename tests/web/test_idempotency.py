@@ -23,6 +23,7 @@ from tests.live import (
     retrieve,
     sign_in,
 )
+from tests.postgres import PostgresServer
 
 KEPT_MS: Final = 30 * 24 * 3600 * 1000
 
@@ -248,8 +249,8 @@ def test_a_clock_that_runs_backwards_forgets_nothing(still: InProcess) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
-def test_after_a_restart_a_key_still_has_its_outcome(how: signal.Signals) -> None:
-    with live(shops=1, people=2) as own:
+def test_after_a_restart_a_key_still_has_its_outcome(engine: PostgresServer | None, how: signal.Signals) -> None:
+    with live(engine, shops=1, people=2) as own:
         merchant, customer = own.merchants[0], own.customer()
         creating = create(merchant.key, amount=PURSE).once("r-1")
         created = own.send(creating)
@@ -272,9 +273,9 @@ def test_after_a_restart_a_key_still_has_its_outcome(how: signal.Signals) -> Non
         assert len(ids | {created.json()["data"]["id"]}) == 21
 
 
-def test_twins_of_a_killed_server_meet_again() -> None:
+def test_twins_of_a_killed_server_meet_again(engine: PostgresServer | None) -> None:
     """A client that never saw its answer asks again: the same id, and one payment."""
-    with live(shops=1, people=1) as own:
+    with live(engine, shops=1, people=1) as own:
         merchant = own.merchants[0]
         for round_ in range(3):
             calls = [create(merchant.key, amount=1 + n).once(f"{round_}-{n}") for n in range(40)]

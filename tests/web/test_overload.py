@@ -8,8 +8,9 @@ import httpx2
 import pytest
 
 from qirsh.engine import batcher, passwords
-from qirsh.store import sqlite
+from qirsh.store import postgres, sqlite
 from tests.live import InProcess, Live, create, in_process, outcome, pay, refused, retrieve, sign_in
+from tests.postgres import PostgresServer
 
 
 def test_payments_flow_while_fifty_people_sign_in_at_once(world: Live) -> None:
@@ -119,8 +120,8 @@ def test_a_caller_who_leaves_does_not_take_the_command_along(still: InProcess) -
     assert still.violations() == []
 
 
-def test_a_service_that_stops_takes_no_more_and_still_reads() -> None:
-    with in_process(shops=1, people=1) as world:
+def test_a_service_that_stops_takes_no_more_and_still_reads(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=1, people=1) as world:
         merchant, customer = world.merchants[0], world.customer()
         payment_id = world.payment(merchant)
         before = world.counts()
@@ -144,16 +145,19 @@ def test_a_command_that_the_database_refuses_fails_alone(still: InProcess) -> No
     assert [number for number, answer in enumerate(answers) if not answer.is_success] == [7]
     told = refused(answers[7], 500, "internal_error")
     # Nobody outside learns what broke.
-    for secret in ("spoiled", "test", "trigger", "apsw", "SQL", "Traceback", ".py"):
+    for secret in ("spoiled", "test", "trigger", "apsw", "asyncpg", "SQL", "Traceback", ".py"):
         assert secret not in answers[7].text.replace(told["requestId"], "")
     after = still.counts()
     assert (after["payment"], after["transfer"]) == (before["payment"] + 19, before["transfer"] + 1)
     assert still.violations() == []
 
 
-def test_failures_do_not_use_up_the_payment_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "PAYMENT_NUMBER_BLOCK", 20)
-    with in_process(shops=1, people=1) as world, world.spoiled("spoiled"):
+def test_failures_do_not_use_up_the_payment_numbers(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for store in (sqlite, postgres):
+        monkeypatch.setattr(store, "PAYMENT_NUMBER_BLOCK", 20)
+    with in_process(engine, shops=1, people=1) as world, world.spoiled("spoiled"):
         key = world.merchants[0].key
 
         async def answered(note: str) -> int:

@@ -1,0 +1,140 @@
+"""The database behind a world, seen and meddled with from outside: a file, or a database of a PostgreSQL server."""
+
+import asyncio
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import apsw
+import asyncpg
+
+from qirsh.settings import PostgresUrl
+
+Select = Callable[..., list[tuple[Any, ...]]]  # SQL with a `?` for each argument that follows.
+
+_BUSY_MS: Final = 5000
+
+
+class Database(Protocol):
+    """What tests do beside the service, in plain SQL that both engines speak."""
+
+    def snapshot(self) -> contextlib.AbstractContextManager[Select]:
+        """One state of all tables, read-only. Several threads may look at once."""
+
+    def refusing(self, note: str) -> contextlib.AbstractContextManager[None]:
+        """Meanwhile every payment with this note is refused, as what breaks the rules would be."""
+
+    def files(self) -> list[Path]:
+        """Where the data lies."""
+
+    def close(self) -> None:
+        """Nobody looks any more."""
+
+
+def database_at(place: Path | PostgresUrl) -> Database:
+    """Whichever engine it belongs to."""
+    return _Sqlite(place) if isinstance(place, Path) else _Postgres(place)
+
+
+class _Sqlite:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Select]:
+        with self._opened(apsw.SQLITE_OPEN_READONLY) as connection:
+            connection.execute("BEGIN")
+            yield lambda sql, *arguments: list(connection.execute(sql, arguments))
+
+    @contextlib.contextmanager
+    def refusing(self, note: str) -> Iterator[None]:
+        with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
+            connection.execute(
+                f"CREATE TRIGGER spoiled BEFORE INSERT ON payment WHEN NEW.note = '{note}'"
+                " BEGIN SELECT RAISE(ABORT, 'spoiled by a test'); END"
+            )
+            yield
+            connection.execute("DROP TRIGGER spoiled")
+
+    def files(self) -> list[Path]:
+        return list(self._path.parent.glob(f"{self._path.name}*"))
+
+    def close(self) -> None:
+        pass
+
+    @contextlib.contextmanager
+    def _opened(self, flags: int) -> Iterator[apsw.Connection]:
+        connection = apsw.Connection(str(self._path), flags=flags)
+        try:
+            connection.set_busy_timeout(_BUSY_MS)
+            yield connection
+        finally:
+            connection.close()
+
+
+class _Session:
+    """A connection with a loop of its own, so that any thread can use it while the world's loop is busy."""
+
+    def __init__(self, url: str) -> None:
+        self._runner = asyncio.Runner()
+        self._connection: asyncpg.Connection = self._runner.run(asyncpg.connect(url))
+
+    def select(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:
+        numbers = itertools.count(1)
+        numbered = re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
+        return [tuple(row) for row in self._runner.run(self._connection.fetch(numbered, *arguments))]
+
+    def close(self) -> None:
+        self._connection.terminate()
+        self._runner.run(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
+        self._runner.close()
+
+
+class _Postgres:
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._idle: list[_Session] = []  # To connect takes longer than most looks.
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Select]:
+        session = self._idle.pop() if self._idle else _Session(self._url)
+        session.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield session.select
+        except BaseException:
+            session.close()
+            raise
+        session.select("COMMIT")
+        self._idle.append(session)
+
+    @contextlib.contextmanager
+    def refusing(self, note: str) -> Iterator[None]:
+        with contextlib.closing(_Session(self._url)) as session:
+            session.select(
+                "CREATE FUNCTION spoiled() RETURNS trigger LANGUAGE plpgsql AS"
+                " 'BEGIN RAISE EXCEPTION USING MESSAGE = ''spoiled by a test''; END'"
+            )
+            session.select(
+                f"CREATE TRIGGER spoiled BEFORE INSERT ON payment FOR EACH ROW WHEN (NEW.note = '{note}')"
+                " EXECUTE FUNCTION spoiled()"
+            )
+            yield
+            session.select("DROP TRIGGER spoiled ON payment")
+            session.select("DROP FUNCTION spoiled()")
+
+    def files(self) -> list[Path]:
+        """Its tables, after a checkpoint, and the log that all databases of the server share."""
+        with contextlib.closing(_Session(self._url)) as session:
+            session.select("CHECKPOINT")
+            [(folder, number)] = session.select(
+                "SELECT current_setting('data_directory'), oid FROM pg_database WHERE datname = current_database()"
+            )
+        lie = (Path(folder, "base", str(number)), Path(folder, "pg_wal"))
+        return [file for place in lie for file in place.iterdir() if file.is_file()]
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
