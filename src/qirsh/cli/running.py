@@ -1,12 +1,14 @@
 """Whether a server runs on this data, what it says of itself, and how an operator's wish reaches it."""
 
 import contextlib
+import fcntl
 import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 import uvloop
@@ -28,25 +30,39 @@ class Server(msgspec.Struct, frozen=True):
     pid: int
     address: str  # Where it listens.
     base_url: str  # How it is reached from outside.
+    processes: int = 1  # That serve. With several, the one that is told of is their parent.
 
 
-def tell(settings: Settings, server: Server) -> None:
-    """Leave word for `found`."""
-    write_private(_word(settings), msgspec.json.encode(server))
-
-
-def forget(settings: Settings) -> None:
-    """The server ends."""
-    _word(settings).unlink(missing_ok=True)
+@contextlib.contextmanager
+def told(settings: Settings, server: Server) -> Iterator[None]:
+    """Leave word for `found`, under a lock that ends with us, however we end."""
+    path = _word(settings)
+    with _written(path, msgspec.json.encode(server)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        scratch = Path(file.name)
+        scratch.rename(path)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(FileNotFoundError):  # By now it may be the word of another.
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    path.unlink()
 
 
 def found(settings: Settings) -> Server | None:
     """The server that runs on this data. Word left behind by a killed one counts for nothing."""
     try:
-        _connected(settings).close()
-        return msgspec.json.decode(_word(settings).read_bytes(), type=Server)
+        with _word(settings).open("rb") as file:
+            word = file.read()
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return msgspec.json.decode(word, type=Server)
+    except PermissionError:
+        raise _of_another_user(_word(settings)) from None
     except (OSError, msgspec.MsgspecError):
         return None
+    return None
 
 
 def send(settings: Settings, wish: Wish) -> Reply:
@@ -96,12 +112,15 @@ def _connected(settings: Settings) -> socket.socket:
         connection.connect(str(settings.control_socket))
     except PermissionError:
         connection.close()
-        message = f"{settings.control_socket} belongs to another user: run this as the user who serves"
-        raise Stopped(message) from None
+        raise _of_another_user(settings.control_socket) from None
     except OSError:
         connection.close()
         raise
     return connection
+
+
+def _of_another_user(path: Path) -> Stopped:
+    return Stopped(f"{path} belongs to another user: run this as the user who serves")
 
 
 def _word(settings: Settings) -> Path:
@@ -110,11 +129,22 @@ def _word(settings: Settings) -> Path:
 
 def write_private(path: Path, content: bytes) -> None:
     """A file that only its user can read, whole or not at all."""
+    with _written(path, content) as file:
+        Path(file.name).rename(path)
+
+
+@contextlib.contextmanager
+def _written(path: Path, content: bytes) -> Iterator[IO[bytes]]:
+    """A file that is safe on the disk, beside the path and not there yet."""
     scratch = path.with_name(f"{path.name}.new")
     scratch.unlink(missing_ok=True)
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    # By its name it can be moved; opened by its number it would have none.
+    with open(scratch, "xb", opener=_privately) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    scratch.rename(path)
+        yield file
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

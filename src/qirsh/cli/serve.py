@@ -22,6 +22,7 @@ import uvloop
 from qirsh.cli import running
 from qirsh.cli.ending import Stopped
 from qirsh.cli.log import log_to_stderr
+from qirsh.cli.parent import Parent
 from qirsh.service import opened, serve
 from qirsh.settings import Settings, read_settings
 from qirsh.store import queries
@@ -34,56 +35,140 @@ _BACKLOG: Final = 2048
 _FIRST_OPERATOR: Final = 'qirsh operator create --email you@example.org --name "Your Name"'
 
 
+class _Orders(msgspec.Struct, frozen=True):
+    """What a parent tells a child. It may be of another version than the child: only add to it, with defaults."""
+
+    number: int
+    line: int  # A descriptor, as are the listeners.
+    listeners: list[int]
+    base_url: str
+
+
+class _Ready(msgspec.Struct, frozen=True):
+    """What a child says to its parent."""
+
+    operators: int
+
+
 @click.command("serve")
-def serve_command() -> None:
-    """Serve until SIGTERM or SIGINT."""
+@click.option("--child", "orders", hidden=True, help="For children of several processes.")
+def serve_command(orders: str | None) -> None:
+    """Serve until SIGTERM or SIGINT. With several processes, SIGHUP replaces them one by one."""
     settings = read_settings()
     log_to_stderr()
     raise_descriptor_limit()
-    run_until_signal(_serve(settings))
+    if orders is not None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # A terminal that closes sends it to all of us.
+        run_until_signal(_serve_as_child(settings, msgspec.json.decode(orders, type=_Orders)))
+    elif settings.workers > 1:
+        sys.exit(_serve_by_children(settings))
+    else:
+        run_until_signal(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:
     async with opened(settings) as parts:
         [(operators,)] = await parts.store.select(queries.OPERATORS)
+        await serve_and_announce(settings, parts, lambda base_url: _announce(settings, base_url, operators))
 
-        def announce(base_url: str) -> None:
-            click.echo(f"Qirsh is listening on {base_url}")
-            if not operators:
-                # Another terminal may stand in another directory, and would then begin another database.
-                place = f"QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))}"
-                click.echo("There is no operator yet. In another terminal, make the first:")
-                click.echo(f"  {place} {_FIRST_OPERATOR}")
 
-        await serve_and_announce(settings, parts, announce)
+def _announce(settings: Settings, base_url: str, operators: int) -> None:
+    click.echo(f"Qirsh is listening on {base_url}")
+    if not operators:
+        # Another terminal may stand in another directory, and would then begin another database.
+        place = f"QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))}"
+        click.echo("There is no operator yet. In another terminal, make the first:")
+        click.echo(f"  {place} {_FIRST_OPERATOR}")
 
 
 async def serve_and_announce(settings: Settings, parts: Parts, announce: Callable[[str], None]) -> None:
     """Serve; `announce` hears how the service is reached once it can be."""
     running.check_socket_path(settings)
-    with _listening(settings) as listeners:
-        host, port, *_ = listeners[0].getsockname()
-        address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        base_url = settings.base_url
-        if settings.port == 0 and base_url.endswith(":0"):
-            base_url = f"{base_url.removesuffix(':0')}:{port}"
+    with _listening(settings) as listeners, _told(settings, listeners, announce) as (base_url, tell):
 
         def on_ready() -> None:
-            running.tell(settings, running.Server(os.getpid(), address, base_url))
+            tell()
+            _signals.hand_over()
+
+        own = msgspec.structs.replace(parts, base_url=base_url)
+        await serve(settings, own, listeners=listeners, on_ready=on_ready)
+        log.info("stopped serving")
+
+
+@contextlib.contextmanager
+def _told(
+    settings: Settings, listeners: list[socket.socket], announce: Callable[[str], None]
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """How the service is reached, and a call that tells everybody so until the end."""
+    host, port, *_ = listeners[0].getsockname()
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    base_url = settings.base_url
+    if settings.port == 0 and base_url.endswith(":0"):
+        base_url = f"{base_url.removesuffix(':0')}:{port}"
+    with contextlib.ExitStack() as word:
+
+        def tell() -> None:
+            word.enter_context(running.told(settings, running.Server(os.getpid(), address, base_url, settings.workers)))
             log.info("listening on %s with data in %s", address, settings.data_dir)
             if not base_url.endswith(f":{port}") and is_loopback(base_url):
                 log.warning("QIRSH_BASE_URL is %s, which leads elsewhere: links in answers will too", base_url)
             announce(base_url)
             # Printed lines must not wait in a buffer for a reader who waits for them.
             sys.stdout.flush()
-            _signals.hand_over()
 
+        yield base_url, tell
+
+
+def _serve_by_children(settings: Settings) -> int:
+    running.check_socket_path(settings)
+    operators = 0
+
+    with (
+        _listening(settings) as listeners,
+        _told(settings, listeners, lambda base_url: _announce(settings, base_url, operators)) as (base_url, tell),
+    ):
+
+        def command(number: int, line: int) -> list[str]:
+            orders = _Orders(number, line, [listener.fileno() for listener in listeners], base_url)
+            # -P: what lies in the working directory is not the program.
+            return [sys.executable, "-P", "-m", "qirsh", "serve", "--child", msgspec.json.encode(orders).decode()]
+
+        def on_ready(told: bytes) -> None:
+            nonlocal operators
+            operators = msgspec.json.decode(told, type=_Ready).operators
+            tell()
+
+        exit_code = Parent(settings.workers, command, listeners=listeners, on_ready=on_ready).run()
+        log.info("all processes have ended")
+    return exit_code
+
+
+async def _serve_as_child(settings: Settings, orders: _Orders) -> None:
+    with contextlib.ExitStack() as inherited:
+        line = inherited.enter_context(socket.socket(fileno=orders.line))
+        listeners = [inherited.enter_context(socket.socket(fileno=number)) for number in orders.listeners]
+
+        def miss_parent() -> None:
+            asyncio.get_running_loop().remove_reader(line)
+            log.error("the parent is gone: ending")
+            signal.raise_signal(signal.SIGTERM)
+
+        # The parent says nothing here: there is something to read when it has ended, however it did.
+        asyncio.get_running_loop().add_reader(line, miss_parent)
         try:
-            own = msgspec.structs.replace(parts, base_url=base_url)
-            await serve(settings, own, listeners=listeners, on_ready=on_ready)
-            log.info("stopped serving")
+            async with opened(settings) as parts:
+                [(operators,)] = await parts.store.select(queries.OPERATORS)
+
+                def on_ready() -> None:
+                    _signals.hand_over()
+                    with contextlib.suppress(ConnectionError):  # Then it is missed in a moment.
+                        line.sendall(msgspec.json.encode(_Ready(operators)))
+
+                own = msgspec.structs.replace(parts, base_url=orders.base_url)
+                # A number has one child at a time, and another only to take its place.
+                await serve(settings, own, listeners=listeners, on_ready=on_ready, has_control=orders.number == 0)
         finally:
-            running.forget(settings)
+            asyncio.get_running_loop().remove_reader(line)
 
 
 class _Signals:
