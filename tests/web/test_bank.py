@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from qirsh.domain.money import CURRENCIES
-from tests.live import PIN, PURSE, WRONG_PIN, Books, Call, Customer, Live, Merchant, create, outcome, pay
+from tests.live import PIN, PURSE, WRONG_PIN, Books, Call, Customer, Live, Merchant, create, live, outcome, pay
 
 SECONDS: Final = 4.0
 SECONDS_MAX: Final = 60.0  # On a slow machine it goes on until enough has happened.
@@ -183,15 +183,26 @@ def ledger(bank: Bank, books: Books) -> list[Paid]:
     return paid
 
 
-@pytest.fixture(scope="module")
-def bank(world: Live) -> Bank:
-    with world.books() as books:
-        before = sums(books)
-    told = Bank(world)
-    told.run()
-    with world.books() as books:
-        told.sums = [before, *told.sums, sums(books)]
-    return told
+PROCESSES: Final = {
+    "sqlite": 1,
+    "postgresql": 1,
+    "2 processes on postgresql": 2,
+    "4 processes on postgresql": 4,
+}
+
+
+@pytest.fixture(scope="module", params=PROCESSES)
+def bank(request: pytest.FixtureRequest) -> Iterator[Bank]:
+    server = None if request.param == "sqlite" else request.getfixturevalue("postgres")
+    with live(server, shops=7, people=14, processes=PROCESSES[request.param]) as world:
+        with world.books() as books:
+            before = sums(books)
+        told = Bank(world)
+        told.run()
+        with world.books() as books:
+            told.sums = [before, *told.sums, sums(books)]
+        yield told
+        assert world.complaints() == []
 
 
 @pytest.fixture(scope="module")

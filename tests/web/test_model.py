@@ -1,7 +1,7 @@
 """The HTTP API against a reference model, one random step after another; states and balances are equal at every one."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import httpx2
 import pytest
@@ -237,14 +237,25 @@ class Money(RuleBasedStateMachine):
             self.spare[index] = (done["key"], done["id"])
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _served_in_process() -> Iterator[None]:
-    with in_process(shops=0, people=0) as world:
+SERVICES: Final = {
+    "sqlite": 1,
+    "postgresql": 1,
+    "2 services on postgresql": 2,
+    "4 services on postgresql": 4,
+}
+
+
+@pytest.fixture(scope="module", params=SERVICES, autouse=True)
+def _served_in_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Services that share a database take the steps in turn. A clock that is moved cannot reach other processes."""
+    server = None if request.param == "sqlite" else request.getfixturevalue("postgres")
+    with in_process(server, shops=0, people=0, services=SERVICES[request.param]) as world:
         Money.world = world
         yield
 
 
-TestMoney = Money.TestCase
+def test_the_service_agrees_with_the_model() -> None:
+    run_state_machine_as_test(Money)
 
 
 @pytest.mark.slow
