@@ -123,7 +123,7 @@ async def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = _Server(config, parts.waiters)
+    server = StoppingServer(config, parts.waiters)
     control = Control(parts, settings.control_socket)
     await parts.callers.poll()
     if has_control:
@@ -142,8 +142,8 @@ async def serve(
         await control.close()
 
 
-class _Server(uvicorn.Server):
-    """Stops without waiting for those who wait."""
+class StoppingServer(uvicorn.Server):
+    """Stops without waiting for those who wait, and without cutting off who is served."""
 
     def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
         super().__init__(config)

@@ -3,6 +3,7 @@
 import resource
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -98,6 +99,20 @@ def test_a_signal_answers_a_long_poll_at_once_and_a_second_one_changes_nothing(h
         assert time.monotonic() - begin < 10
         poller.join()
     assert "pending" in answers[0]
+
+
+def test_a_second_interrupt_does_not_cut_off_who_is_still_served(empty: House) -> None:
+    with empty.serving("serve", until=READY) as running:
+        port = int(running.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+            assert client.recv(65536)
+            for _ in range(2):
+                running.process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+            assert client.recv(65536).startswith(b"HTTP/1.1 200")
+        assert running.process.wait(10) == 0
 
 
 def test_a_signal_while_it_opens_ends_it_well() -> None:

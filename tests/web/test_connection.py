@@ -15,8 +15,10 @@ import uvicorn
 import uvloop
 
 from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, TARGET_BYTES_MAX
+from qirsh.service import StoppingServer
 from qirsh.web.connection import Connection
 from qirsh.web.http import SECURITY_HEADERS, Request, Response
+from qirsh.web.waiters import Waiters
 
 RECEIVE_S = 0.25
 KEEP_ALIVE_S = 0.3
@@ -40,6 +42,7 @@ class Edge:
     timers: int = 0
     server: uvicorn.Server = field(init=False)
     thread: threading.Thread = field(init=False)
+    loop: asyncio.AbstractEventLoop = field(init=False)
     ids: Iterator[int] = field(default_factory=count)
     trips: bool = False
 
@@ -105,12 +108,13 @@ def running(*, keep_alive_s: float = 30, grace_s: int = 5, **settings: object) -
         timeout_graceful_shutdown=grace_s,
     )
     config.timeout_keep_alive = keep_alive_s  # type: ignore[assignment]  # Declared in whole seconds.
-    edge.server = uvicorn.Server(config)
+    edge.server = StoppingServer(config, Waiters())
     listener = socket.create_server(("127.0.0.1", 0))
     edge.port = listener.getsockname()[1]
 
     def serve() -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            edge.loop = runner.get_loop()
             runner.run(edge.server.serve(sockets=[listener]))
 
     edge.thread = threading.Thread(target=serve)
@@ -883,6 +887,27 @@ def test_a_request_that_reaches_a_stopping_server_on_an_idle_connection_is_answe
             assert b"connection: close\r\n" in received
         edge.thread.join(SOON_S)
         assert not edge.thread.is_alive()
+
+
+def test_a_connection_that_is_accepted_in_the_moment_of_the_stop_is_told_of_it() -> None:
+    with running(farewell_s=FAREWELL_S) as edge:
+        is_held, has_connected = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            is_held.set()
+            has_connected.wait(SOON_S)
+            time.sleep(0.2)  # By now uvicorn is due to look whether it should stop.
+
+        eventually(lambda: edge.server.started)
+        edge.loop.call_soon_threadsafe(hold)
+        is_held.wait(SOON_S)
+        with edge.connect() as client:
+            edge.server.should_exit = True
+            has_connected.set()
+            client.sendall(get("/"))
+            received = rest(client)
+            assert statuses(received) == [200]
+            assert b"connection: close\r\n" in received
 
 
 def test_a_client_cannot_hold_up_a_stop_by_sending_little_by_little() -> None:

@@ -71,7 +71,7 @@ class Parent:
     ) -> None:
         self._count = count
         self._command = command
-        self._inherited = [listener.fileno() for listener in listeners]
+        self._listeners = listeners
         self._on_ready = on_ready
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}
@@ -124,6 +124,8 @@ class Parent:
             self._to_replace = list(range(self._count))
 
     def _stop(self) -> None:
+        for listener in self._listeners:
+            listener.close()  # Whoever knocks is refused at once, and not left waiting for nobody.
         self._start_at.clear()
         self._to_replace.clear()
         staying = [*self._children.values(), *([self._newcomer] if self._newcomer else [])]
@@ -151,7 +153,8 @@ class Parent:
             try:
                 ours, theirs = (lines.enter_context(end) for end in socket.socketpair())
                 words = self._command(number, theirs.fileno())
-                process = subprocess.Popen(words, pass_fds=[*self._inherited, theirs.fileno()])  # noqa: S603 - our own
+                passed = [end.fileno() for end in (*self._listeners, theirs)]
+                process = subprocess.Popen(words, pass_fds=passed)  # noqa: S603 - our own
             except OSError as error:
                 log.error("no process can be started: %s", error)  # noqa: TRY400 - the words say it all
                 return None
