@@ -32,6 +32,10 @@ class DatabaseInUse(UnusableDatabase):
     """Another process serves from it, or is just about to."""
 
 
+class CannotTell(Exception):
+    """There is nothing to judge: no database, not ours, another schema, or out of reach. The message says which."""
+
+
 class Instance(msgspec.Struct, frozen=True):
     """What makes this installation itself; kept in its database and its backups."""
 

@@ -22,7 +22,7 @@ from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 from qirsh.domain.state import Needs, State
-from qirsh.store import migrate
+from qirsh.store import migrate, postgres_guard
 from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.postgres_statements import columns_of, insert, keys_of, load, update
 from qirsh.store.queries import Query
@@ -454,7 +454,8 @@ async def _migrate(connection: asyncpg.Connection) -> None:
     async with connection.transaction():
         await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
         applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
-        for migration in migrate.pending(migrate.migrations("postgres"), applied):
+        pending = migrate.pending(migrate.migrations("postgres"), applied)
+        for migration in pending:
             await connection.execute(migration.sql)
             await connection.execute(
                 f"INSERT INTO schema_migration VALUES ($1, $2, $3, {_NOW})",  # noqa: S608 - our own expression
@@ -462,6 +463,8 @@ async def _migrate(connection: asyncpg.Connection) -> None:
                 migration.name,
                 migration.digest,
             )
+        if pending:
+            await postgres_guard.keep(connection, pending[-1].number)
 
 
 async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:

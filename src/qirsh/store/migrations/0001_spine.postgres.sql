@@ -7,6 +7,16 @@ CREATE TABLE instance (
     value BYTEA NOT NULL
 );
 
+-- What the server said of the guards right after a migration; `qirsh verify` compares.
+CREATE TABLE schema_guard (
+    migration BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    server BIGINT NOT NULL,
+    PRIMARY KEY (migration, kind, name)
+);
+
 CREATE TABLE counter (
     name TEXT PRIMARY KEY,
     last BIGINT NOT NULL CHECK (last >= 0)
@@ -438,3 +448,4 @@ CREATE TRIGGER cash_order_remains BEFORE DELETE OR TRUNCATE ON cash_order FOR EA
 CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never vanish');
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');
 CREATE TRIGGER account_remains BEFORE DELETE OR TRUNCATE ON account FOR EACH STATEMENT EXECUTE FUNCTION refused('accounts never vanish');
+CREATE TRIGGER schema_guard_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON schema_guard FOR EACH STATEMENT EXECUTE FUNCTION refused('guards are never forgotten');

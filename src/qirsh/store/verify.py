@@ -1,0 +1,14 @@
+"""Look a database over, whichever engine has it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from qirsh.store import postgres_verify, sqlite_verify
+from qirsh.store.invariants import Invariant, Violation
+
+
+def verify(database: Path | str, progress: Callable[[Invariant], None]) -> list[Violation]:
+    """Every invariant, on one snapshot, while others may write. A path is SQLite's, an address PostgreSQL's."""
+    if isinstance(database, Path):
+        return sqlite_verify.verify(database, progress)
+    return postgres_verify.verify(database, progress)
