@@ -1,11 +1,7 @@
 """`qirsh demo`: a service with people, money and a past, ready to be tried, that keeps its own folder."""
 
-import contextlib
 import logging
-import os
 import shlex
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,16 +10,16 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from qirsh.cli.demo_file import Demo, Player, keep_demo, read_demo
+from qirsh.cli.demo_file import Demo, Player, keep_demo
+from qirsh.cli.demo_making import prepared
 from qirsh.cli.ending import Stopped
 from qirsh.cli.log import log_to_stderr
-from qirsh.cli.seed import SHOP, add_payment_to_try, forget_decided_request, seed
+from qirsh.cli.look import shown
+from qirsh.cli.seed import SHOP, add_payment_to_try, forget_decided_request
 from qirsh.cli.serve import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
-from qirsh.engine.clock import ManualClock, system_clock
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from qirsh.store.rows import LOGIN
-from qirsh.store.sqlite import lock_file
+from qirsh.store.rows import ACCOUNT, LOGIN
 
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
 _CURL: Final = """\
@@ -58,75 +54,17 @@ def demo_command(port: int | None) -> None:
 
 
 async def _run(settings: Settings) -> None:
-    demo = await _prepared(settings)
+    demo = await prepared(settings)
     async with opened(settings) as parts:
-        if await parts.store.find(LOGIN, demo.operator.email) is None:
+        # Every demo has the same people; the number of a shop is its own.
+        login = await parts.store.find(LOGIN, demo.operator.email)
+        if login is None or await parts.store.find(ACCOUNT, int(demo.shop_account or 0)) is None:
             message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
             raise Stopped(message)
         await add_payment_to_try(parts, demo)
         await forget_decided_request(parts, demo)
         keep_demo(settings, demo)
         await serve_and_announce(settings, parts, lambda base_url: _show(settings, demo, base_url))
-
-
-async def _prepared(settings: Settings) -> Demo:
-    """The demo of this folder, made first if need be.
-
-    It is made in a folder inside, and its database is moved out last: with a database it is whole, and without one
-    it is begun again. Nothing is ever deleted but that folder.
-    """
-    if settings.database != settings.data_dir / "qirsh.db":
-        message = "the demo keeps its database in QIRSH_DATA_DIR: unset QIRSH_DATABASE_URL"
-        raise Stopped(message)
-    with _locked(settings):
-        if settings.database.exists():
-            demo = read_demo(settings)
-            if demo is None:
-                message = f"{settings.data_dir} has a database that is no demo: set QIRSH_DATA_DIR to another folder"
-                raise Stopped(message)
-            return demo
-        log = _log_of(settings)
-        if log.exists() and log.stat().st_size > 0:
-            # SQLite would take it for the new database's own.
-            message = f"{log} is there without its database: put that back, or move this away"
-            raise Stopped(message)
-        workshop = settings.data_dir / "demo-in-the-making"
-        shutil.rmtree(workshop, ignore_errors=True)
-        workshop.mkdir(mode=0o700)
-        try:
-            return await _made(
-                settings, msgspec.structs.replace(settings, data_dir=workshop, database=workshop / "qirsh.db")
-            )
-        finally:
-            shutil.rmtree(workshop, ignore_errors=True)
-
-
-async def _made(settings: Settings, making: Settings) -> Demo:
-    with contextlib.suppress(FileNotFoundError):
-        os.link(settings.secret_file, making.secret_file)
-    clock = ManualClock(system_clock())
-    async with opened(making, clock=clock) as parts:
-        demo = await seed(parts, clock)
-        await add_payment_to_try(parts, demo)
-    assert not _log_of(making).exists(), "a closed database has no log"
-    if not settings.secret_keys:
-        making.secret_file.replace(settings.secret_file)
-    keep_demo(settings, demo)
-    making.database.rename(settings.database)
-    return demo
-
-
-def _log_of(settings: Settings) -> Path:
-    return settings.database.with_name(f"{settings.database.name}-wal")
-
-
-@contextlib.contextmanager
-def _locked(settings: Settings) -> Iterator[None]:
-    lock = lock_file(settings.database)
-    try:
-        yield
-    finally:
-        os.close(lock)
 
 
 def _show(settings: Settings, demo: Demo, base_url: str) -> None:
@@ -156,6 +94,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "API": f"{base_url}/api/v1",
             "Health": f"{base_url}/healthz  {base_url}/readyz",
             "Data": f"{settings.data_dir}",
+            **({} if isinstance(settings.database, Path) else {"Database": shown(settings)}),
             "All below as variables": environment,
         },
         f"Shop {SHOP}, account {demo.shop_account}": {

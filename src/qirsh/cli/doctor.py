@@ -8,25 +8,24 @@ import shutil
 import socket
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 import apsw
 import click
 
-from qirsh.cli import running
-from qirsh.cli.look import look, operators
+from qirsh.cli import postgres_checks, running
+from qirsh.cli.finding import Check, Finding
+from qirsh.cli.look import has_begun, look, operators
 from qirsh.cli.serve import is_loopback
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.settings import Settings, read_settings
 from qirsh.store import migrate
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.sqlite import SQLITE_MIN
-from qirsh.store.sqlite_verify import CannotTell
 from qirsh.web.connection import Connection
 from qirsh.web.sign_in import TOTP_PURPOSE
 
@@ -39,22 +38,14 @@ _OPERATORS_MIN: Final = 2
 _REMOTE: Final = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
 
-class Finding(NamedTuple):
-    """What a check saw. Only `bad` needs doing before the service is relied on."""
-
-    level: Literal["ok", "note", "bad"]
-    words: str
-
-
-Check = Callable[[Settings], Finding]
-
-
 @click.command("doctor")
 @click.pass_context
 def doctor_command(context: click.Context) -> None:
     """Check the machine, the data and the settings. Exit 0: fit to serve; 1: something is to be done."""
     settings = read_settings()
-    findings = {name: _found(check, settings) for name, check in CHECKS.items()}
+    engine = 0 if isinstance(settings.database, Path) else 1
+    chosen = {name: checks[engine] for name, checks in CHECKS.items()}
+    findings = {name: _found(check, settings) for name, check in chosen.items() if check is not None}
     width = max(map(len, findings))
     for name, finding in findings.items():
         click.echo(f"{finding.level:<4}  {name:<{width}}  {finding.words}")
@@ -112,13 +103,13 @@ def _is_open_to_others(path: Path) -> bool:
 
 
 def free_space(settings: Settings) -> Finding:
-    free = shutil.disk_usage(_existing(settings.database.parent)).free
+    free = shutil.disk_usage(_existing(_file(settings).parent)).free
     level: Final = "ok" if free >= _FREE_BYTES_MIN else "bad"
     return Finding(level, f"{free / 1024**3:.1f} GiB (1 GiB or more; a full disk stops payments)")
 
 
 def file_system(settings: Settings) -> Finding:
-    place = _existing(settings.database.parent)
+    place = _existing(_file(settings).parent)
     kind = _file_system_of(place)
     if kind in _REMOTE:
         return Finding("bad", f"{place} is on {kind}: SQLite needs a disk of this machine")
@@ -138,12 +129,17 @@ def _file_system_of(place: Path) -> str:
     return next((mounts[point] for point in (real, *real.parents) if point in mounts), "")
 
 
+def _file(settings: Settings) -> Path:
+    assert isinstance(settings.database, Path), "the table of checks knows the engine"
+    return settings.database
+
+
 def _existing(path: Path) -> Path:
     return next(above for above in (path, *path.parents) if above.exists())
 
 
 def database(settings: Settings) -> Finding:
-    if not settings.database.exists():
+    if not has_begun(settings):
         return Finding("note", f"{settings.database} does not exist yet; the first start makes it")
     applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
     if waiting := migrate.pending(migrate.migrations("sqlite"), applied):
@@ -152,7 +148,7 @@ def database(settings: Settings) -> Finding:
 
 
 def durability(settings: Settings) -> Finding:
-    if not settings.database.exists():
+    if not has_begun(settings):
         return Finding("note", "not set yet; the first start does")
     [(journal,)] = look(settings, "PRAGMA journal_mode")
     if journal != "wal":
@@ -165,11 +161,16 @@ def secret_key(settings: Settings) -> Finding:
     secrets = list(settings.secret_keys)
     if not secrets:
         if not settings.secret_file.exists():
-            if settings.database.exists():
-                return Finding("bad", f"{where} is missing: PINs and second factors cannot be checked; restore it")
+            # Of several machines on PostgreSQL, the first has made it, with the first operator.
+            if has_begun(settings) and (isinstance(settings.database, Path) or operators(settings)):
+                return Finding(
+                    "bad",
+                    f"{where} is missing: PINs and second factors cannot be checked; restore it,"
+                    " or set QIRSH_SECRET_KEY to what it held",
+                )
             return Finding("note", f"{where} does not exist yet; the first start makes it")
         secrets = [settings.secret_file.read_bytes().strip()]
-    if settings.database.exists():
+    if has_begun(settings):
         keyring = Keyring(secrets, system_entropy)
         sealed = look(settings, "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL LIMIT 10")
         if not all(keyring.unseal(seed, TOTP_PURPOSE) for (seed,) in sealed):
@@ -202,10 +203,12 @@ def clock(settings: Settings) -> Finding:
     now = system_clock()
     if now < _CLOCK_MS_MIN:
         return Finding("bad", "the clock is before 2026: set it, or payments expire at wrong times")
-    if settings.database.exists():
+    if has_begun(settings):
         [(newest,)] = look(settings, "SELECT max(at) FROM audit")
         if newest is not None and newest - now > _CLOCK_BEHIND_MS_MAX:
             return Finding("bad", f"the clock is {(newest - now) // 1000} s behind the newest audit entry: set it")
+    if not isinstance(settings.database, Path) and (apart := postgres_checks.clocks_apart(settings)):
+        return apart
     return Finding("ok", "plausible")
 
 
@@ -216,19 +219,23 @@ def operators_enough(settings: Settings) -> Finding:
     return Finding("ok", str(count))
 
 
-CHECKS: Final[dict[str, Check]] = {
-    "Python": python,
-    "SQLite": sqlite,
-    "User": user,
-    "Descriptors": descriptors,
-    "Data directory": data_directory,
-    "Free space": free_space,
-    "File system": file_system,
-    "Database": database,
-    "Durability": durability,
-    "Secret key": secret_key,
-    "Port": port,
-    "Base URL": base_url,
-    "Clock": clock,
-    "Operators": operators_enough,
+# On SQLite, and on PostgreSQL.
+CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
+    "Python": (python, python),
+    "SQLite": (sqlite, None),
+    "PostgreSQL": (None, postgres_checks.server),
+    "User": (user, user),
+    "Descriptors": (descriptors, descriptors),
+    "Data directory": (data_directory, data_directory),
+    "Free space": (free_space, None),
+    "File system": (file_system, None),
+    "Database": (database, postgres_checks.database),
+    "Durability": (durability, postgres_checks.durability),
+    "Guards": (None, postgres_checks.guards),
+    "Connections": (None, postgres_checks.connections),
+    "Secret key": (secret_key, secret_key),
+    "Port": (port, port),
+    "Base URL": (base_url, base_url),
+    "Clock": (clock, clock),
+    "Operators": (operators_enough, operators_enough),
 }

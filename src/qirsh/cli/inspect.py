@@ -3,6 +3,7 @@
 import http.client
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -12,10 +13,11 @@ from rich.console import Console
 
 from qirsh.cli import running
 from qirsh.cli.demo_file import read_demo, shell_lines
-from qirsh.cli.look import operators
+from qirsh.cli.look import operators, shown
 from qirsh.settings import Settings, read_settings
+from qirsh.store.interface import CannotTell
 from qirsh.store.invariants import Invariant
-from qirsh.store.sqlite_verify import CannotTell, verify
+from qirsh.store.verify import verify
 
 _READY_S_MAX: Final = 5
 
@@ -42,7 +44,8 @@ def status_command(*, as_env: bool) -> None:
         if server.address != server.base_url:
             click.echo(f"Listens    {server.address}")
     click.echo(f"Data       {settings.data_dir}{'' if settings.data_dir.exists() else ' (does not exist yet)'}")
-    click.echo(f"Database   {settings.database}{'' if settings.database.exists() else ' (does not exist yet)'}")
+    is_missing = isinstance(settings.database, Path) and not settings.database.exists()
+    click.echo(f"Database   {shown(settings)}{' (does not exist yet)' if is_missing else ''}")
     click.echo(f"Operators  {_operators(settings)}")
 
 
@@ -72,15 +75,15 @@ def verify_command(context: click.Context, *, as_json: bool) -> None:
     elif violations:
         for violation in violations:
             click.echo(f"{violation.name}: {violation.sentence}")
-        click.echo(f"qirsh: {len(violations)} rows of {settings.database} break a rule", err=True)
+        click.echo(f"qirsh: {len(violations)} rows of {shown(settings)} break a rule", err=True)
     else:
-        click.echo(f"All {len(checked)} rules hold of {settings.database}")
+        click.echo(f"All {len(checked)} rules hold of {shown(settings)}")
     if violations:
         context.exit(_BAD)
 
 
 def _print_verdict(verdict: str, settings: Settings, more: dict[str, Any]) -> None:
-    answer = {"verdict": verdict, "database": str(settings.database)} | more
+    answer = {"verdict": verdict, "database": shown(settings)} | more
     click.echo(msgspec.json.encode(answer).decode())
 
 

@@ -13,15 +13,14 @@ from qirsh.cli.ending import Stopped
 from qirsh.cli.inspect import status_command, verify_command
 from qirsh.cli.serve import serve_command
 from qirsh.settings import SETTINGS, BadSetting
-from qirsh.store.interface import UnusableDatabase
-from qirsh.store.sqlite_verify import CannotTell
+from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
 
 
 class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         try:
             return super().invoke(ctx)
-        except (BadSetting, UnusableDatabase, CannotTell) as error:
+        except (BadSetting, UnusableDatabase, StoreUnavailable, CannotTell) as error:
             raise Stopped(str(error)) from None
         except apsw.Error as error:
             message = f"the database cannot be used: {error}"

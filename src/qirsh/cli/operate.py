@@ -1,6 +1,7 @@
 """What operators do: words from the command line become an act of the service. Secrets never stand in the arguments."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
@@ -9,7 +10,7 @@ import msgspec
 from qirsh.cli import running
 from qirsh.cli.credentials import ask_credentials, new_secret
 from qirsh.cli.ending import Declined, Stopped
-from qirsh.cli.look import operators
+from qirsh.cli.look import has_begun, operators, shown
 from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
 from qirsh.settings import Settings, read_settings
@@ -225,8 +226,9 @@ def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:
         if reply.code != "wrong_credentials":
             return reply
         # Somebody was faster, or the server has its database elsewhere.
-    elif not settings.database.exists() and running.found(settings) is None:
-        message = f"there is no database at {settings.database}: is QIRSH_DATA_DIR right?"
+    elif running.found(settings) is None and not has_begun(settings):
+        setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"
+        message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)
     by = ask_credentials()
     return running.send(settings, Wish(act, words, by.email, by.password, by.code))

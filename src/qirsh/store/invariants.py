@@ -7,6 +7,7 @@ The SQL is plain and takes no arguments, so that both engines run it. Nothing he
 # ruff: noqa: S608
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
@@ -49,11 +50,16 @@ def check(select: Select, progress: Callable[[Invariant], None]) -> list[Violati
 def violations_of(invariant: Invariant, select: Select) -> list[Violation]:
     """The first rows that break one rule, and a last sentence if there are more."""
     rows = list(islice(select(f"{invariant.sql} LIMIT {ROWS_NAMED_MAX + 1}"), ROWS_NAMED_MAX + 1))
-    named = [["nothing" if value is None else value for value in row] for row in rows[:ROWS_NAMED_MAX]]
+    named = [map(_named, row) for row in rows[:ROWS_NAMED_MAX]]
     sentences = [invariant.sentence.format(*row) for row in named]
     if len(rows) > ROWS_NAMED_MAX:
         sentences.append(f"and more than these {ROWS_NAMED_MAX}")
     return [Violation(invariant.number, invariant.name, sentence) for sentence in sentences]
+
+
+def _named(value: object) -> object:
+    # PostgreSQL sums into decimals, which would print 100000 as 1.0E+5.
+    return "nothing" if value is None else int(value) if isinstance(value, Decimal) else value
 
 
 def _rule(number: int, name: str, sentence: str, sql: str) -> Invariant:

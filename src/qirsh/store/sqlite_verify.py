@@ -11,9 +11,11 @@ from typing import Final
 import apsw
 
 from qirsh.store import invariants, migrate
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.invariants import Invariant, Violation
 from qirsh.store.queries import Query
+
+__all__ = ["FILE", "GUARDS", "CannotTell", "read_only", "verify"]
 
 _BUSY_MS: Final = 10_000  # Another program recovers the log after a crash, or holds the file for itself.
 _CACHE_KIB: Final = 65_536
@@ -46,10 +48,6 @@ FILE: Final = (
 )
 # No query can tell what a guard should say, so this one compares with what the migrations make.
 GUARDS: Final = Invariant(9, "the database guards itself", "{} {} {}", Query(_SCHEMA))
-
-
-class CannotTell(Exception):
-    """There is nothing to judge: no file, not a Qirsh database, another schema, or out of reach. The message says."""
 
 
 def verify(path: Path, progress: Callable[[Invariant], None]) -> list[Violation]:

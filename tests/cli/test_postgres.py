@@ -1,0 +1,264 @@
+"""Every command on PostgreSQL: QIRSH_DATABASE_URL is the only difference, and its password is never shown."""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import LAST_LINE
+from tests.cli.program import PASSWORD, QIRSH, Ended, House
+from tests.cli.test_demo import pasted
+from tests.cli.test_doctor import findings
+from tests.postgres import PostgresServer, server
+
+CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
+
+
+class PostgresHouse(House):
+    """A data directory whose database is elsewhere."""
+
+    def __init__(self, folder: Path, url: str, running: PostgresServer) -> None:
+        super().__init__(folder)
+        self.url = url
+        self.server = running
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        return super().environment(**{"QIRSH_DATABASE_URL": self.url} | variables)
+
+    def sql(self, sql: str) -> str:
+        return self.server.sql(sql, self.url.rpartition("/")[2])
+
+    def elsewhere(self, folder: Path) -> "PostgresHouse":
+        """Another machine on the same database."""
+        return PostgresHouse(folder, self.url, self.server)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[PostgresServer]:
+    with server() as one:
+        yield one
+
+
+@pytest.fixture
+def fresh(running: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
+    """An empty database, and a folder that does not exist yet."""
+    with running.database() as url:
+        yield PostgresHouse(tmp_path / "d", url, running)
+
+
+@pytest.fixture(scope="module")
+def seeded(running: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresHouse]:
+    """A demo at rest. Whatever a test changes in it, the others must not mind."""
+    with running.database() as url:
+        house = PostgresHouse(tmp_path_factory.mktemp("seeded") / "d", url, running)
+        with house.serving("demo", until=LAST_LINE) as demo:
+            assert '"status":"paid"' in pasted(demo)
+            assert demo.stop() == 0
+        yield house
+
+
+@pytest.fixture
+def copied(seeded: PostgresHouse, running: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
+    """A demo for this test alone."""
+    subprocess.run(["cp", "-r", seeded.folder, tmp_path / "d"], check=True)
+    with running.database(seeded.url.rpartition("/")[2]) as url:
+        yield PostgresHouse(tmp_path / "d", url, running)
+
+
+def password_of(house: PostgresHouse) -> str:
+    return house.url.split(":")[2].partition("@")[0]
+
+
+def quiet_about_the_password(house: PostgresHouse, ended: Ended) -> Ended:
+    assert password_of(house) not in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+# From nothing.
+
+
+def test_of_an_empty_database_every_look_says_so_and_leaves_it_empty(fresh: PostgresHouse) -> None:
+    shown = quiet_about_the_password(fresh, fresh.invoke("status")).stdout
+    assert f"Database   {fresh.url.replace(f':{password_of(fresh)}@', '@')}\n" in shown
+    assert "Operators  0" in shown
+    ended = quiet_about_the_password(fresh, fresh.invoke("verify", "--json"))
+    assert (ended.returncode, json.loads(ended.stdout)["verdict"]) == (2, "unknown")
+    doctor = quiet_about_the_password(fresh, fresh.invoke("doctor"))
+    assert [name for name, level in findings(doctor.stdout).items() if level == "bad"] == ["Operators"]
+    ended = quiet_about_the_password(fresh, fresh.invoke("account", "approve", "1"))
+    assert (ended.returncode, "is QIRSH_DATABASE_URL right?" in ended.stderr) == (2, True)
+    assert fresh.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == "0"
+    assert not fresh.folder.exists()
+
+
+def test_operators_are_made_without_a_server_and_beside_one(fresh: PostgresHouse, tmp_path: Path) -> None:
+    first = fresh.act(*CREATE, stdin=f"{PASSWORD}\n")
+    by = {
+        "QIRSH_OPERATOR_EMAIL": "a@x.org",
+        "QIRSH_OPERATOR_PASSWORD": PASSWORD,
+        "QIRSH_OPERATOR_TOTP_SECRET": first["totpSecret"],
+    }
+    other = fresh.elsewhere(tmp_path / "other")
+    secret = (fresh.folder / "secret.key").read_text().strip()
+    with fresh.serving("serve", until="listening"):
+        # Another machine has no control socket of this one, and needs none: it writes by itself.
+        words = ("operator", "create", "--email", "b@x.org", "--name", "B", "--password-stdin")
+        other.act(*words, stdin=f"{PASSWORD}\n", QIRSH_SECRET_KEY=secret, **by)
+        assert "Operators  2" in fresh.invoke("status").stdout
+        assert fresh.invoke("verify").returncode == 0
+
+
+def test_another_machine_without_the_secret_is_told_what_to_set(seeded: PostgresHouse, tmp_path: Path) -> None:
+    other = seeded.elsewhere(tmp_path / "other")
+    ended = other.invoke("account", "verify", "1", **seeded.operator())
+    assert ended.returncode == 2
+    assert "secret.key is missing: put it back, or set QIRSH_SECRET_KEY to what it held" in ended.stderr
+    doctor = other.invoke("doctor")
+    assert findings(doctor.stdout)["Secret key"] == "bad"
+    assert "set QIRSH_SECRET_KEY to what it held" in doctor.stdout
+    wrong = other.invoke("account", "verify", "1", QIRSH_SECRET_KEY="0123456789abcdef" * 2, **seeded.operator())
+    assert "the secret key is not the one that this database was made with" in wrong.stderr
+
+
+# The demo.
+
+
+def test_a_demo_goes_on_with_the_same_credentials_even_after_a_kill(copied: PostgresHouse) -> None:
+    before = copied.demo()
+    for _ in range(2):
+        with copied.serving("demo", until=LAST_LINE) as demo:
+            assert '"status":"paid"' in pasted(demo)
+            assert quiet_about_the_password(copied, copied.run("status")).stdout.startswith("Server     running")
+            demo.stop(signal.SIGKILL)
+        assert copied.demo() == before
+    assert copied.invoke("verify").returncode == 0
+    assert copied.invoke("doctor").returncode == 0
+
+
+def test_a_database_that_is_not_this_folder_s_demo_is_refused(seeded: PostgresHouse, tmp_path: Path) -> None:
+    ended = quiet_about_the_password(seeded, seeded.elsewhere(tmp_path / "other").run("demo"))
+    assert ended.returncode == 2
+    assert "is not empty, and not the demo of" in ended.stderr
+    assert not (tmp_path / "other" / "demo.json").exists()
+
+
+def test_a_database_with_somebody_s_table_is_refused(fresh: PostgresHouse) -> None:
+    fresh.sql("CREATE SCHEMA theirs; CREATE TABLE theirs.notes (a int)")
+    assert "is not empty" in fresh.run("demo").stderr
+    assert fresh.sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == "0"
+
+
+def test_credentials_of_another_demo_are_refused(
+    seeded: PostgresHouse, copied: PostgresHouse, fresh: PostgresHouse
+) -> None:
+    kept = seeded.elsewhere(fresh.folder.with_name("kept"))
+    kept.folder.mkdir()
+    (kept.folder / "demo.json").write_text((seeded.folder / "demo.json").read_text())
+    kept.url = fresh.url
+    ended = kept.run("demo")
+    assert (ended.returncode, "is of another database" in ended.stderr) == (2, True)
+    # All demos have the same people: the shop tells them apart.
+    file = copied.folder / "demo.json"
+    file.write_text(json.dumps(copied.demo() | {"shopAccount": "100000000001"}))
+    assert "is of another database" in copied.run("demo").stderr
+
+
+@contextmanager
+def being_made(house: PostgresHouse) -> Iterator[subprocess.Popen[str]]:
+    """A demo that has begun to fill its database, and is not done."""
+    with subprocess.Popen(
+        [*QIRSH, "demo"], env=house.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not (house.folder / "secret.key").exists():
+            assert process.poll() is None
+            time.sleep(0.005)
+        yield process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_interrupted_while_it_was_being_made_it_says_so_and_what_to_do(
+    fresh: PostgresHouse, how: signal.Signals
+) -> None:
+    with being_made(fresh) as process:
+        process.send_signal(how)
+        process.communicate()
+    assert not (fresh.folder / "demo.json").exists()
+    ended = quiet_about_the_password(fresh, fresh.run("demo"))
+    assert ended.returncode == 2
+    assert "was interrupted while it was being made: drop that database and create it again" in ended.stderr
+    fresh.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    with fresh.serving("demo", until=LAST_LINE) as demo:
+        assert '"status":"paid"' in pasted(demo)
+
+
+# Verify and doctor.
+
+
+def test_verify_names_the_rows_that_break_a_rule_and_a_guard_that_sleeps(copied: PostgresHouse) -> None:
+    account = copied.demo()["customer"]["account"]
+    copied.sql("ALTER TABLE balance DISABLE TRIGGER balance_follows")
+    copied.sql(f"UPDATE balance SET amount = amount + 1 WHERE account = {account}")  # noqa: S608 - our own
+    ended = quiet_about_the_password(copied, copied.run("verify"))
+    assert ended.returncode == 1
+    assert f"balance of account {account} in USD is " in ended.stdout
+    assert "trigger balance_follows on balance is switched off" in ended.stdout
+    assert "break a rule" in ended.stderr
+    verdict = json.loads(copied.invoke("verify", "--json").stdout)
+    assert verdict["verdict"] == "bad"
+    assert any(account in violation["sentence"] for violation in verdict["violations"])
+
+
+UNREACHABLE: dict[str, Callable[[str], str]] = {
+    "no server": lambda url: f"{url.rpartition(':')[0]}:1/d",
+    "wrong password": lambda url: url.replace("postgres:", "postgres:not", 1),
+    "no database": lambda url: f"{url}x",
+}
+
+
+@pytest.mark.parametrize("name", UNREACHABLE)
+def test_without_a_database_every_command_says_why(seeded: PostgresHouse, name: str, tmp_path: Path) -> None:
+    house = seeded.elsewhere(tmp_path / "other")
+    house.url = UNREACHABLE[name](seeded.url)
+    for words in (("verify",), ("demo",), ("serve",), ("account", "approve", "1"), CREATE):
+        ended = quiet_about_the_password(seeded, house.invoke(*words, stdin=f"{PASSWORD}\n"))
+        assert ended.returncode == 2, (words, ended)
+        assert ended.stderr.startswith("qirsh: "), (words, ended)
+    assert "Operators  unknown: " in quiet_about_the_password(seeded, house.invoke("status")).stdout
+    doctor = quiet_about_the_password(seeded, house.invoke("doctor"))
+    assert doctor.returncode == 1
+    assert findings(doctor.stdout)["PostgreSQL"] == "bad"
+
+
+SPOILT = {
+    "newer schema": ("INSERT INTO schema_migration VALUES (999, 'later', 'x', 0)", "Database", "run the newer Qirsh"),
+    "no durability": ("ALTER DATABASE {} SET synchronous_commit = off", "Durability", "synchronous_commit off"),
+    "sleeping guards": ("ALTER DATABASE {} SET session_replication_role = replica", "Guards", "is replica"),
+    "clock set back": (
+        "INSERT INTO audit (at, actor, action, subject, detail) SELECT max(at) + 9000000000, '', '', '', '' FROM audit",
+        "Clock",
+        "behind the newest audit entry",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_doctor_tells_what_is_wrong_in_words(copied: PostgresHouse, name: str) -> None:
+    sql, check, words = SPOILT[name]
+    copied.sql(sql.format(copied.url.rpartition("/")[2]))
+    ended = quiet_about_the_password(copied, copied.invoke("doctor"))
+    assert ended.returncode == 1
+    assert findings(ended.stdout)[check] == "bad"
+    assert words in ended.stdout
+
+
+def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: PostgresHouse) -> None:
+    ended = seeded.invoke("doctor", QIRSH_WORKERS="13")
+    assert findings(ended.stdout)["Connections"] == "bad"
+    assert "104 needed for QIRSH_WORKERS = 13" in ended.stdout
+    assert "ok    Connections" in seeded.invoke("doctor", QIRSH_WORKERS="2").stdout
