@@ -1,11 +1,16 @@
 """Databases that the store's tests share: made once, copied for each test."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.store.filled import Hand, fill, hand_on_a_copy
+from qirsh.store.invariants import Violation
+from qirsh.store.verify import verify
+from tests.postgres import PostgresServer, installations, server
+from tests.store.filled import Hand, PostgresHand, SqliteHand, fill, fill_postgres, hand_on_a_copy
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +22,77 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hand(filled: Path, tmp_path: Path) -> Iterator[Hand]:
+def hand(filled: Path, tmp_path: Path) -> Iterator[SqliteHand]:
     """A stranger with a shell, on a copy of the filled database."""
     with hand_on_a_copy(filled, tmp_path) as hand:
         yield hand
+
+
+class Engine:
+    """A filled database of one engine, for hands to spoil copies of."""
+
+    def hand(self, folder: Path) -> AbstractContextManager[Hand]:
+        """For statements whose effect the hand itself looks at."""
+        raise NotImplementedError
+
+    def kept(self, folder: Path) -> AbstractContextManager[tuple[Hand, Callable[[], list[Violation]]]]:
+        """A hand, and what verify says of what it has typed."""
+        raise NotImplementedError
+
+
+class SqliteEngine(Engine):
+    def __init__(self, original: Path) -> None:
+        self._original = original
+
+    def hand(self, folder: Path) -> AbstractContextManager[Hand]:
+        return hand_on_a_copy(self._original, folder)
+
+    @contextmanager
+    def kept(self, folder: Path) -> Iterator[tuple[Hand, Callable[[], list[Violation]]]]:
+        with hand_on_a_copy(self._original, folder) as hand:
+            yield hand, lambda: verify(hand.path, lambda _: None)
+
+
+class PostgresEngine(Engine):
+    def __init__(self, running: PostgresServer) -> None:
+        self._server = running
+        self.template: Final = running.create_database()
+        fill_postgres(running.url(self.template))
+
+    def hand(self, _folder: Path) -> AbstractContextManager[Hand]:
+        return closing(PostgresHand(self._server.url(self.template), is_kept=False))
+
+    @contextmanager
+    def copy(self) -> Iterator[str]:
+        """The address of a copy."""
+        with self._server.database(self.template) as url:
+            yield url
+
+    @contextmanager
+    def kept(self, _folder: Path) -> Iterator[tuple[Hand, Callable[[], list[Violation]]]]:
+        with self.copy() as url, closing(PostgresHand(url, is_kept=True)) as hand:
+            yield hand, lambda: verify(url, lambda _: None)
+
+
+@pytest.fixture(scope="session", params=["sqlite", *installations()])
+def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]:
+    """Each engine in turn, PostgreSQL in each version that is at hand."""
+    if request.param == "sqlite":
+        yield SqliteEngine(filled)
+        return
+    with server(request.param) as running:
+        yield PostgresEngine(running)
+
+
+@pytest.fixture
+def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
+    """A stranger with a shell, on each engine in turn."""
+    with any_engine.hand(tmp_path) as hand:
+        yield hand
+
+
+@pytest.fixture(scope="session")
+def postgres_engine() -> Iterator[PostgresEngine]:
+    """The newest PostgreSQL, filled."""
+    with server() as running:
+        yield PostgresEngine(running)

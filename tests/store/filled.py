@@ -1,13 +1,15 @@
-"""A database with something of everything in it, made by commands alone, and a hand that types SQL into it."""
+"""A database with something of everything in it, made by commands alone, and hands that type SQL into it."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import apsw
+import asyncpg
 
 from qirsh.domain.command import Cancel, CreatePayment, Expire, IssueKey, OpenSession
 from qirsh.domain.decide import Answer, Submission
@@ -17,6 +19,8 @@ from qirsh.domain.state import State
 from qirsh.engine.batcher import Batch
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
+from qirsh.store.interface import Store
+from qirsh.store.postgres import open_postgres
 from qirsh.store.sqlite import SqliteStore
 from tests.domain.market import Market
 from tests.domain.world import ENTROPY_SEED, World
@@ -58,8 +62,25 @@ def _answer(outcome: Payment, _state: State) -> Answer:
 FILLED: Final = Filled()
 
 
-class Hand:
-    """A stranger with a shell: SQLite's own defaults, so that references and recursive triggers are off."""
+class Denied(Exception):
+    """The database refused a statement by itself, in these words."""
+
+
+class Hand(Protocol):
+    """A stranger with a shell on a database that nobody will miss."""
+
+    def type(self, sql: str) -> list[Any]:
+        """All statements or none; the rows, if it is one that has rows. Raises `Denied`."""
+
+    def rows(self) -> dict[str, list[Any]]:
+        """Everything, table by table."""
+
+    def disarm(self) -> None:
+        """Take all triggers and indexes away, and look past the CHECKs and references."""
+
+
+class SqliteHand:
+    """SQLite's own defaults, so that references and recursive triggers are off."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -68,24 +89,23 @@ class Hand:
         self._names = FILLED.names()
 
     def type(self, sql: str) -> list[Any]:
-        """All statements or none."""
         self._connection.execute("BEGIN")
         try:
             rows = self._connection.execute(sql, self._names).fetchall()
             self._connection.execute("COMMIT")
-        except apsw.Error:
+        except apsw.Error as error:
             if self._connection.in_transaction:  # A trigger that refuses rolls back by itself.
                 self._connection.execute("ROLLBACK")
+            if isinstance(error, apsw.ConstraintError):
+                raise Denied(str(error)) from error
             raise
         return rows
 
     def rows(self) -> dict[str, list[Any]]:
-        """Everything, table by table."""
         names = self.type("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         return {name: self.type(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in names}  # noqa: S608 - our own names
 
     def disarm(self) -> None:
-        """Take all triggers and indexes away, and look past the CHECKs."""
         guards = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'index') AND sql IS NOT NULL"
         self.type("; ".join(f"DROP {kind} {name}" for kind, name in self.type(guards)))
         self._connection.execute("PRAGMA ignore_check_constraints = ON")
@@ -96,6 +116,68 @@ class Hand:
 
     def close(self) -> None:
         self._connection.close()
+
+
+class PostgresHand:
+    """The owner of the tables. What it types is kept, or all of it is taken back when it leaves."""
+
+    def __init__(self, url: str, *, is_kept: bool) -> None:
+        self._runner = asyncio.Runner()
+        self._connection = self._runner.run(asyncpg.connect(url))
+        self._is_kept = is_kept
+        if not is_kept:
+            self._execute("BEGIN")
+
+    def type(self, sql: str) -> list[Any]:
+        begin, end, back = ("BEGIN", "COMMIT", "ROLLBACK") if self._is_kept else _INSIDE
+        sql = re.sub(r"(?<![:\w]):([a-z]\w*)", lambda found: str(FILLED.names()[found.group(1)]), sql)
+        self._execute(begin)
+        try:
+            rows = self._fetched(sql)
+            self._execute(end)
+        except asyncpg.PostgresError as error:
+            self._execute(back)
+            if isinstance(error, asyncpg.IntegrityConstraintViolationError):
+                raise Denied(str(error)) from error
+            raise
+        return rows
+
+    def rows(self) -> dict[str, list[Any]]:
+        names = self.type("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+        return {name: self.type(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in names}  # noqa: S608 - our own names
+
+    def disarm(self) -> None:
+        ours = "(SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
+        guards = (
+            f"SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger WHERE tgrelid IN {ours}"  # noqa: S608 - our own names
+            " AND NOT tgisinternal UNION ALL"
+            f" SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index WHERE indrelid IN {ours}"
+            " AND indexrelid NOT IN (SELECT conindid FROM pg_constraint) UNION ALL"
+            " SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint"
+            f" WHERE contype IN ('c', 'f') AND conrelid IN {ours}"
+        )
+        self.type("; ".join(statement for (statement,) in self.type(guards)))
+
+    def close(self) -> None:
+        self._connection.terminate()
+        self._runner.close()
+
+    def _fetched(self, sql: str) -> list[Any]:
+        if re.match(r"\s*(SELECT|WITH(?! RECURSIVE))", sql):
+            return [tuple(row) for row in self._runner.run(self._connection.fetch(sql))]
+        self._execute(sql)
+        return []
+
+    def _execute(self, sql: str) -> None:
+        self._runner.run(self._connection.execute(sql))
+
+
+# As if it were a transaction of its own: what a commit would check is checked.
+_INSIDE: Final = (
+    "SAVEPOINT typed",
+    "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; RELEASE typed",
+    "ROLLBACK TO typed; RELEASE typed",
+)
 
 
 def open_store(path: Path, *, now: int = FILLED.now) -> SqliteStore:
@@ -109,19 +191,34 @@ def fill(path: Path, world: World = FILLED) -> None:
     async def replay() -> None:
         clock = ManualClock(0)
         store = SqliteStore(path, clock=clock, entropy=SeededEntropy(ENTROPY_SEED))
-        for clock.now, submissions in world.history:
-            await store.transact(Batch(submissions))
-        await store.close()
+        await _replay(store, clock, world)
 
     asyncio.run(replay())
 
 
+def fill_postgres(url: str, world: World = FILLED) -> None:
+    """The same on PostgreSQL."""
+
+    async def replay() -> None:
+        clock = ManualClock(0)
+        store = await open_postgres(url, clock=clock, entropy=SeededEntropy(ENTROPY_SEED))
+        await _replay(store, clock, world)
+
+    asyncio.run(replay())
+
+
+async def _replay(store: Store, clock: ManualClock, world: World) -> None:
+    for clock.now, submissions in world.history:
+        await store.transact(Batch(submissions))
+    await store.close()
+
+
 @contextmanager
-def hand_on_a_copy(original: Path, folder: Path) -> Iterator[Hand]:
+def hand_on_a_copy(original: Path, folder: Path) -> Iterator[SqliteHand]:
     """The original stays as it was."""
     path = folder / "copy.db"
     shutil.copy(original, path)
-    hand = Hand(path)
+    hand = SqliteHand(path)
     try:
         yield hand
     finally:

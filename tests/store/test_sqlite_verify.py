@@ -13,10 +13,10 @@ import apsw
 import pytest
 
 from qirsh.store import invariants, migrate
-from qirsh.store.interface import Store
+from qirsh.store.interface import CannotTell, Store
 from qirsh.store.invariants import Invariant
-from qirsh.store.sqlite_verify import FILE, GUARDS, CannotTell, read_only, verify
-from tests.store.filled import FILLED, Hand, open_store
+from qirsh.store.sqlite_verify import FILE, GUARDS, read_only, verify
+from tests.store.filled import FILLED, SqliteHand, open_store
 from tests.store.test_conformance import asking, opening, submit
 
 SCENE_S: Final = 20.0
@@ -44,7 +44,7 @@ def test_a_database_of_nothing_is_good(tmp_path: Path) -> None:
 # No.
 
 
-def test_a_broken_row_is_named_among_all_checks(hand: Hand) -> None:
+def test_a_broken_row_is_named_among_all_checks(hand: SqliteHand) -> None:
     hand.disarm()
     hand.type("UPDATE balance SET amount = 90 WHERE account = :other AND currency = 'EUR'")
     assert f"balance of account {FILLED.other.account} in EUR is 90, its transfers sum to 100000" in sentences(
@@ -52,20 +52,20 @@ def test_a_broken_row_is_named_among_all_checks(hand: Hand) -> None:
     )
 
 
-def test_a_guard_that_was_taken_away_is_missed(hand: Hand) -> None:
+def test_a_guard_that_was_taken_away_is_missed(hand: SqliteHand) -> None:
     hand.type("DROP TRIGGER transfer_stays")
     hand.type("DROP INDEX transfer_pay")
     assert sentences(hand.path) == ["index transfer_pay is missing", "trigger transfer_stays is missing"]
 
 
-def test_a_guard_that_was_put_in_the_place_of_another_is_noticed(hand: Hand) -> None:
+def test_a_guard_that_was_put_in_the_place_of_another_is_noticed(hand: SqliteHand) -> None:
     hand.type(
         "DROP TRIGGER transfer_stays; CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT 1; END"
     )
     assert sentences(hand.path) == ["trigger transfer_stays was changed"]
 
 
-def test_a_constraint_that_was_edited_out_is_noticed(hand: Hand) -> None:
+def test_a_constraint_that_was_edited_out_is_noticed(hand: SqliteHand) -> None:
     hand.type(
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'amount >= 0 OR is_house', '1')"
         " WHERE name = 'balance'"
@@ -73,18 +73,18 @@ def test_a_constraint_that_was_edited_out_is_noticed(hand: Hand) -> None:
     assert sentences(hand.path) == ["table balance was changed"]
 
 
-def test_a_trigger_that_is_not_ours_is_noticed_and_an_index_is_nobody_s_business(hand: Hand) -> None:
+def test_a_trigger_that_is_not_ours_is_noticed_and_an_index_is_nobody_s_business(hand: SqliteHand) -> None:
     hand.type("CREATE TRIGGER thief AFTER INSERT ON transfer BEGIN DELETE FROM remembered; END")
     hand.type("CREATE INDEX payment_note ON payment (note); CREATE TABLE notes (a); CREATE VIEW mine AS SELECT 1")
     assert sentences(hand.path) == ["trigger thief is not ours"]
 
 
-def test_a_reference_that_leads_nowhere_is_named(hand: Hand) -> None:
+def test_a_reference_that_leads_nowhere_is_named(hand: SqliteHand) -> None:
     hand.type("INSERT INTO pin VALUES (404, x'00', 0)")
     assert sentences(hand.path) == ["row 404 of pin refers to a row of person that is not there"]
 
 
-def test_an_audit_entry_that_vanished_leaves_a_gap(hand: Hand) -> None:
+def test_an_audit_entry_that_vanished_leaves_a_gap(hand: SqliteHand) -> None:
     guard = hand.type("SELECT sql FROM sqlite_schema WHERE name = 'audit_remains'")[0][0]
     hand.type("DROP TRIGGER audit_remains; DELETE FROM audit WHERE id = 3")
     hand.type(guard)
@@ -151,19 +151,19 @@ def test_of_another_program_s_database_nothing_can_be_told(tmp_path: Path) -> No
         verify(tmp_path / "other.db", silence)
 
 
-def test_of_a_newer_schema_nothing_can_be_told(hand: Hand) -> None:
+def test_of_a_newer_schema_nothing_can_be_told(hand: SqliteHand) -> None:
     hand.type("INSERT INTO schema_migration VALUES (999, 'future', 'digest', 1)")
     with pytest.raises(CannotTell, match="schema 999"):
         verify(hand.path, silence)
 
 
-def test_of_an_edited_migration_nothing_can_be_told(hand: Hand) -> None:
+def test_of_an_edited_migration_nothing_can_be_told(hand: SqliteHand) -> None:
     hand.type("UPDATE schema_migration SET digest = 'x'")
     with pytest.raises(CannotTell, match="differs"):
         verify(hand.path, silence)
 
 
-def test_of_a_half_migrated_schema_nothing_can_be_told(hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_half_migrated_schema_nothing_can_be_told(hand: SqliteHand, monkeypatch: pytest.MonkeyPatch) -> None:
     known = migrate.migrations("sqlite")
     monkeypatch.setattr(migrate, "migrations", lambda _: [*known, migrate.Migration(77, "next", "CREATE TABLE t (a)")])
     with pytest.raises(CannotTell, match=r"lacks migration 77 \(next\)"):
@@ -174,7 +174,7 @@ def test_of_a_half_migrated_schema_nothing_can_be_told(hand: Hand, monkeypatch: 
         verify(hand.path, silence)
 
 
-def test_of_a_file_out_of_reach_nothing_can_be_told(hand: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_file_out_of_reach_nothing_can_be_told(hand: SqliteHand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qirsh.store.sqlite_verify._BUSY_MS", 50)
     hand.type("SELECT 1")
     greedy = apsw.Connection(str(hand.path))
@@ -249,7 +249,7 @@ def test_another_process_verifies_while_a_server_writes_and_takes_nothing_from_i
     assert sentences(path) == []
 
 
-def test_all_checks_see_one_snapshot(hand: Hand) -> None:
+def test_all_checks_see_one_snapshot(hand: SqliteHand) -> None:
     hand.disarm()
     before = sentences(hand.path)
 
