@@ -204,10 +204,11 @@ async def _load(family: Family, is_over: threading.Event) -> list[int]:
         payments = 0
         async with Line(family.port) as line:
             while not is_over.is_set():
-                payment_id = (await line.ask(create(merchant.key))).data["id"]
-                await asyncio.sleep(number / CLIENTS / 4)  # Some are never idle, others often.
-                assert (await line.ask(pay(customer, payment_id))).data["status"] == "paid"
-                assert (await line.ask(retrieve(merchant.key, payment_id))).data["status"] == "paid"
+                async with asyncio.timeout(SOON_S):
+                    payment_id = (await line.ask(create(merchant.key))).data["id"]
+                    await asyncio.sleep(number / CLIENTS / 4)  # Some are never idle, others often.
+                    assert (await line.ask(pay(customer, payment_id))).data["status"] == "paid"
+                    assert (await line.ask(retrieve(merchant.key, payment_id))).data["status"] == "paid"
                 payments += 1
         return payments
 

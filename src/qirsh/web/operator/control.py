@@ -89,7 +89,7 @@ class Control:
         self._path = path
         self._file: os.stat_result | None = None
         self._server: asyncio.Server | None = None
-        self._under_way: set[asyncio.Task[None]] = set()
+        self.under_way: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Takes the path over in one step, from a process that is being replaced or one that was killed."""
@@ -114,14 +114,14 @@ class Control:
         with contextlib.suppress(FileNotFoundError):  # By now it may be the path of another process.
             if os.path.samestat(self._path.stat(), self._file):
                 self._path.unlink()
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=_FINISH_S_MAX)
+        if self.under_way:
+            await asyncio.wait(self.under_way, timeout=_FINISH_S_MAX)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
         try:
             async with asyncio.timeout(_LINE_S_MAX):
                 line = await reader.readline()
