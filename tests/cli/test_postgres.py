@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from qirsh.engine.clock import system_clock
 from tests.cli.conftest import LAST_LINE
 from tests.cli.program import PASSWORD, QIRSH, Ended, House
 from tests.cli.test_demo import pasted
@@ -262,3 +263,9 @@ def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: Postgr
     assert findings(ended.stdout)["Connections"] == "bad"
     assert "104 needed for QIRSH_WORKERS = 13" in ended.stdout
     assert "ok    Connections" in seeded.invoke("doctor", QIRSH_WORKERS="2").stdout
+
+
+def test_doctor_compares_the_clocks_of_both_machines(seeded: PostgresHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "ok    Clock" in seeded.invoke("doctor").stdout
+    monkeypatch.setattr("qirsh.cli.postgres_checks.system_clock", lambda: system_clock() - 90_500)
+    assert "this machine and the database are 90 s apart" in seeded.invoke("doctor").stdout
