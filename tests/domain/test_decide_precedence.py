@@ -216,6 +216,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(reference="unknown"),
         },
     ),
+    # Nothing refuses it: another holder is an outcome.
+    c.HoldLease: (lambda _: c.HoldLease("sweeper", "a process", 1000), {}),
 }
 # One row cannot be in two states.
 EXCLUDING: Final = (

@@ -17,6 +17,7 @@ from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
@@ -53,6 +54,7 @@ class World:
         self.logins: dict[str, Login] = {}
         self.operators: dict[int, Operator] = {}
         self.sessions: dict[bytes, Session] = {}
+        self.leases: dict[str, Lease] = {}
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
         self.audit: list[AuditEntry] = []

@@ -42,6 +42,7 @@ from qirsh.store.rows import (
     COUNTER,
     EVENT,
     EVENT_COUNTER,
+    LEASE,
     LOADED,
     LOGIN,
     PAYMENT,
@@ -242,7 +243,17 @@ async def all_of(store: Store, table: Table[Any], order: str) -> list[Any]:
 
 def without_times(record: Any) -> Any:  # noqa: ANN401 - a record of any kind
     """An engine may look at its own clock, so times are compared only as far as they agree with each other."""
-    times = {"at", "created_at", "updated_at", "expires_at", "paid_at", "cancelled_at", "asked_at", "confirmed_at"}
+    times = {
+        "at",
+        "until",
+        "created_at",
+        "updated_at",
+        "expires_at",
+        "paid_at",
+        "cancelled_at",
+        "asked_at",
+        "confirmed_at",
+    }
     given = {name for name in times & set(record.__struct_fields__) if getattr(record, name) is not None}
     return msgspec.structs.replace(record, **dict.fromkeys(given, 0))
 
@@ -299,6 +310,7 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
         ACCOUNT,
         {"name": "متجر", "state": "suspended", "return_origins": "https://a.example", "updated_at": 9},
     ),
+    "lease": (LEASE, {"holder": "another", "until": 2**41}),
     "login": (LOGIN, {"password_hash": "$other$", "totp_sealed": bytes(range(256))}),
     "pin": (PIN, {"mac": b"\0\xff", "failures": 5}),
     "api_key": (API_KEY, {"name": "new name", "revoked_at": 2**41}),

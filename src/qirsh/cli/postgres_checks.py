@@ -7,7 +7,7 @@ from qirsh.cli.look import has_begun, look, shown
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
 from qirsh.store import migrate
-from qirsh.store.postgres import VERSION_MIN
+from qirsh.store.postgres_connection import VERSION_MIN
 
 _CONNECTIONS_A_WORKER: Final = 8  # Its writers and readers, and what a restart has open at the same time.
 _CLOCKS_APART_MS_MAX: Final = 5_000

@@ -146,3 +146,14 @@ class ConfirmCash(Command, frozen=True):
     reference: str
     operator: int
     actor: str
+
+
+class HoldLease(Command, frozen=True):
+    """A process wants to play a role, or to go on playing it; for no time at all gives it up.
+
+    The outcome is whether it may.
+    """
+
+    role: str
+    holder: str
+    for_ms: int

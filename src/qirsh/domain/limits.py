@@ -51,6 +51,9 @@ EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits befor
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
 PASSWORD_CHECKS_WAITING_MAX: Final = 64
 
+LEASE_MS: Final = 4000  # A role whose holder has died is played by another after this.
+LEASE_RENEWAL_MS: Final = 1000  # Its holder has three tries before the lease runs out.
+
 REVOCATION_POLL_MS: Final = 300
 REVOCATION_TRUST_MS: Final = 1000  # A process whose last poll is older looks each caller up again.
 CALLERS_CACHED_MAX: Final = 100_000

@@ -14,6 +14,7 @@ from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
@@ -68,6 +69,7 @@ class Needs:
         "cash_orders",
         "counters",
         "event_counters",
+        "leases",
         "logins",
         "operators",
         "payments",
@@ -89,6 +91,7 @@ class Needs:
         self.people: set[int] = set()
         self.logins: set[str] = set()
         self.operators: set[int] = set()
+        self.leases: set[str] = set()
 
 
 class State:
@@ -113,6 +116,7 @@ class State:
         self.logins: Rows[str, Login] = Rows()
         self.operators: Rows[int, Operator] = Rows()
         self.sessions: Rows[bytes, Session] = Rows()
+        self.leases: Rows[str, Lease] = Rows()
 
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []

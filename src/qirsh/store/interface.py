@@ -61,8 +61,9 @@ class Store(Protocol):
     """Writes have one door, `transact`; reads go around it and always see what was acknowledged."""
 
     instance: Instance
-    name: str  # Of this process among those that share the database.
-    lanes: int  # How many batches it takes at once.
+    name: str  # Of this process among those that share the database; empty where none can.
+    # How many batches it takes at once: of creates, and of all else. A single number is for everything.
+    lanes: tuple[int, ...]
 
     async def transact(self, turn: Turn) -> State:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""

@@ -8,7 +8,7 @@ locks, notifications or the order of sequences.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from operator import length_hint
@@ -16,70 +16,38 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 import msgspec
-from msgspec.structs import astuple
 
 from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
-from qirsh.domain.state import Needs, State
-from qirsh.store import migrate, postgres_guard
+from qirsh.domain.state import State
 from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
-from qirsh.store.postgres_statements import columns_of, insert, keys_of, load, update
+from qirsh.store.postgres_connection import (
+    CONNECT_S_MAX,
+    LOST,
+    SETTINGS,
+    STATEMENT_S_MAX,
+    bring_up_to_date,
+    check_server,
+    connect,
+)
+from qirsh.store.postgres_rows import RowsAppeared, keep, load_facts, load_rows
+from qirsh.store.postgres_statements import keys_of, load
 from qirsh.store.queries import Query
-from qirsh.store.rows import BALANCE, LOADED, PAYMENT, REMEMBERED, WRITTEN, Table
+from qirsh.store.rows import Table
 
 R = TypeVar("R", bound=msgspec.Struct)
 Row = tuple[Any, ...]
 
 log = logging.getLogger(__name__)
 
-VERSION_MIN: Final = 14
-LANES: Final = 2  # Creates never wait behind the locks of money movements.
+# Creates never wait behind the locks of money movements. More of either at once means smaller batches, and is slower.
+LANES: Final = (1, 1)
 _READERS: Final = 4
 _ATTEMPTS: Final = 12
-_CONNECT_S_MAX: Final = 3.0
 _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
-_STATEMENT_S_MAX: Final = 15.0
-_SETTINGS: Final = {
-    "application_name": "qirsh",
-    "idle_in_transaction_session_timeout": "20s",  # Of a process that has died without the server hearing of it.
-    # Every statement goes by key. A plan made while the tables were empty must not read them whole when they are full.
-    "enable_seqscan": "off",
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "jit": "off",
-}
-_NOW: Final = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-# Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits for us.
-_REMEMBERED_AND_NOW: Final = (
-    f"SELECT n.now, r.* FROM (SELECT {_NOW} AS now) n LEFT JOIN"  # noqa: S608 - our own names
-    f" (SELECT {', '.join(f'r.{name}' for name in REMEMBERED.columns)} FROM"
-    " unnest($1::bigint[], $2::text[]) k (account, key)"
-    " JOIN remembered r ON r.account = k.account AND r.key = k.key) r ON true"
-)
-_LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigint[]) ORDER BY number FOR NO KEY UPDATE"
-
-# The connection is gone or worthless; what was under way on it is rolled back, unless it was a commit.
-_LOST: Final = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.ReadOnlySQLTransactionError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    OSError,
-    TimeoutError,
-)
 # Another process was faster. Run again, the batch sees what it did.
 _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
-
-
-class _RunAgain(Exception):
-    """A row came into being between two looks."""
 
 
 class _Writer:
@@ -120,7 +88,7 @@ class _Writer:
                 try:
                     connection = await self.connected()
                     batch = await connection.fetchval("SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name)
-                except _LOST as error:
+                except LOST as error:
                     log.warning("the database is away after a commit: %r", error)
                     self.drop()
                     await asyncio.sleep(0.1)
@@ -129,7 +97,7 @@ class _Writer:
 
     async def close(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
-            with suppress(*_LOST):
+            with suppress(*LOST):
                 await self._connection.execute("DELETE FROM writer WHERE name = $1", self.name)
                 await self._connection.close(timeout=1)
         self.drop()
@@ -176,7 +144,7 @@ class _SharedReads:
 class PostgresStore:
     """Two connections write, a few read. Opened by `open_postgres`."""
 
-    lanes = LANES
+    lanes: tuple[int, ...] = LANES
 
     def __init__(
         self, instance: Instance, writers: list[_Writer], readers: asyncpg.Pool, clock: Callable[[], int] | None
@@ -196,6 +164,9 @@ class PostgresStore:
         writer = await self._idle.get()
         try:
             return await self._carry_out(writer, turn)
+        except asyncio.CancelledError:  # In the middle of something: what comes next must not find it there.
+            writer.drop()
+            raise
         finally:
             self._idle.put_nowait(writer)
 
@@ -218,17 +189,17 @@ class PostgresStore:
         try:
             async with asyncio.timeout(1):
                 await self._readers.close()
-        except _LOST:
+        except LOST:
             self._readers.terminate()
 
     async def _read(self, sql: str, *arguments: object) -> list[Any]:
-        end = asyncio.get_running_loop().time() + _CONNECT_S_MAX
+        end = asyncio.get_running_loop().time() + CONNECT_S_MAX
         while True:
             try:
                 async with self._readers.acquire() as connection:
                     rows: list[Any] = await connection.fetch(sql, *arguments)
                     return rows
-            except _LOST as error:
+            except LOST as error:
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
                 await asyncio.sleep(0.05)
@@ -239,12 +210,14 @@ class PostgresStore:
         while True:
             try:
                 return await self._attempt(writer, turn)
-            except _LOST as error:
+            except ValueError:  # Also the driver's word for a value that does not fit, though the connection is well.
+                raise
+            except LOST as error:
                 writer.drop()
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
                 await asyncio.sleep(0.1)
-            except _RunAgain:
+            except RowsAppeared:
                 await asyncio.sleep(0)
             except _AGAIN:
                 attempt += 1
@@ -258,18 +231,14 @@ class PostgresStore:
         await writer.begin(connection)
         try:
             state = await self._decided(connection, writer, turn)
-        except _LOST:
-            raise
-        except Exception:
-            await connection.execute("ROLLBACK")
-            raise
-        except BaseException:
-            writer.drop()
+        except Exception as error:
+            if isinstance(error, ValueError) or not isinstance(error, LOST):
+                await connection.execute("ROLLBACK")
             raise
         try:
             done = await connection.execute("COMMIT")
             assert done == "COMMIT", done
-        except _LOST as error:
+        except LOST as error:
             writer.drop()
             try:
                 has_committed = await writer.has_committed()
@@ -287,75 +256,13 @@ class PostgresStore:
             identifiers=self.instance.identifiers,
             payment_numbers=writer.numbers,
         )
-        await _load_facts(connection, state, turn.facts())
-        state.now = await _load_rows(connection, state, turn.rows(state))
+        await load_facts(connection, state, turn.facts())
+        state.now = await load_rows(connection, state, turn.rows(state))
         if self._clock is not None:
             state.now = self._clock()
         turn.decide(state)
-        await _keep(connection, state)
+        await keep(connection, state)
         return state
-
-
-async def _load_facts(connection: asyncpg.Connection, state: State, needs: Needs) -> None:
-    """Without locks, but for payments: they come first in the lock order, so they need not be read twice."""
-    for table in LOADED:
-        if keys := getattr(needs, table.state):
-            await _load(connection, state, table, keys, locked=table is PAYMENT)
-
-
-async def _load_rows(connection: asyncpg.Connection, state: State, needs: Needs) -> int:
-    """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
-    for table in LOADED:
-        keys = getattr(needs, table.state)
-        if table is PAYMENT:
-            keys = keys - state.payments.known.keys()
-        if not keys or table is REMEMBERED:
-            continue
-        await _load(connection, state, table, keys, locked=table.is_locked)
-        if table is BALANCE:
-            await _hold_missing(connection, [key for key in keys if state.balances.known[key] is None])
-    keys = list(needs.remembered)
-    rows = await connection.fetch(_REMEMBERED_AND_NOW, *(columns_of(keys) or ([], [])))
-    state.remembered.known.update(dict.fromkeys(keys))
-    for _, *row in rows:
-        if row[0] is not None:
-            state.remembered.known[row[0], row[1]] = REMEMBERED.record(*row)
-    now: int = rows[0][0]
-    return now
-
-
-async def _load(
-    connection: asyncpg.Connection, state: State, table: Table[Any], keys: Iterable[Any], *, locked: bool
-) -> None:
-    keys = list(keys)
-    known, record, key_of = getattr(state, table.state).known, table.record, table.key_of
-    known.update(dict.fromkeys(keys))
-    for row in await connection.fetch(load(table, locked=locked), *keys_of(table, keys)):
-        known[key_of(row)] = record(*row)
-
-
-async def _hold_missing(connection: asyncpg.Connection, missing: list[tuple[int, str]]) -> None:
-    """Whoever makes an account's first balance of a currency holds the account, so that no two make it at once."""
-    if missing:
-        await connection.fetch(_LOCK_ACCOUNTS, sorted({account for account, _ in missing}))
-        if await connection.fetch(load(BALANCE, locked=False), *keys_of(BALANCE, missing)):
-            raise _RunAgain
-
-
-async def _keep(connection: asyncpg.Connection, state: State) -> None:
-    """One statement a table. New rows go in by the order of their keys: two who add the same ones then never cross."""
-    for how, table in WRITTEN:
-        rows = getattr(state, table.state)
-        if how == "change":
-            if rows.changed:
-                columns = columns_of(map(table.changed_values, rows.changed.values()))
-                await connection.execute(update(table), *columns)
-        elif how == "add":
-            if rows.added:
-                columns = columns_of(astuple(row) for _, row in sorted(rows.added.items()))
-                await connection.execute(insert(table), *columns)
-        elif rows:
-            await connection.execute(insert(table), *columns_of(map(astuple, rows)))
 
 
 async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
@@ -379,7 +286,7 @@ async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: C
     async with _reasons():
         connection = await connect(url)
         try:
-            await _migrate(connection)
+            await bring_up_to_date(connection)
             instance = await _instance(connection, entropy)
         finally:
             connection.terminate()
@@ -388,50 +295,15 @@ async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: C
             min_size=0,
             max_size=_READERS,
             max_queries=2**31,
-            timeout=_CONNECT_S_MAX,
-            command_timeout=_STATEMENT_S_MAX,
-            server_settings=_SETTINGS,
-            init=_check_server,
+            timeout=CONNECT_S_MAX,
+            command_timeout=STATEMENT_S_MAX,
+            server_settings=SETTINGS,
+            init=check_server,
             reset=_keep_session,
         )
         await readers
-    writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
+    writers = [_Writer(url, entropy(8).hex()) for _ in range(sum(LANES))]
     return PostgresStore(instance, writers, readers, clock)
-
-
-async def connect(url: str) -> asyncpg.Connection:
-    """A connection to a server that keeps what it acknowledges."""
-    connection = await asyncpg.connect(
-        url, timeout=_CONNECT_S_MAX, command_timeout=_STATEMENT_S_MAX, server_settings=_SETTINGS
-    )
-    try:
-        await _check_server(connection)
-    except BaseException:
-        connection.terminate()
-        raise
-    return connection
-
-
-async def _check_server(connection: asyncpg.Connection) -> None:
-    version = connection.get_server_version()
-    if version.major < VERSION_MIN:
-        raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
-    settings = ("fsync", "full_page_writes", "synchronous_commit")
-    row = await connection.fetchrow(
-        "SELECT current_setting('server_encoding'), pg_is_in_recovery(), "
-        + ", ".join(f"current_setting('{name}')" for name in settings)
-    )
-    assert row is not None
-    encoding, is_standby, *values = row
-    if is_standby:
-        raise ConnectionError("this server is a standby, which takes no writes")
-    if encoding != "UTF8":
-        raise UnusableDatabase(f"the database's encoding is {encoding}: create it with ENCODING 'UTF8'")
-    for name, value in zip(settings, values, strict=True):
-        if value == "off":
-            raise UnusableDatabase(
-                f"PostgreSQL runs with {name}=off, and would lose what it acknowledged: set it to on"
-            )
 
 
 async def _keep_session(_connection: asyncpg.Connection) -> None:
@@ -445,26 +317,6 @@ async def _reasons() -> AsyncIterator[None]:
         yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
         raise UnusableDatabase(f"the database cannot be used: {str(error) or type(error).__name__}") from error
-
-
-async def _migrate(connection: asyncpg.Connection) -> None:
-    """Several processes may start at once: the lock lets one of them at it."""
-    with suppress(asyncpg.UniqueViolationError):  # Two who make one table at the same moment; then it is there.
-        await connection.execute(migrate.RECORD)
-    async with connection.transaction():
-        await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
-        applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
-        pending = migrate.pending(migrate.migrations("postgres"), applied)
-        for migration in pending:
-            await connection.execute(migration.sql)
-            await connection.execute(
-                f"INSERT INTO schema_migration VALUES ($1, $2, $3, {_NOW})",  # noqa: S608 - our own expression
-                migration.number,
-                migration.name,
-                migration.digest,
-            )
-        if pending:
-            await postgres_guard.keep(connection, pending[-1].number)
 
 
 async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:

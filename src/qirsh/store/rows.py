@@ -12,6 +12,7 @@ from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
+from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
@@ -81,6 +82,8 @@ PERSON: Final = Table("person", Person, state="people", key="id", is_locked=Fals
 LOGIN: Final = Table("login", Login, state="logins", key="email", changes="password_hash totp_sealed")
 OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
 
+LEASE: Final = Table("lease", Lease, state="leases", key="role", changes="holder until")
+
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")
 AUDIT: Final = Table("audit", AuditEntry, state="audit")
@@ -99,6 +102,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     PERSON,
     LOGIN,
     OPERATOR,
+    LEASE,
 )
 
 # Whoever is referred to comes first; a payment becomes paid, and a balance changes, after the transfer is there.
@@ -130,4 +134,6 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", REMEMBERED),
     ("change", REMEMBERED),
     ("append", AUDIT),
+    ("add", LEASE),
+    ("change", LEASE),
 )

@@ -45,8 +45,8 @@ _NO_SPACE_OR_TURN: Final = (
 class SqliteStore:
     """Reads run on the caller's thread, because a look-up by key takes microseconds; writes hop to the writer."""
 
-    name = "the only one"  # Also after it was killed and started again.
-    lanes = 1
+    name = ""
+    lanes: tuple[int, ...] = (1,)
 
     def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.

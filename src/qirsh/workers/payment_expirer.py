@@ -10,6 +10,7 @@ from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.engine.clock import Clock
 from qirsh.store import queries
 from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)
 
@@ -17,19 +18,27 @@ _LOOK_EVERY_S: Final = 0.25
 
 
 class PaymentExpirer:
-    """Looks for due payments a few times a second."""
+    """Looks for due payments a few times a second, while the role is its own."""
 
     def __init__(self, store: Store, engine: Engine, clock: Clock) -> None:
+        self._role = Role("payment expirer", store, engine)
         self._store = store
         self._engine = engine
         self._clock = clock
 
     async def run(self) -> None:
         """Until it is cancelled. A failure is told and tried again: a payment late to expire is harmless."""
+        try:
+            await self._run()
+        finally:
+            await self._role.give_up()
+
+    async def _run(self) -> None:
         while True:
             found = 0
             try:
-                found = await self.expire_due()
+                if await self._role.is_held():
+                    found = await self.expire_due()
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
                 log.warning("expiry waits: %r", error)
             except Exception:

@@ -14,6 +14,13 @@ CREATE TABLE counter (
     last INTEGER NOT NULL CHECK (last >= 0)
 ) STRICT, WITHOUT ROWID;
 
+-- Which of several processes plays a role, and until when nobody else may.
+CREATE TABLE lease (
+    role TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE currency (
     code TEXT PRIMARY KEY,
     exponent INTEGER NOT NULL CHECK (exponent BETWEEN 0 AND 4),

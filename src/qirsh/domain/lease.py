@@ -1,0 +1,11 @@
+"""Leases: which of several processes plays a role. Its holder renews it; when the holder dies, it runs out."""
+
+import msgspec
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """Nobody else may take the role before `until`."""
+
+    role: str
+    holder: str
+    until: int

@@ -1,0 +1,99 @@
+"""Connections to PostgreSQL: to a server that keeps what it acknowledges, with the schema of this version."""
+
+from contextlib import suppress
+from typing import Final
+
+import asyncpg
+
+from qirsh.store import migrate, postgres_guard
+from qirsh.store.interface import UnusableDatabase
+
+VERSION_MIN: Final = 14
+CONNECT_S_MAX: Final = 3.0
+STATEMENT_S_MAX: Final = 15.0
+SETTINGS: Final = {
+    "application_name": "qirsh",
+    # Of a process or machine that has died without the server hearing of it.
+    "idle_in_transaction_session_timeout": "20s",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    # Every statement goes by key. A plan made while the tables were empty must not read them whole when they are full.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "jit": "off",
+}
+NOW: Final = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+# The connection is gone or worthless; what was under way on it is rolled back, unless it was a commit.
+LOST: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.InvalidCachedStatementError,
+    OSError,
+    TimeoutError,
+)
+
+
+async def connect(url: str) -> asyncpg.Connection:
+    """A connection to a server that keeps what it acknowledges."""
+    connection = await asyncpg.connect(
+        url, timeout=CONNECT_S_MAX, command_timeout=STATEMENT_S_MAX, server_settings=SETTINGS
+    )
+    try:
+        await check_server(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def check_server(connection: asyncpg.Connection) -> None:
+    """Whether money may be kept here; asked of each new connection, because settings change."""
+    version = connection.get_server_version()
+    if version.major < VERSION_MIN:
+        raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
+    settings = ("fsync", "full_page_writes", "synchronous_commit")
+    row = await connection.fetchrow(
+        "SELECT current_setting('server_encoding'), pg_is_in_recovery(), "
+        + ", ".join(f"current_setting('{name}')" for name in settings)
+    )
+    assert row is not None
+    encoding, is_standby, *values = row
+    if is_standby:
+        raise ConnectionError("this server is a standby, which takes no writes")
+    if encoding != "UTF8":
+        raise UnusableDatabase(f"the database's encoding is {encoding}: create it with ENCODING 'UTF8'")
+    for name, value in zip(settings, values, strict=True):
+        if value == "off":
+            raise UnusableDatabase(
+                f"PostgreSQL runs with {name}=off, and would lose what it acknowledged: set it to on"
+            )
+
+
+async def bring_up_to_date(connection: asyncpg.Connection) -> None:
+    """Several processes may start at once: the lock lets one of them at it."""
+    with suppress(asyncpg.UniqueViolationError):  # Two who make one table at the same moment; then it is there.
+        await connection.execute(migrate.RECORD)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
+        applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
+        pending = migrate.pending(migrate.migrations("postgres"), applied)
+        for migration in pending:
+            await connection.execute(migration.sql)
+            await connection.execute(
+                f"INSERT INTO schema_migration VALUES ($1, $2, $3, {NOW})",  # noqa: S608 - our own expression
+                migration.number,
+                migration.name,
+                migration.digest,
+            )
+        if pending:
+            await postgres_guard.keep(connection, pending[-1].number)

@@ -1,0 +1,87 @@
+"""The rows of a batch: read under locks in the one order, and written, one statement a table."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import asyncpg
+from msgspec.structs import astuple
+
+from qirsh.domain.state import Needs, State
+from qirsh.store.postgres_connection import NOW
+from qirsh.store.postgres_statements import columns_of, insert, keys_of, load, update
+from qirsh.store.rows import BALANCE, LOADED, PAYMENT, REMEMBERED, WRITTEN, Table
+
+# Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits for us.
+_REMEMBERED_AND_NOW: Final = (
+    f"SELECT n.now, r.* FROM (SELECT {NOW} AS now) n LEFT JOIN"  # noqa: S608 - our own names
+    f" (SELECT {', '.join(f'r.{name}' for name in REMEMBERED.columns)} FROM"
+    " unnest($1::bigint[], $2::text[]) k (account, key)"
+    " JOIN remembered r ON r.account = k.account AND r.key = k.key) r ON true"
+)
+_LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigint[]) ORDER BY number FOR NO KEY UPDATE"
+
+
+class RowsAppeared(Exception):
+    """A row came into being between two looks: run the batch again."""
+
+
+async def load_facts(connection: asyncpg.Connection, state: State, needs: Needs) -> None:
+    """Without locks, but for payments: they come first in the lock order, so they need not be read twice."""
+    for table in LOADED:
+        if keys := getattr(needs, table.state):
+            await _load(connection, state, table, keys, locked=table is PAYMENT)
+
+
+async def load_rows(connection: asyncpg.Connection, state: State, needs: Needs) -> int:
+    """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
+    for table in LOADED:
+        keys = getattr(needs, table.state)
+        if table is PAYMENT:
+            keys = keys - state.payments.known.keys()
+        if not keys or table is REMEMBERED:
+            continue
+        await _load(connection, state, table, keys, locked=table.is_locked)
+        if table is BALANCE:
+            await _hold_missing(connection, [key for key in keys if state.balances.known[key] is None])
+    keys = list(needs.remembered)
+    rows = await connection.fetch(_REMEMBERED_AND_NOW, *(columns_of(keys) or ([], [])))
+    state.remembered.known.update(dict.fromkeys(keys))
+    for _, *row in rows:
+        if row[0] is not None:
+            state.remembered.known[row[0], row[1]] = REMEMBERED.record(*row)
+    now: int = rows[0][0]
+    return now
+
+
+async def _load(
+    connection: asyncpg.Connection, state: State, table: Table[Any], keys: Iterable[Any], *, locked: bool
+) -> None:
+    keys = list(keys)
+    known, record, key_of = getattr(state, table.state).known, table.record, table.key_of
+    known.update(dict.fromkeys(keys))
+    for row in await connection.fetch(load(table, locked=locked), *keys_of(table, keys)):
+        known[key_of(row)] = record(*row)
+
+
+async def _hold_missing(connection: asyncpg.Connection, missing: list[tuple[int, str]]) -> None:
+    """Whoever makes an account's first balance of a currency holds the account, so that no two make it at once."""
+    if missing:
+        await connection.fetch(_LOCK_ACCOUNTS, sorted({account for account, _ in missing}))
+        if await connection.fetch(load(BALANCE, locked=False), *keys_of(BALANCE, missing)):
+            raise RowsAppeared
+
+
+async def keep(connection: asyncpg.Connection, state: State) -> None:
+    """One statement a table. New rows go in by the order of their keys: two who add the same ones then never cross."""
+    for how, table in WRITTEN:
+        rows = getattr(state, table.state)
+        if how == "change":
+            if rows.changed:
+                columns = columns_of(map(table.changed_values, rows.changed.values()))
+                await connection.execute(update(table), *columns)
+        elif how == "add":
+            if rows.added:
+                columns = columns_of(astuple(row) for _, row in sorted(rows.added.items()))
+                await connection.execute(insert(table), *columns)
+        elif rows:
+            await connection.execute(insert(table), *columns_of(map(astuple, rows)))
