@@ -243,18 +243,9 @@ async def all_of(store: Store, table: Table[Any], order: str) -> list[Any]:
 
 def without_times(record: Any) -> Any:  # noqa: ANN401 - a record of any kind
     """An engine may look at its own clock, so times are compared only as far as they agree with each other."""
-    times = {
-        "at",
-        "until",
-        "created_at",
-        "updated_at",
-        "expires_at",
-        "paid_at",
-        "cancelled_at",
-        "asked_at",
-        "confirmed_at",
-    }
-    given = {name for name in times & set(record.__struct_fields__) if getattr(record, name) is not None}
+    fields = record.__struct_fields__
+    times = {name for name in fields if name in {"at", "until"} or name.endswith("_at")}
+    given = {name for name in times if getattr(record, name) is not None}
     return msgspec.structs.replace(record, **dict.fromkeys(given, 0))
 
 

@@ -210,8 +210,6 @@ class PostgresStore:
         while True:
             try:
                 return await self._attempt(writer, turn)
-            except ValueError:  # Also the driver's word for a value that does not fit, though the connection is well.
-                raise
             except LOST as error:
                 writer.drop()
                 if asyncio.get_running_loop().time() > end:
@@ -231,9 +229,10 @@ class PostgresStore:
         await writer.begin(connection)
         try:
             state = await self._decided(connection, writer, turn)
-        except Exception as error:
-            if isinstance(error, ValueError) or not isinstance(error, LOST):
-                await connection.execute("ROLLBACK")
+        except LOST:
+            raise
+        except Exception:
+            await connection.execute("ROLLBACK")
             raise
         try:
             done = await connection.execute("COMMIT")

@@ -1,0 +1,354 @@
+"""What only the PostgreSQL engine has: lines that break at any moment, rivals, and servers that must not be trusted."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Final
+
+import asyncpg
+import pytest
+
+from qirsh.domain.command import CreatePayment
+from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.idempotency import Once
+from qirsh.engine.batcher import Batch
+from qirsh.engine.entropy import system_entropy
+from qirsh.store import migrate, postgres
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable, UnusableDatabase
+from qirsh.store.postgres import PostgresStore, open_postgres
+from qirsh.store.queries import Query
+from qirsh.store.rows import PAYMENT
+from tests.postgres import PostgresServer, server
+from tests.store.filled import FILLED, fill_postgres
+
+_COMMIT: Final = b"Q\0\0\0\x0bCOMMIT\0"  # As the wire protocol has it.
+_SCENE_S: Final = 30.0
+
+Scene = Callable[[PostgresStore], Awaitable[Any]]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[PostgresServer]:
+    with server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def template(running: PostgresServer) -> str:
+    name = running.create_database()
+    fill_postgres(running.url(name))
+    return name
+
+
+@pytest.fixture
+def url(running: PostgresServer, template: str) -> Iterator[str]:
+    with running.database(template) as address:
+        yield address
+
+
+@contextlib.asynccontextmanager
+async def opened(url: str) -> AsyncIterator[PostgresStore]:
+    store = await open_postgres(url, clock=None, entropy=system_entropy)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def play(url: str, scene: Scene) -> Any:  # noqa: ANN401 - whatever the scene tells
+    async def played() -> Any:  # noqa: ANN401
+        async with asyncio.timeout(_SCENE_S), opened(url) as store:
+            return await scene(store)
+
+    return asyncio.run(played())
+
+
+def creates(count: int, note: str = "here") -> Batch:
+    return Batch([Submission(CreatePayment(FILLED.shop, 100, "USD", note)) for _ in range(count)])
+
+
+async def count(store: PostgresStore, note: str = "here") -> int:
+    [(found,)] = await store.select(Query("SELECT count(*) FROM payment WHERE note = $1"), note)
+    return int(found)
+
+
+class Line:
+    """A line between the service and its database that breaks when it is told to."""
+
+    def __init__(self, url: str) -> None:
+        place, self.database = url.rsplit("@", 1)[1].split("/")
+        self._target = place.split(":")
+        self._user = url.rsplit("@", 1)[0]
+        self.cut: str | None = None  # At the next COMMIT: before it arrives, while it is done, or after.
+        self.cuts = 0
+        self.was_cut = asyncio.Event()
+        self.is_down = False
+        self._server: asyncio.Server
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        return f"{self._user}@127.0.0.1:{port}/{self.database}"
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.drop_all()
+
+    def drop_all(self) -> None:
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.is_down:
+            writer.transport.abort()
+            return
+        there_reader, there_writer = await asyncio.open_connection(*self._target)
+        self._writers |= {writer, there_writer}
+        answers = asyncio.create_task(self._pass(there_reader, writer))
+        try:
+            while data := await reader.read(65536):
+                if self.cut is not None and data.endswith(_COMMIT):
+                    how, self.cut = self.cut, None
+                    self.cuts += 1
+                    self.was_cut.set()
+                    if how != "before":
+                        answers.cancel()
+                        there_writer.write(data)
+                        await there_writer.drain()
+                    if how == "after":
+                        await there_reader.read(65536)
+                    break
+                there_writer.write(data)
+        except ConnectionError:
+            pass
+        finally:
+            answers.cancel()
+            for end in (writer, there_writer):
+                end.transport.abort()
+                self._writers.discard(end)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("how", ["before", "during", "after"])
+def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: str) -> None:
+    async def scene() -> None:
+        line = Line(url)
+        async with line as address, opened(address) as store:
+            for _ in range(10):
+                line.cut = how
+                batch = creates(3)
+                await store.transact(batch)
+                numbers = [payment.number for payment in batch.outcomes]
+                assert all([await store.find(PAYMENT, number) for number in numbers])
+            assert line.cuts == 10
+            assert await count(store) == 30
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_a_commit_that_nobody_can_look_up_is_unknown_and_the_next_batch_goes_on(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
+
+    async def scene() -> None:
+        line = Line(url)
+        async with line as address, opened(address) as store:
+            await store.transact(creates(1))
+            line.cut = "after"
+            unknown = asyncio.ensure_future(store.transact(creates(1)))
+            await line.was_cut.wait()
+            line.is_down = True
+            line.drop_all()
+            with pytest.raises(OutcomeUnknown):
+                await unknown
+            with pytest.raises(StoreUnavailable):
+                await store.transact(creates(1))
+            line.is_down = False
+            await store.transact(creates(1))
+            assert await count(store) == 3  # It was there, and what was refused as unavailable was not.
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_lines_that_break_while_nobody_uses_them_are_not_noticed_by_callers(url: str) -> None:
+    async def scene() -> None:
+        line = Line(url)
+        async with line as address, opened(address) as store:
+            for _ in range(5):
+                await store.transact(creates(1))
+                assert await count(store) > 0
+                line.drop_all()
+            assert await count(store) == 5
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None:
+    def once(name: str) -> Batch:
+        asked = CreatePayment(FILLED.shop, 100, "USD", "here")
+        return Batch([Submission(asked, Once(FILLED.shop, name, b"print"), _answer)])
+
+    async def scene() -> None:
+        async with opened(url) as one, opened(url) as other:
+            for turn in range(30):
+                batches = [once(f"key {turn}") for _ in range(2)]
+                await asyncio.gather(one.transact(batches[0]), other.transact(batches[1]))
+                [first], [second] = (batch.outcomes for batch in batches)
+                assert first.body == second.body
+                assert sorted((first.replayed, second.replayed)) == [False, True]
+            assert await count(one) == 30
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def _answer(payment: Any, _state: object) -> Answer:  # noqa: ANN401 - a payment
+    return Answer(201, str(payment.number).encode())
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01"])
+def test_a_batch_that_loses_against_others_runs_again_as_a_whole(running: PostgresServer, url: str, state: str) -> None:
+    # A sequence keeps counting when all else is rolled back.
+    _spoil(running, url, f"IF nextval('tries') < 5 THEN RAISE EXCEPTION 'lost' USING ERRCODE = '{state}'; END IF;")
+
+    async def scene(store: PostgresStore) -> None:
+        batch = creates(4)
+        await store.transact(batch)
+        assert await count(store) == 4
+        assert [payment.note for payment in batch.outcomes] == ["here"] * 4
+
+    play(url, scene)
+
+
+def test_a_batch_that_always_loses_fails_and_leaves_nothing(running: PostgresServer, url: str) -> None:
+    _spoil(running, url, "IF NEW.note = 'here' THEN RAISE EXCEPTION 'lost' USING ERRCODE = '40001'; END IF;")
+
+    async def scene(store: PostgresStore) -> None:
+        with pytest.raises(asyncpg.SerializationError):
+            await store.transact(creates(2))
+        await store.transact(creates(1, "another"))
+        assert await count(store) == 0
+        assert await count(store, "another") == 1
+
+    play(url, scene)
+
+
+def _spoil(running: PostgresServer, url: str, body: str) -> None:
+    running.sql(
+        "CREATE SEQUENCE tries; CREATE FUNCTION spoiled() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN {body} RETURN NEW; END $$;"
+        " CREATE TRIGGER spoiled BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION spoiled()",
+        url.rsplit("/", 1)[1],
+    )
+
+
+def test_a_writer_whose_row_was_deleted_makes_it_again(running: PostgresServer, url: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.transact(creates(1))
+        running.sql("DELETE FROM writer", url.rsplit("/", 1)[1])
+        await store.transact(creates(1))
+        assert await count(store) == 2
+
+    play(url, scene)
+
+
+def test_a_value_that_does_not_fit_fails_at_once_and_the_connection_goes_on(url: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        with pytest.raises(asyncpg.DataError, match="range"):
+            await store.transact(Batch([Submission(CreatePayment(FILLED.shop, 1, "USD", expires_in_ms=2**70))]))
+        await store.transact(creates(1))
+        assert await count(store) == 1
+
+    play(url, scene)
+
+
+def test_reads_that_come_together_share_a_query_and_who_leaves_takes_nobody_along(url: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        batch = creates(64)
+        await store.transact(batch)
+        asked: list[str] = []
+        read = store._read  # noqa: SLF001 - counted, and passed on
+
+        async def counted(sql: str, *arguments: object) -> list[Any]:
+            asked.append(sql)
+            return await read(sql, *arguments)
+
+        store._read = counted  # type: ignore[method-assign]  # noqa: SLF001
+        finding = [asyncio.ensure_future(store.find(PAYMENT, payment.number)) for payment in batch.outcomes * 2]
+        await asyncio.sleep(0)
+        finding[0].cancel()
+        found = await asyncio.gather(*finding, return_exceptions=True)
+        assert isinstance(found[0], asyncio.CancelledError)
+        assert found[1:] == (batch.outcomes * 2)[1:]
+        assert len(asked) <= 3
+
+    play(url, scene)
+
+
+def test_many_who_open_an_empty_database_at_once_make_its_schema_once(running: PostgresServer) -> None:
+    async def scene(address: str) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            opening = [stack.enter_async_context(opened(address)) for _ in range(8)]
+            stores = await asyncio.gather(*opening)
+            assert len({bytes(store.instance.identifiers.payment_id(1).encode()) for store in stores}) == 1
+            [(made,)] = await stores[0].select(Query("SELECT count(*) FROM schema_migration"))
+            assert made == len(migrate.migrations("postgres"))
+
+    with running.database() as address:
+        asyncio.run(asyncio.wait_for(scene(address), _SCENE_S))
+
+
+def test_processes_never_give_out_the_same_number(url: str) -> None:
+    async def scene() -> None:
+        async with opened(url) as one, opened(url) as other:
+            batches = [creates(50) for _ in range(20)]
+            stores = [one, other] * 10
+            await asyncio.gather(*(store.transact(batch) for store, batch in zip(stores, batches, strict=True)))
+            numbers = [payment.number for batch in batches for payment in batch.outcomes]
+            assert len(set(numbers)) == 1000
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
+def test_a_server_that_forgets_is_refused_in_words(setting: str) -> None:
+    with server(**{setting: "off"}) as careless, pytest.raises(UnusableDatabase, match=f"{setting}=off"):
+        play(careless.url(), _nothing)
+
+
+def test_a_database_that_loses_commits_by_its_own_setting_is_refused(running: PostgresServer, url: str) -> None:
+    running.sql(f"ALTER DATABASE {url.rsplit('/', 1)[1]} SET synchronous_commit = off")
+    with pytest.raises(UnusableDatabase, match="synchronous_commit=off"):
+        play(url, _nothing)
+
+
+def test_a_newer_schema_is_refused(running: PostgresServer, url: str) -> None:
+    running.sql("INSERT INTO schema_migration VALUES (9999, 'later', 'digest', 0)", url.rsplit("/", 1)[1])
+    with pytest.raises(UnusableDatabase, match="schema 9999"):
+        play(url, _nothing)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda url: url.replace("postgres:", "postgres:x"), "password authentication failed"),
+        (lambda url: f"{url}_not", "does not exist"),
+        (lambda url: re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:1", url), "Connect call failed|refused"),
+    ],
+    ids=["wrong password", "no such database", "no server"],
+)
+def test_what_cannot_be_reached_is_refused_in_words(url: str, spoil: Callable[[str], str], words: str) -> None:
+    with pytest.raises(UnusableDatabase, match=words) as refused:
+        play(spoil(url), _nothing)
+    assert url.split(":")[2].split("@", maxsplit=1)[0] not in str(refused.value), "the password"
+
+
+async def _nothing(_store: PostgresStore) -> None:
+    pytest.fail("it was opened")
