@@ -39,7 +39,8 @@ def status_command(*, as_env: bool) -> None:
     if server is None:
         click.echo("Server     not running")
     else:
-        click.echo(f"Server     running as process {server.pid}, {_readiness(server)}")
+        several = f" with {server.processes} children" if server.processes > 1 else ""
+        click.echo(f"Server     running as process {server.pid}{several}, {_readiness(server)}")
         click.echo(f"Address    {server.base_url}")
         if server.address != server.base_url:
             click.echo(f"Listens    {server.address}")
