@@ -2,7 +2,10 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.postgres import installations
 
 settings.register_profile(
     "ci",
@@ -26,3 +29,14 @@ settings.register_profile(
 )
 # Always loaded by name: where CI is set, Hypothesis would otherwise load a "ci" profile of its own.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_report_header() -> str:
+    """Which servers the store is held to."""
+    return f"PostgreSQL: {', '.join(installations())}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """At the end, where it is seen."""
+    if len(installations()) == 1:
+        terminalreporter.write_line("NOT TESTED: Debian's PostgreSQL. As root: apt-get install postgresql-15", red=True)
