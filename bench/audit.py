@@ -1,15 +1,16 @@
-"""Whether the books still balance after the load: what `qirsh verify` says of every database of the bench."""
+"""Whether the books still balance after the load: what `qirsh verify` says of a database of the bench."""
 
 from pathlib import Path
 
 from bench.failure import BenchFailed
-from qirsh.store.sqlite_verify import CannotTell, verify
+from qirsh.store.interface import CannotTell
+from qirsh.store.verify import verify
 
 
-def require_clean(data_dir: Path) -> None:
+def require_clean(database: Path | str) -> None:
     """Raises with the first violations."""
     try:
-        violations = verify(data_dir / "qirsh.db", lambda _invariant: None)
+        violations = verify(database, lambda _invariant: None)
     except CannotTell as error:
         raise BenchFailed(str(error)) from error
     if violations:

@@ -8,11 +8,11 @@ import msgspec
 
 from bench import load
 from bench.fill import METADATA, Books
-from bench.load import Run
+from bench.load import Load, Run
 from bench.seed import PIN, Town
 from bench.target import Server
 
-_PAYMENTS: Final = "/api/v1/remote-payments"
+PAYMENTS_PATH: Final = "/api/v1/remote-payments"
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -42,10 +42,11 @@ class Loader:
     ) -> None:
         self._case = case
         self.server = server
-        self._town = town
         self._books = books
         self._pending: list[str] = []
         self._pays_per_s = 4000.0  # A guess until the first run has shown it.
+        self._keys_file = scratch / "keys"
+        self._keys_file.write_text(town.shops[0].key)
         self._ids_file = scratch / "ids"
         self._ids_file.write_text("\n".join(ids))
         self._pending_file = scratch / "pending"
@@ -59,9 +60,9 @@ class Loader:
         if self._case is RETRIEVE:
             path, script, last = "/", "retrieve", [str(self._ids_file)]
         else:
-            path, script, last = _PAYMENTS, "create", [METADATA] if self._case is CREATE else []
-        arguments = (self._town.key, load.seed(), *last)
-        return load.run(self.server, script, path, *arguments, connections=connections, seconds=seconds)
+            path, script, last = PAYMENTS_PATH, "create", [METADATA] if self._case is CREATE else []
+        asked = Load(self.server, script, path, (str(self._keys_file), load.seed(), *last))
+        return load.run(asked, connections=connections, seconds=seconds)
 
     def _pay(self, *, connections: int, seconds: int) -> Run:
         # Twice what should be needed: a run that ends early would be refused as a whole.
@@ -70,7 +71,7 @@ class Loader:
             self._pending += self._books.add_pending(missing)
         self._pending_file.write_text("\n".join(self._pending))
         arguments = (PIN, str(self._sessions_file), str(self._pending_file))
-        run = load.run(self.server, "pay", "/", *arguments, connections=connections, seconds=seconds)
-        del self._pending[: run.used]
+        run = load.run(Load(self.server, "pay", "/", arguments), connections=connections, seconds=seconds)
+        del self._pending[: run.used[0]]
         self._pays_per_s = max(self._pays_per_s, run.per_s)
         return run

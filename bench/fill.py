@@ -53,6 +53,7 @@ class Books:
         self._connection = apsw.Connection(str(data_dir / "qirsh.db"))
         self._connection.set_busy_timeout(10_000)
         self._town = town
+        self._merchant = town.shops[0].account
         instance = dict(self._connection.execute("SELECT name, value FROM instance"))
         self._identifiers = Identifiers(instance["identifier_key"])
         self._epoch = int(instance["epoch"])
@@ -87,7 +88,7 @@ class Books:
                 self._insert(rows.REMEMBERED, chunk.remembered)
                 progress(len(chunk.payments))
             self._replace(rows.BALANCE, [history.credit, *history.debits])
-            self._replace(rows.EVENT_COUNTER, [EventCounter(self._town.merchant, history.events)])
+            self._replace(rows.EVENT_COUNTER, [EventCounter(self._merchant, history.events)])
         connection.execute("PRAGMA journal_mode = WAL")
         sample = random.sample(numbers, min(count, 20_000))
         return [self._identifiers.payment_id(number) for number in sample]
@@ -101,11 +102,11 @@ class Books:
     def last_event(self) -> int:
         """The number of the merchant's last event."""
         sql = "SELECT last FROM event_counter WHERE account = ?"
-        row = self._connection.execute(sql, (self._town.merchant,)).fetchone()
+        row = self._connection.execute(sql, (self._merchant,)).fetchone()
         return row[0] if row else 0
 
     def _asked(self, number: int, now: int, expires_in_ms: int) -> Payment:
-        return _asked(self._town.merchant, number, now, expires_in_ms)
+        return _asked(self._merchant, number, now, expires_in_ms)
 
     def _reserve(self, count: int) -> range:
         """A block of numbers, taken as the store takes its own."""
@@ -127,11 +128,11 @@ class _History:
     """Walks through a month, one payment after another, and keeps the balances as it goes."""
 
     def __init__(self, books: Books, town: Town, numbers: range, epoch: int) -> None:
-        self._town = town
+        self._merchant = town.shops[0].account
         self._numbers = numbers
         self._epoch = epoch
         self._random = random.Random(1)
-        self.credit = books.balance(town.merchant) or Balance(town.merchant, CURRENCY, 0, 0, is_house=False)
+        self.credit = books.balance(self._merchant) or Balance(self._merchant, CURRENCY, 0, 0, is_house=False)
         found = [books.balance(payer) for payer in town.payers]
         self.debits = [balance for balance in found if balance is not None]
         assert len(self.debits) == len(town.payers), "a payer without money"
@@ -152,7 +153,7 @@ class _History:
     def _add(self, chunk: _Chunk, index: int, created_at: int, *, is_new: bool) -> None:
         number = self._numbers[index]
         # The newest lie days before their end, so that nothing expires while the bench runs.
-        asked = _asked(self._town.merchant, number, created_at, _WEEK_MS if is_new else 3_600_000)
+        asked = _asked(self._merchant, number, created_at, _WEEK_MS if is_new else 3_600_000)
         # Nobody will read this answer again: its length counts, and a true id takes longer than all the rest.
         body = b'{"data":{"id":"%016d"}}' % number
         key = f"{self._random.getrandbits(128):032x}"

@@ -7,7 +7,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-import apsw
 import msgspec
 
 _BUSY: Final = 0.25  # Load for each core that is more than a machine at rest has.
@@ -17,6 +16,7 @@ class Machine(msgspec.Struct, frozen=True):
     """One line about it."""
 
     filesystem: str
+    database: str  # With its version.
     load: float  # Before the bench began.
 
     def __str__(self) -> str:
@@ -25,7 +25,7 @@ class Machine(msgspec.Struct, frozen=True):
         busy = ": other work was running, so rates and waits mean little" if self.load > _BUSY * cores else ""
         return (
             f"{cores} cores ({next(_cpu_models(), platform.machine())}), {platform.system()} {platform.release()},"
-            f" data on {self.filesystem}, Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()},"
+            f" data on {self.filesystem}, Python {platform.python_version()}, {self.database},"
             f" uvicorn {metadata.version('uvicorn')}; load before the bench {self.load:.1f}{busy}"
         )
 

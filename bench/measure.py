@@ -9,7 +9,7 @@ import msgspec
 from bench import load
 from bench.case import Case, Loader
 from bench.disk import CommitProbe
-from bench.load import Run
+from bench.load import Load, Run
 from bench.target import Server
 
 CONNECTIONS: Final = 64
@@ -89,7 +89,7 @@ def measure(
     progress: Callable[[], None],
 ) -> list[Measured]:
     """All rounds of one case, each on every database in turn. The first second of each server is thrown away."""
-    _hello(hello, connections=CONNECTIONS, seconds=1)
+    hello_run(hello, connections=CONNECTIONS, seconds=1)
     for loader in loaders:
         loader.run(connections=CONNECTIONS, seconds=1)
     rounds = []
@@ -101,9 +101,9 @@ def measure(
 
 
 def _round(pace: Pace, hello: Server, loaders: Sequence[Loader], probe: CommitProbe) -> list[Round]:
-    many_hellos = _hello(hello, connections=CONNECTIONS, seconds=pace.seconds)
+    many_hellos = hello_run(hello, connections=CONNECTIONS, seconds=pace.seconds)
     many_cases = [loader.run(connections=CONNECTIONS, seconds=pace.seconds) for loader in loaders]
-    lone_hello = _hello(hello, connections=1, seconds=pace.lone_seconds)
+    lone_hello = hello_run(hello, connections=1, seconds=pace.lone_seconds)
     rounds = []
     for loader, many in zip(loaders, many_cases, strict=True):
         before_ms = probe.p50_ms(_COMMIT_S / 2)
@@ -114,5 +114,6 @@ def _round(pace: Pace, hello: Server, loaders: Sequence[Loader], probe: CommitPr
     return rounds
 
 
-def _hello(server: Server, *, connections: int, seconds: int) -> Run:
-    return load.run(server, "hello", "/", connections=connections, seconds=seconds)
+def hello_run(server: Server, *, connections: int, seconds: int) -> Run:
+    """The yardstick, once."""
+    return load.run(Load(server, "hello", "/"), connections=connections, seconds=seconds)

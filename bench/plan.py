@@ -18,7 +18,9 @@ from bench.measure import START_S, Measured, Pace, measure
 from bench.sampling import sample
 from bench.seed import seed
 from bench.target import Server, running_hello, running_service
+from qirsh.settings import read_settings
 
+PAYERS: Final = 64
 GROWN: Final = 1_000_000
 _RETRIEVABLE: Final = 10_000  # In a database that is otherwise empty.
 # Seconds that the display reckons with.
@@ -51,7 +53,7 @@ class Plan:
         self._display = display
         self._databases = 2 if options.with_growth else 1
         display.say("seeding one merchant and the customers")
-        self._town = seed(scratch / "seeded", payers=options.payers)
+        self._town = seed(read_settings({"QIRSH_DATA_DIR": str(scratch / "seeded")}), shops=1, payers=options.payers)
 
     def seconds(self) -> float:
         """About how long all of it takes."""
@@ -69,15 +71,13 @@ class Plan:
         self._audit([*(case.name for case in self._options.cases), *(data_dir.name for data_dir, _ in grown)])
         return Outcome([each[0] for each in measured], [each[1] for each in measured if grown])
 
-    def profile(self, directory: Path) -> Iterator[tuple[Case, Path, str]]:
+    def profile(self, directory: Path) -> Iterator[tuple[str, Path, str]]:
         """For each case the file of its stacks, and a listing, which is kept beside it."""
         for case in self._options.cases:
             self._display.say(f"profiling {case.name}")
             file = directory / f"qirsh-profile-{case.name}.raw"
             with self._loaded(case, *self._fresh(case)) as loader:
-                listing = sample(loader, file)
-            file.with_suffix(".txt").write_text(listing)
-            yield case, file, listing
+                yield case.name, file, sample(loader, loader.server.pid, file)
 
     def _fresh(self, case: Case) -> tuple[Path, list[str]]:
         """An empty database for this case alone, and what there is to be retrieved from it."""
@@ -134,5 +134,5 @@ class Plan:
     def _audit(self, names: Sequence[str]) -> None:
         for name in names:
             self._display.say(f"verifying the books of {name}")
-            require_clean(self._scratch / name)
+            require_clean(self._scratch / name / "qirsh.db")
             self._display.advance(_AUDIT_S / len(names))

@@ -1,30 +1,22 @@
-"""The table, the targets and the page that is written of them. Nothing is measured here."""
+"""How the tables and targets of a bench look, on the screen and on the page. Nothing is measured here."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
 
 import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 
-from bench.case import CASES, CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
-from bench.load import Run
 from bench.machine import Machine
-from bench.measure import CONNECTIONS, Measured, Pace, Round, growth
-from bench.plan import GROWN, Outcome
 
-_COLUMNS: Final = (
-    "call",
-    "CPU /\nhello's",
-    "CPU\nµs",
-    "rate /\nhello's",
-    "per s",
-    f"ms at\n{CONNECTIONS}",
-    "ms at\n1",
-    "MB",
-)
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows under columns; a column's name may have two lines."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -35,118 +27,53 @@ class Check(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """With its mark in front."""
-        return f"{_mark(is_met=self.is_met)} {self.text}"
+        return f"{mark(is_met=self.is_met)} {self.text}"
 
 
-def show(outcome: Outcome, console: Console) -> None:
-    """Tables and targets, on the screen."""
-    for title, measured in _tables(outcome):
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-        for number, column in enumerate(_COLUMNS):
-            table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
-        for row in _rows(measured):
-            table.add_row(*row)
-        console.print(table)
-    console.print(f"{_legend()}\n", highlight=False, soft_wrap=True)
-    for check in checks(outcome):
-        console.print(str(check), style="" if check.is_met else "bold red", highlight=False, soft_wrap=True)
+class Report(msgspec.Struct, frozen=True):
+    """What one bench has to say."""
+
+    title: str
+    tables: Sequence[Table]
+    legend: str
+    checks: Sequence[Check]  # The targets that no single row of a table can show.
+    method: str
 
 
-def checks(outcome: Outcome) -> list[Check]:
-    """The targets that no single row of a table can show."""
-    found = [_lone(one, title) for title, measured in _tables(outcome) for one in measured if one.case is CREATE]
-    for empty, grown in zip(outcome.empty, outcome.grown, strict=False):
-        ratio = growth(empty, grown)
-        text = f"{empty.case.name} with {GROWN:,} payments: {ratio:.2f} of the rate without (≥ {GROWTH_RATIO_MIN})"
-        found.append(Check(ratio >= GROWTH_RATIO_MIN, text))
-    peak_mb = max(one.peak_mb for one in (*outcome.empty, *outcome.grown))
-    found.append(Check(peak_mb < MEMORY_MB_MAX, f"memory: {peak_mb:.0f} MB at most (< {MEMORY_MB_MAX:.0f})"))
-    found.append(Check(is_met=True, text="every request succeeded, and the books balance"))
-    return found
-
-
-def page(outcome: Outcome, *, pace: Pace, machine: Machine) -> str:
-    """`docs/performance.md`, whole."""
-    parts = [
-        "# Performance",
-        f"Measured by `make bench` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
-        f"Machine: {machine}.",
-    ]
-    for title, measured in _tables(outcome):
-        lines = [
-            tuple(column.replace("\n", " ") for column in _COLUMNS),
-            ("---", *("---:" for _ in _COLUMNS[1:])),
-            *_rows(measured),
-        ]
-        parts += [f"## {title.capitalize()}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
-    parts += [_legend(), "## Other targets", "\n".join(f"- {check}" for check in checks(outcome))]
-    parts += ["## How it is measured", _method(pace)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _tables(outcome: Outcome) -> Iterator[tuple[str, list[Measured]]]:
-    yield "empty database", outcome.empty
-    if outcome.grown:
-        yield f"{GROWN:,} payments", outcome.grown
-
-
-def _rows(measured: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
-    # Hello was measured beside every case: its row is the middle one of all its rounds.
-    hellos = Measured(measured[0].case, [a_round for one in measured for a_round in one.rounds], 0)
-    yield ("hello", "1.00", *_seen(hellos, lambda r: r.hello, lambda r: r.lone_hello, "1.00"), "")
-    for one in measured:
-        case = one.case
-        cpu = f"{one.cpu_ratio:.2f} {_mark(is_met=one.cpu_ratio <= case.cpu_ratio_max)}"
-        rate = f"{one.rate_ratio:.2f} {_mark(is_met=one.rate_ratio >= case.rate_ratio_min)}"
-        yield (case.name, cpu, *_seen(one, lambda r: r.case, lambda r: r.lone_case, rate), f"{one.peak_mb:.0f}")
-
-
-def _seen(
-    measured: Measured, many: Callable[[Round], Run], lone: Callable[[Round], Run], rate: str
-) -> tuple[str, str, str, str, str]:
-    return (
-        f"{measured.median(lambda r: many(r).cpu_us):.0f}",
-        rate,
-        f"{measured.median(lambda r: many(r).per_s):,.0f}",
-        f"{measured.median(lambda r: many(r).p50_ms):.1f}/{measured.median(lambda r: many(r).p99_ms):.1f}",
-        f"{measured.median(lambda r: lone(r).p50_ms):.2f}/{measured.median(lambda r: lone(r).p99_ms):.2f}",
-    )
-
-
-def _lone(one: Measured, where: str) -> Check:
-    lone_ms, hello_ms = one.median(lambda r: r.lone_case.p50_ms), one.median(lambda r: r.lone_hello.p50_ms)
-    commit_ms = one.median(lambda r: r.commit_ms)
-    text = (
-        f"a lone create ({where}) takes {lone_ms:.2f} ms: {one.lone_ratio:.1f} times one hello ({hello_ms:.2f} ms)"
-        f" and one durable commit ({commit_ms:.2f} ms) (≤ {LONE_RATIO_MAX:.0f})"
-    )
-    return Check(one.lone_ratio <= LONE_RATIO_MAX, text)
-
-
-def _legend() -> str:
-    cpu = ", ".join(f"{case.name} ≤ {case.cpu_ratio_max}" for case in CASES)
-    rate = ", ".join(f"{case.name} ≥ {case.rate_ratio_min}" for case in CASES)
-    return (
-        "create sends 200 bytes of metadata and an Idempotency-Key, create-bare neither. CPU is the server's, for a"
-        " request; ms are p50/p99; MB is the most resident at any time."
-        f" Targets: CPU {cpu}; rate {rate}."
-    )
-
-
-def _mark(*, is_met: bool) -> str:
+def mark(*, is_met: bool) -> str:
+    """Beside whatever has a target."""
     return "✓" if is_met else "✗"
 
 
-def _method(pace: Pace) -> str:
-    return (
-        "`qirsh serve` runs as its own process on a fresh database, with one merchant and customers who pay in turn;"
-        " every call is authenticated, every write is durable before it is answered, and nothing limits rates."
-        " Beside it run a second one on a large database and a bare ASGI hello on the same uvicorn with the same"
-        f" options. wrk loads them in turn, {pace.rounds} rounds of {pace.seconds} s each at {CONNECTIONS} connections"
-        f" and {pace.lone_seconds} s each at one; each ratio compares what was measured in one round, and the median"
-        " is shown. The headline is the server's own CPU time for a request, user and system, over all its"
-        " threads, divided by hello's: other work on the machine moves rates and waits, and hardly moves this."
-        f" Times at {CONNECTIONS} connections are those of a full queue; what one caller waits stands under `at 1`."
-        " Memory is the most the process ever had resident. A run with one failed request is refused, and at the"
-        " end every invariant of the books is checked."
-    )
+def show(report: Report, console: Console) -> None:
+    """Tables and targets, on the screen."""
+    for table in report.tables:
+        grid = Grid(title=table.title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+        for number, column in enumerate(table.columns):
+            grid.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
+        for row in table.rows:
+            grid.add_row(*row)
+        console.print(grid)
+    console.print(f"{report.legend}\n", highlight=False, soft_wrap=True)
+    for check in report.checks:
+        console.print(str(check), style="" if check.is_met else "bold red", highlight=False, soft_wrap=True)
+
+
+def page(report: Report, machine: Machine) -> str:
+    """A page of the documentation, whole."""
+    parts = [
+        f"# {report.title}",
+        f"Measured by `make bench` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
+        f"Machine: {machine}.",
+    ]
+    for table in report.tables:
+        lines = [
+            tuple(column.replace("\n", " ") for column in table.columns),
+            ("---", *("---:" for _ in table.columns[1:])),
+            *table.rows,
+        ]
+        title = table.title[:1].upper() + table.title[1:]
+        parts += [f"## {title}", "\n".join(f"| {' | '.join(line)} |" for line in lines)]
+    parts += [report.legend, "## Other targets", "\n".join(f"- {check}" for check in report.checks)]
+    parts += ["## How it is measured", report.method]
+    return "\n\n".join(parts) + "\n"

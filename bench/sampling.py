@@ -5,24 +5,31 @@ import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from bench.case import Loader
 from bench.failure import BenchFailed
+from bench.load import Run
 from bench.measure import CONNECTIONS
 
 _SECONDS: Final = 8
 _LISTED: Final = 30
 
 
-def sample(loader: Loader, file: Path) -> str:
-    """Stacks, one a line with its count, go to the file; a listing comes back."""
+class Loader(Protocol):
+    """Whatever loads a server."""
+
+    def run(self, *, connections: int, seconds: int) -> Run:
+        """Once."""
+
+
+def sample(loader: Loader, pid: int, file: Path) -> str:
+    """Stacks, one a line with its count, go to the file; a listing comes back, and is kept beside it."""
     loader.run(connections=CONNECTIONS, seconds=1)
     with ThreadPoolExecutor(1) as pool:
         loaded = pool.submit(loader.run, connections=CONNECTIONS, seconds=_SECONDS + 2)
         recorded = subprocess.run(
             [
-                *(str(Path(sys.executable).parent / "py-spy"), "record", "--pid", str(loader.server.pid)),
+                *(str(Path(sys.executable).parent / "py-spy"), "record", "--pid", str(pid)),
                 *("--duration", str(_SECONDS), "--rate", "200", "--threads", "--native", "--function"),
                 *("--format", "raw", "--output", str(file)),
             ],
@@ -34,7 +41,9 @@ def sample(loader: Loader, file: Path) -> str:
     if recorded.returncode:
         message = f"py-spy: {recorded.stderr[-1000:]}"
         raise BenchFailed(message)
-    return listing(file.read_text())
+    listed = listing(file.read_text())
+    file.with_suffix(".txt").write_text(listed)
+    return listed
 
 
 def listing(stacks: str) -> str:

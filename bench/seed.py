@@ -1,8 +1,8 @@
-"""A small town for the bench: one merchant with a key, customers with money and sessions. Made by the engine itself."""
+"""A town for the bench: shops with keys, customers with money and sessions. Made by the engine itself."""
 
 import asyncio
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,7 +21,7 @@ from qirsh.domain.command import (
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.service import opened
-from qirsh.settings import read_settings
+from qirsh.settings import Settings
 from qirsh.store import queries
 from qirsh.web.operator import acts
 from qirsh.web.parts import Parts
@@ -30,13 +30,23 @@ from qirsh.web.sign_in import TOTP_PURPOSE
 PIN: Final = "123456"
 CURRENCY: Final = "SYP"
 _ACTOR: Final = "bench"
+_DEPOSIT: Final = AMOUNT_MAX // 100  # More than a bench spends, and what thousands hold does not exceed the house.
+_AT_ONCE: Final = 256  # Far below what the engine lets wait.
+
+T = TypeVar("T")
+
+
+class Shop(msgspec.Struct, frozen=True):
+    """A merchant's account and the key of its server."""
+
+    account: int
+    key: str
 
 
 class Town(msgspec.Struct, frozen=True):
     """Who there is, and what they show to be let in."""
 
-    key: str
-    merchant: int
+    shops: tuple[Shop, ...]
     payers: tuple[int, ...]
     sessions: tuple[str, ...]
 
@@ -46,28 +56,37 @@ class _Customer(msgspec.Struct, frozen=True):
     session: str
 
 
-def seed(data_dir: Path, *, payers: int) -> Town:
-    """Fill an empty directory; nothing holds it open afterwards."""
-    return asyncio.run(_seed(data_dir, payers))
+def seed(settings: Settings, *, shops: int, payers: int) -> Town:
+    """Fill an empty database; nothing holds it open afterwards."""
+    return asyncio.run(_seed(settings, shops, payers))
 
 
-async def _seed(data_dir: Path, payers: int) -> Town:
-    settings = read_settings({"QIRSH_DATA_DIR": str(data_dir)})
+async def _seed(settings: Settings, shops: int, payers: int) -> Town:
     async with opened(settings) as parts:
         # One hash for all: argon2 for each of them would take longer than a round.
         password_hash = await parts.passwords.hash("correct horse battery")
         asks = await _operator(parts, 1, password_hash, by=None)
         confirms = await _operator(parts, 2, password_hash, by=asks)
-        key, merchant = await _merchant(parts, password_hash, operator=asks)
-        customers = await asyncio.gather(
-            *(_customer(parts, n, password_hash, asks=asks, confirms=confirms) for n in range(payers))
+        house = (await parts.store.select(queries.HOUSE_ACCOUNT, acts.HOUSE))[0][0]
+        opened_shops = await _some_at_once(shops, lambda n: _shop(parts, n, password_hash, operator=asks))
+        customers = await _some_at_once(
+            payers, lambda n: _customer(parts, n, password_hash, house=house, asks=asks, confirms=confirms)
         )
     return Town(
-        key,
-        merchant,
+        tuple(opened_shops),
         tuple(customer.account for customer in customers),
         tuple(customer.session for customer in customers),
     )
+
+
+async def _some_at_once(count: int, make: Callable[[int], Awaitable[T]]) -> list[T]:
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(number: int) -> T:
+        async with turns:
+            return await make(number)
+
+    return await asyncio.gather(*(one(number) for number in range(count)))
 
 
 async def _operator(parts: Parts, number: int, password_hash: str, *, by: int | None) -> int:
@@ -78,28 +97,30 @@ async def _operator(parts: Parts, number: int, password_hash: str, *, by: int | 
     return person
 
 
-async def _merchant(parts: Parts, password_hash: str, *, operator: int) -> tuple[str, int]:
-    person = await _do(parts, AddPerson("merchant@bench.example", "Merchant", password_hash, _ACTOR))
+async def _shop(parts: Parts, number: int, password_hash: str, *, operator: int) -> Shop:
+    email = f"merchant{number}@bench.example"
+    person = await _do(parts, AddPerson(email, f"Merchant {number}", password_hash, _ACTOR))
     await _do(parts, MoveAccount(person.account, "verified", operator, "", _ACTOR))
-    shop = await _do(parts, RequestCommercial(person.account, "Shop", "https://shop.example", _ACTOR))
+    shop = await _do(parts, RequestCommercial(person.account, f"Shop {number}", "https://shop.example", _ACTOR))
     await _do(parts, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
     issued = await acts.issue_key(parts, acts.Actor(operator), {"account": str(shop.number)})
-    return issued["key"], shop.number
+    return Shop(shop.number, issued["key"])
 
 
-async def _customer(parts: Parts, number: int, password_hash: str, *, asks: int, confirms: int) -> _Customer:
+async def _customer(
+    parts: Parts, number: int, password_hash: str, *, house: int, asks: int, confirms: int
+) -> _Customer:
     email = f"customer{number}@bench.example"
     person = await _do(parts, AddPerson(email, f"Customer {number}", password_hash, _ACTOR))
     await _do(parts, MoveAccount(person.account, "verified", asks, "", _ACTOR))
     await _do(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, PIN), _ACTOR))
-    house = (await parts.store.select(queries.HOUSE_ACCOUNT, acts.HOUSE))[0][0]
     deposit = AskCash(
         kind="deposit",
         house=house,
         reference=f"deposit-{number}",
         account=person.account,
         currency=CURRENCY,
-        amount=AMOUNT_MAX,
+        amount=_DEPOSIT,
         operator=asks,
         actor=_ACTOR,
     )

@@ -31,12 +31,7 @@ class Server(msgspec.Struct, frozen=True):
 
     def cpu_s(self) -> float:
         """User and system time so far."""
-        ticks = 0
-        for pid in _family(self.pid):
-            # The name before the last parenthesis may hold anything; utime and stime are fields 14 and 15.
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / _TICKS_PER_S
+        return sum(process_cpu_s(pid)[0] for pid in _family(self.pid))
 
     def peak_mb(self) -> float:
         """The most memory it ever had resident."""
@@ -56,10 +51,10 @@ def running_hello(log: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def running_service(data_dir: Path) -> Iterator[Server]:
-    """The service as anybody starts it, on the data in this directory."""
+def running_service(data_dir: Path, **settings: str) -> Iterator[Server]:
+    """The service as anybody starts it, on the data in this directory or wherever the settings say."""
     port = _free_port()
-    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port)}
+    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port), **settings}
     with _running(["qirsh", "serve"], environment, port, "/healthz", data_dir / "log") as server:
         yield server
 
@@ -107,6 +102,14 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], url: str, log: Path
 
 def _died(process: subprocess.Popen[bytes], log: Path) -> BenchFailed:
     return BenchFailed(f"{process.args!r} ended with {process.returncode}; its log: {tail(log)}")
+
+
+def process_cpu_s(pid: int) -> tuple[float, float]:
+    """User and system time of a process, and of those of its children that have ended."""
+    # The name before the last parenthesis may hold anything; from utime on these are fields 14 to 17.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    user, system, ended_user, ended_system = map(int, fields[11:15])
+    return (user + system) / _TICKS_PER_S, (ended_user + ended_system) / _TICKS_PER_S
 
 
 def tail(log: Path) -> str:

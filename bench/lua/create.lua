@@ -1,9 +1,13 @@
--- A merchant's server creates payments. Arguments: the API key, a seed, and the metadata; without metadata there is
--- no Idempotency-Key either. Keys are random like UUIDs: that is what clients send, and what an index finds hardest.
+-- Merchants' servers create payments in turn. Arguments: a file of API keys, a seed, and the metadata; without metadata
+-- there is no Idempotency-Key either. Those are random like UUIDs: it is what clients send, and what an index finds
+-- hardest.
 dofile("done.lua")
 
 function init(args)
-  headers = { ["Authorization"] = "Bearer " .. args[1], ["Content-Type"] = "application/json" }
+  shops = {}
+  for key in io.lines(args[1]) do
+    shops[#shops + 1] = { ["Authorization"] = "Bearer " .. key, ["Content-Type"] = "application/json" }
+  end
   math.randomseed(tonumber(args[2]))
   metadata = args[3]
   count = 0
@@ -17,6 +21,7 @@ end
 
 function request()
   count = count + 1
+  local headers = shops[1 + count % #shops]
   local body = string.format('{"amount":%d,"currency":"SYP","note":"order %d"', 1 + count % 100000, count)
   if metadata then
     headers["Idempotency-Key"] = uuid()

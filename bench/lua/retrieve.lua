@@ -1,12 +1,15 @@
--- A merchant's server retrieves payments. Arguments: the API key, a seed, and a file of ids, one a line.
+-- Merchants' servers retrieve payments. Arguments: a file of API keys, a seed, and a file of ids, one a line, each with
+-- the number of its key unless there is but one.
 dofile("done.lua")
 
 function init(args)
-  local headers = { ["Authorization"] = "Bearer " .. args[1] }
+  local shops = {}
+  for key in io.lines(args[1]) do shops[#shops + 1] = { ["Authorization"] = "Bearer " .. key } end
   math.randomseed(tonumber(args[2]))
   requests = {}
-  for id in io.lines(args[3]) do
-    requests[#requests + 1] = wrk.format("GET", "/api/v1/remote-payments/" .. id, headers)
+  for line in io.lines(args[3]) do
+    local id, shop = line:match("^(%d+) ?(%d*)$")
+    requests[#requests + 1] = wrk.format("GET", "/api/v1/remote-payments/" .. id, shops[tonumber(shop) or 1])
   end
 end
 

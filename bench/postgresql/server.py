@@ -1,0 +1,37 @@
+"""The one PostgreSQL of a bench: as durable as it comes, on a real disk, watched from outside through /proc."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.target import process_cpu_s
+from tests import postgres
+from tests.postgres import PostgresServer
+
+# Filling would otherwise be a row of checkpoints. For pgbench and for the service it is the same.
+_MAX_WAL_SIZE = "8GB"
+
+
+@contextmanager
+def running(disk: Path) -> Iterator[PostgresServer]:
+    """Everything but the size of its log is at its default."""
+    tempfile.tempdir = str(disk)  # Where the server's folder is made, owned by the server's user.
+    with postgres.server(max_wal_size=_MAX_WAL_SIZE) as server:
+        yield server
+
+
+def cpu_s(server: PostgresServer) -> float:
+    """User and system time so far of all its processes: backends come and go with their connections."""
+    pid = server.process.pid
+    while True:
+        own, ended = process_cpu_s(pid)
+        alive = 0.0
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            try:
+                alive += process_cpu_s(int(child))[0]
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        # Whoever ended in between would count twice or not at all.
+        if process_cpu_s(pid)[1] == ended:
+            return own + ended + alive
