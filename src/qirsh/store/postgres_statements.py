@@ -1,12 +1,17 @@
-"""SQL for many rows at once: one statement a table, the rows of a batch as one array a column."""
+"""SQL for many rows at once, in a few sizes whose statements stay prepared.
 
-from collections.abc import Iterable, Sequence
+Keys go as arrays, rows as plain values: the driver takes four times as long for an array of each column.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain, count
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from qirsh.store.rows import Table
 
+_ROWS_MAX: Final = 64  # The driver keeps no statement prepared whose text is above 15 KiB.
 _TYPES: Final = {int: "bigint", str: "text", bytes: "bytea", bool: "boolean"}
 
 
@@ -22,31 +27,31 @@ def load(table: Table[Any], *, locked: bool) -> str:
     return f"{sql} ORDER BY {key} FOR NO KEY UPDATE OF {table.name}" if locked else sql
 
 
-@cache
-def insert(table: Table[Any]) -> str:
-    """SQL that adds rows, in their order."""
-    columns = ", ".join(table.columns)
-    return f"INSERT INTO {table.name} ({columns}) SELECT * FROM {_unnest(table, table.columns)}"  # noqa: S608 - ours
+def updates(table: Table[Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
+    """Statements and their arguments that change rows; the values are those of `Table.changed_values`."""
+    for start in range(0, len(rows), _ROWS_MAX):
+        part = rows[start : start + _ROWS_MAX]
+        size = 1 << (len(part) - 1).bit_length()
+        part += part[-1:] * (size - len(part))  # The same change twice is made once.
+        yield _update(table, size), [*chain.from_iterable(part)]
 
 
 @cache
-def update(table: Table[Any]) -> str:
-    """SQL that changes rows; the values are those of `Table.changed_values`."""
+def _update(table: Table[Any], size: int) -> str:
     names = (*table.changes, *table.key)
     changes = ", ".join(f"{name} = v.{name}" for name in table.changes)
     condition = " AND ".join(f"t.{name} = v.{name}" for name in table.key)
-    rows = f"{_unnest(table, names)} AS v ({', '.join(names)})"
-    return f"UPDATE {table.name} t SET {changes} FROM {rows} WHERE {condition}"  # noqa: S608 - our own names
-
-
-def columns_of(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Rows turned into columns, one array each."""
-    return list(zip(*rows, strict=True))
+    # The types of the first row are those of all.
+    places = (f"${place}" for place in count(1))
+    rows = [[f"{next(places)}::{_type(table, name)}" for name in names]]
+    rows += [[next(places) for _ in names] for _ in range(size - 1)]
+    values = ", ".join(f"({', '.join(row)})" for row in rows)
+    return f"UPDATE {table.name} t SET {changes} FROM (VALUES {values}) v ({', '.join(names)}) WHERE {condition}"  # noqa: S608 - ours
 
 
 def keys_of(table: Table[Any], keys: Sequence[Any]) -> list[Sequence[Any]]:
-    """The arguments of `load`."""
-    return [keys] if len(table.key) == 1 else [*columns_of(keys)]
+    """The arguments of `load`: an array for each column of the key."""
+    return [keys] if len(table.key) == 1 else [*zip(*keys, strict=True)]
 
 
 def _unnest(table: Table[Any], names: Iterable[str]) -> str:
