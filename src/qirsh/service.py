@@ -6,6 +6,7 @@ import ctypes
 import logging
 import os
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Final
 
 import uvicorn
 
-from qirsh.domain.command import OpenHouseAccount
+from qirsh.domain.command import FixConstant, OpenHouseAccount
+from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.limits import REVOCATION_POLL_MS
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock, system_clock
@@ -25,6 +27,7 @@ from qirsh.settings import Settings
 from qirsh.store import queries
 from qirsh.store.interface import Store, UnusableDatabase
 from qirsh.store.postgres import open_postgres
+from qirsh.store.rows import CONSTANT
 from qirsh.store.sqlite import SqliteStore
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
@@ -32,7 +35,6 @@ from qirsh.web.connection import Connection
 from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
-from qirsh.web.sign_in import TOTP_PURPOSE
 from qirsh.web.waiters import Waiters
 from qirsh.workers.payment_expirer import PaymentExpirer
 
@@ -54,8 +56,8 @@ async def opened(
     engine = Engine(store, on_fatal=_end_process)
     passwords = Passwords()
     try:
-        keyring = await _keyring(settings, store, entropy)
         engine.start()
+        keyring = await _keyring(settings, store, engine, entropy)
         if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
             await engine.submit(OpenHouseAccount(HOUSE))
         waiters = Waiters()
@@ -174,17 +176,20 @@ async def _poll_revocations(parts: Parts) -> None:
             log.exception("revocation poll failed")
 
 
-async def _keyring(settings: Settings, store: Store, entropy: Entropy) -> Keyring:
+async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: Entropy) -> Keyring:
     """The keys of this database. With others every PIN would be wrong, and customers would be locked out one by one."""
-    sealed = await store.select(queries.OPERATORS_SEALED)
+    kept = await store.find(CONSTANT, SECRET_CHECK)
     if settings.secret_keys:
         keyring = Keyring(list(settings.secret_keys), entropy)
-    elif sealed and not settings.secret_file.exists():
+    elif kept is not None and not settings.secret_file.exists():
         message = f"{settings.secret_file} is missing: put it back, or set QIRSH_SECRET_KEY to what it held"
         raise UnusableDatabase(message)
     else:
         keyring = Keyring([_own_secret(settings, entropy)], entropy)
-    if any(keyring.unseal(seed, TOTP_PURPOSE) is None for (seed,) in sealed):
+    purpose = SECRET_CHECK.encode()
+    # Two machines that start for the first time at once may each have made a secret: the first one counts.
+    sealed = kept.value if kept else await engine.submit(FixConstant(SECRET_CHECK, keyring.seal(b"", purpose)))
+    if keyring.unseal(sealed, purpose) is None:
         message = "the secret key is not the one that this database was made with: set QIRSH_SECRET_KEY to that one"
         raise UnusableDatabase(message)
     return keyring
@@ -193,12 +198,14 @@ async def _keyring(settings: Settings, store: Store, entropy: Entropy) -> Keyrin
 def _own_secret(settings: Settings, entropy: Entropy) -> bytes:
     """The secret beside the data, made at first start. Losing it loses PINs and second factors, not money."""
     file = settings.secret_file
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as made:
+    if not file.exists():
+        # Under its name it is whole, whoever else starts at this moment.
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.") as made:
             made.write(entropy(32).hex().encode() + b"\n")
             made.flush()
             os.fsync(made.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(made.name, file)
     return file.read_bytes().strip()
 
 

@@ -216,8 +216,9 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(reference="unknown"),
         },
     ),
-    # Nothing refuses it: another holder is an outcome.
+    # Nothing refuses these: another's lease or value is an outcome.
     c.HoldLease: (lambda _: c.HoldLease("sweeper", "a process", 1000), {}),
+    c.FixConstant: (lambda _: c.FixConstant("colour", b"blue"), {}),
 }
 # One row cannot be in two states.
 EXCLUDING: Final = (

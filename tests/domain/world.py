@@ -12,6 +12,7 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import Command
+from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.event import Event, EventCounter
@@ -55,6 +56,7 @@ class World:
         self.operators: dict[int, Operator] = {}
         self.sessions: dict[bytes, Session] = {}
         self.leases: dict[str, Lease] = {}
+        self.constants: dict[str, Constant] = {}
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
         self.audit: list[AuditEntry] = []

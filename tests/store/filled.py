@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import apsw
 import asyncpg
 
-from qirsh.domain.command import Cancel, CreatePayment, Expire, HoldLease, IssueKey, OpenSession
+from qirsh.domain.command import Cancel, CreatePayment, Expire, FixConstant, HoldLease, IssueKey, OpenSession
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
 from qirsh.domain.payment import Payment
@@ -46,6 +46,7 @@ class Filled(Market):
         self.transact([Submission(asked, Once(self.shop, "once", b"print"), _answer)])
         self.expired: Payment = self.do(Expire(payment=late.number))
         self.do(HoldLease("sweeper", "a process", 1000))
+        self.do(FixConstant("colour", b"blue"))
 
     def names(self) -> dict[str, int]:
         """What hand-typed SQL calls by name: `:shop` is its account, `:paid` the number of a payment."""

@@ -157,3 +157,10 @@ class HoldLease(Command, frozen=True):
     role: str
     holder: str
     for_ms: int
+
+
+class FixConstant(Command, frozen=True):
+    """Something of the installation is decided once. The outcome is the value that counts: this one, or an earlier."""
+
+    name: str
+    value: bytes

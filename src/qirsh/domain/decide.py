@@ -11,7 +11,7 @@ import msgspec
 from qirsh.domain import command as c
 from qirsh.domain.idempotency import Once, Remembered, is_forgotten
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.rules import account, cash, lease, payment, people
+from qirsh.domain.rules import account, cash, constant, lease, payment, people
 from qirsh.domain.state import Needs, State
 
 
@@ -57,6 +57,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.AskCash: (_no_facts, cash.ask_needs, cash.ask),
     c.ConfirmCash: (cash.confirm_facts, cash.confirm_needs, cash.confirm),
     c.HoldLease: (_no_facts, lease.hold_needs, lease.hold),
+    c.FixConstant: (_no_facts, constant.fix_needs, constant.fix),
 }
 
 

@@ -10,6 +10,7 @@ from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
 from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
@@ -67,6 +68,7 @@ class Needs:
         "api_keys",
         "balances",
         "cash_orders",
+        "constants",
         "counters",
         "event_counters",
         "leases",
@@ -92,6 +94,7 @@ class Needs:
         self.logins: set[str] = set()
         self.operators: set[int] = set()
         self.leases: set[str] = set()
+        self.constants: set[str] = set()
 
 
 class State:
@@ -117,6 +120,7 @@ class State:
         self.operators: Rows[int, Operator] = Rows()
         self.sessions: Rows[bytes, Session] = Rows()
         self.leases: Rows[str, Lease] = Rows()
+        self.constants: Rows[str, Constant] = Rows()
 
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []

@@ -17,7 +17,4 @@ DUE_PAYMENTS: Final = Query(
 REVOCATIONS: Final = Query("SELECT last FROM counter WHERE name = 'revocation'")
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
-OPERATORS_SEALED: Final = Query(
-    "SELECT l.totp_sealed FROM operator o JOIN login l ON l.person = o.person WHERE l.totp_sealed IS NOT NULL LIMIT 1"
-)
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

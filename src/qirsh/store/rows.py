@@ -9,6 +9,7 @@ from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
 from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
@@ -83,6 +84,7 @@ LOGIN: Final = Table("login", Login, state="logins", key="email", changes="passw
 OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
 
 LEASE: Final = Table("lease", Lease, state="leases", key="role", changes="holder until")
+CONSTANT: Final = Table("instance", Constant, state="constants", key="name")
 
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")
@@ -103,6 +105,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     LOGIN,
     OPERATOR,
     LEASE,
+    CONSTANT,
 )
 
 # Whoever is referred to comes first; a payment becomes paid, and a balance changes, after the transfer is there.
@@ -136,4 +139,5 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("append", AUDIT),
     ("add", LEASE),
     ("change", LEASE),
+    ("add", CONSTANT),
 )
