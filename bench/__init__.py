@@ -1,1 +1,1 @@
-"""Load on this machine: the service beside a bare hello on the same server. Run as `python -m bench`."""
+"""Load on this machine: the service beside a bare hello, and on PostgreSQL beside pgbench. Run as `python -m bench`."""

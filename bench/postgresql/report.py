@@ -18,6 +18,7 @@ from bench.postgresql.call import (
 )
 from bench.postgresql.plan import PROCESSES, SHOPS, SMALL, Key, Outcome
 from bench.postgresql.reference import CLIENTS, REFERENCES, SCALE, THREADS
+from bench.postgresql.server import SETTINGS
 from bench.report import Check, Report, Table, mark
 
 GROWTH_RATIO_MIN: Final = 0.8  # The rate with millions of payments over the rate without.
@@ -71,10 +72,14 @@ def _rows(outcome: Outcome, payments: int) -> Iterator[tuple[str, ...]]:
 def _bars(outcome: Outcome, key: Key) -> tuple[str, str, str, str]:
     return (
         f"{outcome.median(key, lambda run: run.per_s):,.0f}",
-        f"{outcome.median(key, lambda run: run.p50_ms):.3g}/{outcome.median(key, lambda run: run.p99_ms):.3g}",
+        f"{_ms(outcome.median(key, lambda run: run.p50_ms))}/{_ms(outcome.median(key, lambda run: run.p99_ms))}",
         f"{outcome.median(key, lambda run: run.cpu_us):.0f}",
         f"{outcome.median(key, lambda run: run.database_cpu_us):.0f}",
     )
+
+
+def _ms(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004 - three digits are enough
 
 
 def _two_over_one(outcome: Outcome) -> Iterator[tuple[str, ...]]:
@@ -112,10 +117,10 @@ def _marked(ratio: float, least: float | None) -> str:
 
 def _checks(outcome: Outcome) -> list[Check]:
     peak_mb = outcome.peak_mb
-    audited = f"those of the database with {outcome.audited:,} payments, in {outcome.audit_s:.0f} s"
+    audited = " and ".join(f"{payments:,} payments in {seconds:.0f} s" for payments, seconds in outcome.audits.items())
     return [
         Check(peak_mb < MEMORY_MB_MAX, f"memory of a process: {peak_mb:.0f} MB at most (< {MEMORY_MB_MAX:.0f})"),
-        Check(is_met=True, text=f"every request succeeded, and the books balance (looked over: {audited})"),
+        Check(is_met=True, text=f"every request succeeded, and the books balance (verified: {audited})"),
     ]
 
 
@@ -137,7 +142,8 @@ def _legend(outcome: Outcome) -> str:
 def _method(outcome: Outcome) -> str:
     options, pace = outcome.options, outcome.options.pace
     return (
-        "One PostgreSQL server with its default settings, but for max_wal_size = 8GB, keeps its data on a real disk;"
+        "One PostgreSQL server keeps its data on a real disk, with its default settings but for"
+        f" {', '.join(f'{name} = {value}' for name, value in SETTINGS.items())};"
         " every commit is durable before it is answered. pgbench of the same installation loads it with"
         f" {CLIENTS} clients and {THREADS} threads: its TPC-B-like transaction at scale {SCALE}, and inserts of one row"
         " shaped like a payment, with a primary key and the partial index on its expiry. `qirsh serve` runs in"
@@ -149,5 +155,5 @@ def _method(outcome: Outcome) -> str:
         " payments, transfers, events and idempotency keys, vacuumed and checkpointed; the empty one began with"
         f" {options.sizes[0]:,} payments and, by the load itself, ended with {outcome.small_at_end:,}. PostgreSQL's CPU"
         " time is that of all its processes, with its background work. A run with one failed request is refused, and"
-        " at the end every invariant of the books is checked."
+        " at the end every invariant of the books is checked, of the databases named above."
     )

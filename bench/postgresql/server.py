@@ -4,20 +4,24 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from bench.target import process_cpu_s
 from tests import postgres
 from tests.postgres import PostgresServer
 
-# Filling would otherwise be a row of checkpoints. For pgbench and for the service it is the same.
-_MAX_WAL_SIZE = "8GB"
+# For pgbench and for the service they are the same.
+SETTINGS: Final = {
+    "max_wal_size": "8GB",  # Filling would otherwise be a row of checkpoints.
+    "max_connections": "200",  # All processes on all databases stay connected beside pgbench's clients.
+}
 
 
 @contextmanager
 def running(disk: Path) -> Iterator[PostgresServer]:
-    """Everything but the size of its log is at its default."""
+    """Everything else is at its default."""
     tempfile.tempdir = str(disk)  # Where the server's folder is made, owned by the server's user.
-    with postgres.server(max_wal_size=_MAX_WAL_SIZE) as server:
+    with postgres.server(**SETTINGS) as server:
         yield server
 
 
