@@ -329,6 +329,7 @@ CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer FOR EACH ROW EXECUTE F
 
 CREATE FUNCTION balance_follows() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+    has_grown BOOLEAN := true;
     after BIGINT;
 BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -336,16 +337,18 @@ BEGIN
             RAISE check_violation USING MESSAGE = 'balance: only a house account may go below zero';
         END IF;
     ELSE
-        IF NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.is_house <> OLD.is_house THEN
-            RAISE check_violation USING MESSAGE = 'balance: its account, currency and kind never change';
-        END IF;
-        IF NEW.sequence < OLD.sequence THEN
-            RAISE check_violation USING MESSAGE = 'balance: is not what its last transfer left';
-        END IF;
+        has_grown := NEW.amount > OLD.amount;
     END IF;
-    SELECT debit_balance INTO after FROM transfer
-    WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence;
-    IF NOT FOUND THEN
+    -- What it grew by is a credit, most often; of both sides only one can have the number.
+    IF has_grown THEN
+        SELECT credit_balance INTO after FROM transfer
+        WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence;
+    END IF;
+    IF after IS NULL THEN
+        SELECT debit_balance INTO after FROM transfer
+        WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence;
+    END IF;
+    IF after IS NULL AND NOT has_grown THEN
         SELECT credit_balance INTO after FROM transfer
         WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence;
     END IF;
@@ -354,6 +357,11 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
+CREATE TRIGGER balance_belongs BEFORE UPDATE ON balance FOR EACH ROW
+    WHEN (NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.is_house <> OLD.is_house)
+    EXECUTE FUNCTION refused('balance: its account, currency and kind never change');
+CREATE TRIGGER balance_counts_up BEFORE UPDATE ON balance FOR EACH ROW
+    WHEN (NEW.sequence < OLD.sequence) EXECUTE FUNCTION refused('balance: is not what its last transfer left');
 CREATE TRIGGER balance_follows BEFORE INSERT OR UPDATE ON balance FOR EACH ROW EXECUTE FUNCTION balance_follows();
 
 -- A payment begins pending, moves once, and keeps what it was asked with.
