@@ -155,6 +155,6 @@ def _method(outcome: Outcome) -> str:
         " payments, transfers, events and idempotency keys, vacuumed and checkpointed; the empty one began with"
         f" {options.sizes[0]:,} payments and, by the load itself, ended with {outcome.small_at_end:,}. PostgreSQL's CPU"
         " time is that of all its processes, with its background work. A run with one failed request is refused, and"
-        " at the end every invariant of the books is checked in the databases that are named as verified; in that of ten"
-        " million payments only if it is done in about three minutes."
+        " at the end every invariant of the books is checked in the databases that are named as verified; in that of"
+        " ten million payments only if it is done in about three minutes."
     )
