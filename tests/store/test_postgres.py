@@ -12,13 +12,16 @@ import pytest
 from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
-from qirsh.engine.batcher import Batch
+from qirsh.domain.limits import LEASE_RENEWAL_MS
+from qirsh.engine.batcher import Batch, Engine
 from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate, postgres
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import PostgresStore, open_postgres
+from qirsh.store.postgres_connection import NOW
 from qirsh.store.queries import Query
 from qirsh.store.rows import PAYMENT
+from qirsh.workers.role import Role
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
 from tests.store.filled import FILLED, fill_postgres
@@ -74,9 +77,7 @@ async def count(store: PostgresStore, note: str = "here") -> int:
 
 
 @pytest.mark.parametrize("how", ["before", "during", "after"])
-def test_a_line_cut_at_commit_leaves_each_batch_done_once(
-    url: str, how: Literal["before", "during", "after"]
-) -> None:
+def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: Literal["before", "during", "after"]) -> None:
     async def scene() -> None:
         line = LineToDatabase(url)
         async with line as address, opened(address) as store:
@@ -126,6 +127,74 @@ def test_lines_that_break_while_nobody_uses_them_are_not_noticed_by_callers(url:
                 assert await count(store) > 0
                 line.drop_all()
             assert await count(store) == 5
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_READ_S_MAX", 0.5)
+
+    async def scene() -> None:
+        line = LineToDatabase(url)
+        async with line as address, opened(address) as store:
+            assert await asyncio.gather(*(count(store) for _ in range(8))) == [0] * 8
+            line.is_silent = True
+            async with asyncio.timeout(3):
+                told = await asyncio.gather(*(count(store) for _ in range(40)), return_exceptions=True)
+            assert {type(error) for error in told} == {StoreUnavailable}
+            line.is_silent = False
+            async with asyncio.timeout(3):
+                assert await count(store) == 0
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_a_look_for_a_commit_that_falls_silent_does_not_hold_up_the_next_batch(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
+
+    async def scene() -> None:
+        line = LineToDatabase(url)
+        async with line as address, opened(address) as store:
+            await store.transact(creates(1))
+            line.cut, line.silent_at = "after", b"FROM writer WHERE"
+            with pytest.raises(OutcomeUnknown):
+                await store.transact(creates(1))
+            line.silent_at = None
+            async with asyncio.timeout(5):
+                await store.transact(creates(1))
+            assert await count(store) == 3
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(url: str) -> None:
+    async def scene() -> None:
+        outsider = await asyncpg.connect(url)
+        async with opened(url) as store:
+            engine = Engine(store, on_fatal=lambda: None)
+            engine.start()
+            role = Role("some role", store, engine)
+            assert await role.is_held()
+            await outsider.execute("BEGIN; SELECT * FROM lease FOR UPDATE")
+            await asyncio.sleep(LEASE_RENEWAL_MS / 1000)
+            asking = asyncio.ensure_future(role.is_held())
+            await asyncio.sleep(0.1)
+            assert asking.cancel()
+            ending = asyncio.ensure_future(role.give_up())
+            await asyncio.sleep(0.1)
+            await outsider.execute("COMMIT")
+            await ending
+            [(left_ms,)] = await store.select(
+                Query(f"SELECT until - {NOW} FROM lease WHERE role = $1"),  # noqa: S608 - our own expression
+                "some role",
+            )
+            await engine.close()
+        await outsider.close()
+        assert left_ms <= 0
 
     asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
 

@@ -46,6 +46,9 @@ LANES: Final = (1, 1)
 _READERS: Final = 4
 _ATTEMPTS: Final = 12
 _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
+# A read goes by key. One that takes longer has nobody at the other end, and holds a reader that others wait for.
+_READ_S_MAX: Final = 4.0
+_PAUSE_S: Final = 0.05
 # Another process was faster. Run again, the batch sees what it did.
 _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
 
@@ -193,16 +196,21 @@ class PostgresStore:
             self._readers.terminate()
 
     async def _read(self, sql: str, *arguments: object) -> list[Any]:
-        end = asyncio.get_running_loop().time() + CONNECT_S_MAX
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _READ_S_MAX
         while True:
             try:
-                async with self._readers.acquire() as connection:
-                    rows: list[Any] = await connection.fetch(sql, *arguments)
+                async with self._readers.acquire(timeout=end - loop.time()) as connection:
+                    try:
+                        rows: list[Any] = await connection.fetch(sql, *arguments, timeout=end - loop.time())
+                    except TimeoutError:
+                        connection.terminate()  # Or its release waits as long again for the server to cancel.
+                        raise
                     return rows
             except LOST as error:
-                if asyncio.get_running_loop().time() > end:
+                if loop.time() + _PAUSE_S > end:
                     raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(_PAUSE_S)
 
     async def _carry_out(self, writer: _Writer, turn: Turn) -> State:
         end = asyncio.get_running_loop().time() + _AWAY_S_MAX
@@ -242,6 +250,7 @@ class PostgresStore:
             try:
                 has_committed = await writer.has_committed()
             except TimeoutError:
+                writer.drop()  # Nobody has answered on it.
                 raise OutcomeUnknown(f"the database went away while it committed: {error!r}") from error
             if not has_committed:
                 raise

@@ -19,6 +19,7 @@ class Role:
         self._holder = store.name
         self._engine = engine
         self._is_held = not self._holder
+        self._may_be_held = False  # Also after an answer that nobody waited for.
         self._next_look = 0.0
 
     async def is_held(self) -> bool:
@@ -28,15 +29,16 @@ class Role:
             # Counted from before the asking: a slow answer must not make the lease look longer than it is.
             self._next_look = loop.time() + LEASE_RENEWAL_MS / 1000
             was_held, self._is_held = self._is_held, False
-            self._is_held = await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS))
+            self._may_be_held = True
+            self._is_held = self._may_be_held = await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS))
             if self._is_held and not was_held:
                 log.info("this process is now the %s", self._name)
         return self._is_held
 
     async def give_up(self) -> None:
         """Another process need not wait for the lease to run out."""
-        if self._holder and self._is_held:
-            self._is_held = False
+        if self._may_be_held:
+            self._is_held = self._may_be_held = False
             try:
                 await self._engine.submit(HoldLease(self._name, self._holder, 0))
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
