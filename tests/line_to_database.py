@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 _COMMIT: Final = b"Q\0\0\0\x0bCOMMIT\0"  # As the wire protocol has it.
 
@@ -101,27 +100,36 @@ class LineBeside:
     """The same in a thread of its own, for services in other processes."""
 
     def __init__(self, url: str) -> None:
+        self.url = url
+        self.address = ""
         self._line = LineToDatabase(url)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[str]:
-        """The address to use meanwhile."""
+    def __enter__(self) -> Self:
         self._thread.start()
-        try:
-            yield asyncio.run_coroutine_threadsafe(self._line.__aenter__(), self._loop).result()
-            asyncio.run_coroutine_threadsafe(self._line.__aexit__(), self._loop).result()
-        finally:
-            asyncio.run_coroutine_threadsafe(self._emptied(), self._loop).result()
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        self.address = asyncio.run_coroutine_threadsafe(self._line.__aenter__(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def goes_down(self) -> None:
         """Connections break, and new ones are refused."""
         self._line.is_down = True
         self._loop.call_soon_threadsafe(self._line.drop_all)
+
+    def breaks_at_commit(self, how: Literal["before", "during", "after"]) -> None:
+        """At the next one of anybody."""
+        self._line.cut = how
+
+    @property
+    def breaks(self) -> int:
+        """How often it did."""
+        return self._line.cuts
 
     def falls_silent(self) -> None:
         """Nothing arrives any more, and nobody is told."""
@@ -131,7 +139,8 @@ class LineBeside:
         """For new connections."""
         self._line.is_down = self._line.is_silent = False
 
-    async def _emptied(self) -> None:
+    async def _close(self) -> None:
+        await self._line.__aexit__()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()

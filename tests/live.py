@@ -489,6 +489,11 @@ class Live(World):
         for process in (self.process, *self._beside):
             process.wait(60)
 
+    @property
+    def ports(self) -> list[int]:
+        """Of all processes."""
+        return [place.port for place in self.places]
+
     def at(self, number: int, call: Call) -> Call:
         """The same call, for one of the processes."""
         place = self.places[number]
@@ -505,7 +510,7 @@ class Live(World):
 
     def _spawned(self, place: Settings) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            return subprocess.Popen(_COMMAND, env={**os.environ, **_environment(place)}, stdout=log, stderr=log)
+            return subprocess.Popen(_COMMAND, env={**os.environ, **environment(place)}, stdout=log, stderr=log)
 
     def _wait_for(self, number: int, process: subprocess.Popen[bytes]) -> None:
         ready = self.at(number, Call("GET", "/readyz"))
@@ -576,7 +581,7 @@ def _settings(server: PostgresServer | None, processes: int = 1) -> Iterator[lis
     """For each process a place and an address; for all of them one database. Whichever engine, it is chosen here."""
     with contextlib.ExitStack() as stack:
         folders = [stack.enter_context(tempfile.TemporaryDirectory(prefix="qirsh-")) for _ in range(processes)]
-        ports = [str(_free_port()) for _ in range(processes)]
+        ports = [str(free_port()) for _ in range(processes)]
         shared: dict[str, str] = {}
         if server is not None:
             shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database())
@@ -590,7 +595,7 @@ def _settings(server: PostgresServer | None, processes: int = 1) -> Iterator[lis
         ]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Below those that the system gives to outgoing connections: a server that is restarted finds it free again."""
     while True:
         port = random.randint(20_000, 32_000)
@@ -598,7 +603,8 @@ def _free_port() -> int:
             return port
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def environment(settings: Settings) -> dict[str, str]:
+    """With which a program finds the same."""
     database = settings.database
     told = {
         "QIRSH_DATA_DIR": str(settings.data_dir),

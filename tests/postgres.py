@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import itertools
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -66,6 +67,11 @@ class PostgresServer:
 
     def start(self) -> bool:
         """Until it takes connections; False if it ended instead."""
+        self.spawn()
+        return self.is_up_at_last()
+
+    def spawn(self) -> None:
+        """Begin to start. The thread that does it must live on: the server ends with it."""
         with self._log() as log:
             self.process = subprocess.Popen(
                 [
@@ -78,6 +84,9 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
             )
+
+    def is_up_at_last(self) -> bool:
+        """Waits until it takes connections; False if it ended instead."""
         ready: list[str | Path] = [self.binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         while self.process.poll() is None:
             if subprocess.run(ready, check=False).returncode == 0:
@@ -89,6 +98,35 @@ class PostgresServer:
         """At once, without a last checkpoint: the data is thrown away, or recovered."""
         self.process.send_signal(how)
         self.process.wait(30)
+
+    def crash(self) -> None:
+        """As when the machine loses power: all of its processes at once, without a word."""
+        self.hold()  # Nobody is left to start another or to tidy up.
+        everybody = self._everybody()
+        for number in everybody:
+            os.kill(number, signal.SIGKILL)
+        self.process.wait(30)
+        while not all(map(_is_gone, everybody)):
+            time.sleep(0.01)
+
+    def hold(self) -> None:
+        """Everything stands still."""
+        self._tell_everybody(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """As if nothing had been."""
+        self._tell_everybody(signal.SIGCONT)
+
+    def _tell_everybody(self, what: signal.Signals) -> None:
+        self.process.send_signal(what)  # It starts the others: once it stands still, there are no new ones.
+        for number in self._everybody():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, what)
+
+    def _everybody(self) -> list[int]:
+        own = self.process.pid
+        children = Path(f"/proc/{own}/task/{own}/children").read_text()
+        return [own, *map(int, children.split())]
 
     def sql(self, sql: str, database: str = "postgres") -> str:
         """What psql prints of it, bare."""
@@ -145,10 +183,20 @@ def own_folder(kind: str) -> Iterator[Path]:
         yield Path(name)
 
 
+def _is_gone(number: int) -> bool:
+    """Also while nobody has asked for its exit code."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Below those that the system gives to clients: one that knocks while the server is away could be given this."""
+    while True:
+        port = random.randrange(10_000, 20_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def _unprivileged() -> list[str]:

@@ -1,6 +1,9 @@
 """A dozen clients that create, pay and look at payments, and try what must be refused, until the service goes away."""
 
 import asyncio
+import contextlib
+import itertools
+import time
 from collections import Counter
 from collections.abc import Callable
 from random import Random
@@ -9,21 +12,31 @@ from typing import Final
 from qirsh.domain.money import CURRENCIES
 from tests.faults.history import History, Operation
 from tests.faults.line import Line, Lost, NotSent
-from tests.faults.served import Served
-from tests.live import PURSE, Merchant, retrieve
+from tests.live import PURSE, Live, Merchant, retrieve
 
 CLIENTS: Final = 12
+_TICK_S: Final = 0.5
 _AMOUNT_MAX: Final = 500_00
 
 
 class Load:
     """Mixed calls. What may be paid is handed from one client to another."""
 
-    def __init__(self, world: Served, history: History, seed: int, *, metadata: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        world: Live,
+        history: History,
+        seed: int,
+        *,
+        metadata: dict[str, str] | None = None,
+        is_stubborn: bool = False,
+    ) -> None:
         self._world = world
         self._history = history
         self._random = Random(seed)
         self._metadata = metadata or {}
+        self._is_stubborn = is_stubborn  # Who loses a connection goes to the next process.
+        self._ports = itertools.cycle(world.ports)
         self._payable: list[Operation] = []
         self._settled: list[Operation] = []  # Paid, or too dear to be.
         self._is_over: Callable[[], bool] = lambda: False
@@ -38,14 +51,18 @@ class Load:
             self._create_elsewhere,
         )
         self.reads = 0
+        self.slowest_s = 0.0
+        self.stood_still_s = 0.0  # A machine that stands still meanwhile is not slow.
         self.refusals: Counter[str] = Counter()
 
     async def run(self, is_over: Callable[[], bool] = lambda: False, clients: int = CLIENTS) -> None:
-        """Until it is over, or until each client has lost its connection."""
+        """Until it is over, or until each client has lost its connection and is not stubborn."""
         self._is_over = is_over
         async with asyncio.TaskGroup() as group:
-            for _ in range(clients):
-                group.create_task(self._client())
+            watch = group.create_task(self._watch())
+            working = [group.create_task(self._client()) for _ in range(clients)]
+            await asyncio.wait(working)
+            watch.cancel()
 
     def resolved(self, operation: Operation) -> None:
         """An operation has its outcome: others may go on from there."""
@@ -56,12 +73,25 @@ class Load:
             self._settled.append(operation.of)
 
     async def _client(self) -> None:
-        async with Line(self._world.settings.port) as line:
-            try:
-                while not self._is_over():
+        async with contextlib.AsyncExitStack() as stack:
+            line = await stack.enter_async_context(Line(next(self._ports)))
+            while not self._is_over():
+                began = time.monotonic()
+                try:
                     await self._random.choice(self._acts)(line)
-            except (NotSent, Lost):
-                return
+                except (NotSent, Lost):
+                    if not self._is_stubborn:
+                        return
+                    await asyncio.sleep(0.01)
+                    line = await stack.enter_async_context(Line(next(self._ports)))
+                self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(_TICK_S)
+            late_s = time.monotonic() - began - _TICK_S
+            self.stood_still_s += late_s if late_s > _TICK_S else 0
 
     async def _send(self, operation: Operation, line: Line) -> None:
         await operation.send(line)
@@ -99,7 +129,7 @@ class Load:
         if self._payable:
             chosen = self._payable.pop()
             customers = self._random.sample(self._world.customers, 2)
-            async with Line(self._world.settings.port) as other:
+            async with Line(next(self._ports)) as other:
                 sent = [self._history.pay(customer, chosen) for customer in customers]
                 pays = [self._send(sent[0], line), self._send(sent[1], other)]
                 lost = [error for error in await asyncio.gather(*pays, return_exceptions=True) if error is not None]
@@ -113,7 +143,12 @@ class Load:
             chosen = self._random.choice(seen)
             merchant = next(one for one in self._world.merchants if int(one.account) == chosen.account)
             must_be_paid = chosen.is_paid
-            data = (await line.ask(retrieve(merchant.key, chosen.payment_id))).data
+            answer = await line.ask(retrieve(merchant.key, chosen.payment_id))
+            if answer.status == 503:
+                assert "retry-after" in answer.headers
+                self.refusals[answer.code] += 1
+                return
+            data = answer.data
             assert (data["amount"], data["currency"], data["note"]) == (chosen.amount, chosen.currency, chosen.key)
             assert data["status"] == "paid" or not must_be_paid, chosen
             chosen.is_paid |= data["status"] == "paid"

@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import json
 import os
-import random
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +19,7 @@ import httpx2
 
 from qirsh.settings import read_settings
 from tests.faults.shim import Plan
-from tests.live import Call, InProcess, Live
+from tests.live import Call, InProcess, Live, free_port
 
 T = TypeVar("T")
 
@@ -29,8 +27,8 @@ START_S_MAX: Final = 5  # Without help, also after a kill.
 
 _ROOT: Final = Path(__file__).parent.parent.parent
 # Killed with its parent, so that a test run that is killed leaves no server behind.
-_TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-m")
-_SCENE_S_MAX: Final = 60
+TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-m")
+SCENE_S_MAX: Final = 60
 _READY: Final = b"Qirsh is listening on"
 
 
@@ -58,7 +56,7 @@ class Served(Live):
     ) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="qirsh-faults-"))  # What must be writable when the data is not.
         shutil.copytree(founded.folder, folder, dirs_exist_ok=True)
-        super().__init__(read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(_free_port())}))
+        super().__init__(read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(free_port())}))
         self.log = self.place / "server.log"
         self.operators, self.merchants = founded.people.operators, founded.people.merchants
         self.customers = founded.people.customers
@@ -84,7 +82,7 @@ class Served(Live):
         """To its end, or to a failure: nothing here takes long unless somebody hangs."""
 
         async def bounded() -> T:
-            async with asyncio.timeout(_SCENE_S_MAX):
+            async with asyncio.timeout(SCENE_S_MAX):
                 return await work
 
         return super().run(bounded())
@@ -101,7 +99,7 @@ class Served(Live):
         what = ("qirsh", "serve") if self._plan is None else ("tests.faults.shim", json.dumps(self._plan._asdict()))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                (*self.limits, *_TIED, *what), env=self.environment, stdout=subprocess.PIPE, stderr=log, bufsize=0
+                (*self.limits, *TIED, *what), env=self.environment, stdout=subprocess.PIPE, stderr=log, bufsize=0
             )
 
     def start(self) -> None:
@@ -163,11 +161,3 @@ def scratch_folder() -> Iterator[Path]:
     """Short, because the control socket's path must be."""
     with tempfile.TemporaryDirectory(prefix="qirsh-") as folder:
         yield Path(folder)
-
-
-def _free_port() -> int:
-    """Below those that the kernel gives to clients: one that knocks at a closed port could be given that very port."""
-    while True:
-        port = random.randrange(20_000, 30_000)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port

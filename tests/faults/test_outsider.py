@@ -94,6 +94,7 @@ def test_an_outsider_who_leaves_takes_nothing_along(world: Served) -> None:
     """The last connection to close deletes the log, unless it knows that others are there."""
     history = History(world)
     load = Load(world, history, seed=107)
+    assert isinstance(world.settings.database, Path)
     log = world.settings.database.with_name(f"{world.settings.database.name}-wal")
     for times in range(1, 4):
         world.run(load.run(lambda enough=times * 100: len(history.operations) >= enough))  # type: ignore[misc]

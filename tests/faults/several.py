@@ -1,0 +1,181 @@
+"""Processes of `qirsh serve` on one PostgreSQL database, each to be killed and started again on the same port."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from qirsh.settings import Settings, read_settings
+from tests.database import database_at
+from tests.faults.history import BESIDE, History
+from tests.faults.line import Answer, Line, Lost, NotSent
+from tests.faults.load import Load
+from tests.faults.served import SCENE_S_MAX, TIED, scratch_folder
+from tests.live import Call, InProcess, Live, environment, free_port
+from tests.postgres import PostgresServer
+
+T = TypeVar("T")
+
+_LIFE_MS: Final = 300_000  # The shortest that a payment may be given.
+_LOOK_S_MAX: Final = 8.0  # A probe that gets no answer in this time has got one.
+_IS_EXPIRER: Final = "this process is now the payment expirer"
+
+
+class FoundedDatabase:
+    """People and money in a database, made once and copied for each test."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self.server = server
+        self.name = server.create_database()
+        self.secret = secrets.token_hex(32)
+        with scratch_folder() as folder, InProcess(self.place(server.url(self.name), folder), _now_ms) as world:
+            world.settle(shops=3, people=6)
+        self.people = world
+
+    def place(self, url: str, folder: Path) -> Settings:
+        """Of one process."""
+        told = {"QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": self.secret}
+        return read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(free_port()), **told})
+
+    @contextlib.contextmanager
+    def copy(self) -> Iterator[str]:
+        """The address of a database that is there meanwhile."""
+        with self.server.database(self.name) as url:
+            yield url
+
+
+class Several(Live):
+    """The real program, twice. They may reach their database by another address than those who look at it."""
+
+    def __init__(self, founded: FoundedDatabase, folder: Path, url: str, address: str = "") -> None:
+        places = []
+        for number in range(2):
+            (folder / str(number)).mkdir()
+            places.append(founded.place(address or url, folder / str(number)))
+        super().__init__(*places)
+        self.database = database_at(founded.place(url, folder).database)
+        self.operators, self.merchants = founded.people.operators, founded.people.merchants
+        self.customers = founded.people.customers
+
+    def __enter__(self) -> Self:
+        try:
+            return super().__enter__()
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
+
+        async def bounded() -> T:
+            async with asyncio.timeout(SCENE_S_MAX):
+                return await work
+
+        return super().run(bounded())
+
+    @property
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        return [self.process, *self._beside]
+
+    def spawn(self, number: int) -> None:
+        """Begin to start one again."""
+        process = self._spawned(self.places[number])
+        if number == 0:
+            self.process = process
+        else:
+            self._beside[number - 1] = process
+
+    def _spawned(self, place: Settings) -> subprocess.Popen[bytes]:
+        with _log_of(place).open("ab") as log:
+            told = {**os.environ, **environment(place)}
+            return subprocess.Popen((*TIED, "qirsh", "serve"), env=told, stdout=log, stderr=log)
+
+    # What they say of themselves.
+
+    def expirer(self) -> int:
+        """The number of the process that was the last to become it."""
+        since = [_last_line(_log_of(place), _IS_EXPIRER) for place in self.places]
+        assert any(since), "nobody is"
+        return since.index(max(since))
+
+    async def look(self, number: int, path: str = "/readyz") -> Answer | None:
+        """None while nobody listens."""
+        async with Line(self.places[number].port) as line:
+            try:
+                return await asyncio.wait_for(line.ask(Call("GET", path)), _LOOK_S_MAX)
+            except (NotSent, Lost):
+                return None
+
+    async def ready(self, seconds: float) -> float:
+        """How long it took until all were."""
+        began = time.monotonic()
+        for number in range(len(self.places)):
+            while (answer := await self.look(number)) is None or answer.status != 200:
+                assert time.monotonic() - began < seconds, answer
+                await asyncio.sleep(0.02)
+        return time.monotonic() - began
+
+    def verify(self) -> None:
+        """As an operator would: all rules hold."""
+        command = (sys.executable, "-m", "qirsh", "verify")
+        told = {**os.environ, **environment(self.settings)}
+        done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    # Payments that expire.
+
+    def make_due(self, seconds: Iterable[float]) -> None:
+        """Payments whose time is over so many seconds from now."""
+        start = _now_ms()
+        late_ms = 0
+        # Made by one whose clock is late.
+        with InProcess(self.settings, lambda: start - _LIFE_MS + late_ms) as late:
+            for wait_s in seconds:
+                late_ms = int(wait_s * 1000)
+                late.payment(self.merchants[0], None, note=BESIDE, expiresIn=_LIFE_MS // 1000)
+
+    def lags_s(self) -> list[float]:
+        """How late those expired; it is waited for them all."""
+        began = time.monotonic()
+        while True:
+            with self.books() as books:
+                rows = books.select(
+                    "SELECT e.created_at - p.expires_at FROM payment p LEFT JOIN event e ON e.payment = p.number"
+                    " WHERE p.note = ?",
+                    BESIDE,
+                )
+            if all(lag is not None for (lag,) in rows):
+                return [lag / 1000 for (lag,) in rows]
+            assert time.monotonic() - began < SCENE_S_MAX, "some never expired"
+            time.sleep(0.1)
+
+
+def settle(world: Several, history: History, load: Load) -> int:
+    """After a fault: what is unknown is asked again, and all is as clients were told. Returns how many were done."""
+    world.database.close()  # Its connections may be of a server that is gone.
+    unknown = history.having("unknown")
+    world.run(history.retry(unknown))
+    for operation in unknown:
+        load.resolved(operation)
+    history.check()
+    return sum(operation.was_replayed for operation in unknown)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _log_of(place: Settings) -> Path:
+    return place.data_dir / "server.log"
+
+
+def _last_line(log: Path, words: str) -> str:
+    """It begins with its time; empty if there is none."""
+    return max((line for line in log.read_text().splitlines() if words in line), default="")

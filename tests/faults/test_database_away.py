@@ -1,0 +1,241 @@
+"""PostgreSQL is killed, restarted, held still, cut off or blocked: callers hear so in time, and all mends by itself."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import asyncpg
+import pytest
+
+from tests.faults.history import History
+from tests.faults.line import Line
+from tests.faults.load import CLIENTS, Load
+from tests.faults.several import FoundedDatabase, Several, settle
+from tests.line_to_database import LineBeside
+from tests.live import retrieve
+from tests.postgres import PostgresServer
+
+log = logging.getLogger(__name__)
+
+# What callers may hear while the database is away; whatever else they hear, they hear on a good day too.
+_AWAY: Final = {"unavailable", "outcome_unknown", "overloaded"}
+_GOOD_DAY: Final = {"", "already_paid", "insufficient_funds", "idempotency_key_reused", "validation_failed"}
+_ANSWER_S_MAX: Final = 20.0  # Nobody waits for longer, whatever happens.
+_RED_S_MAX: Final = 10.0
+_GREEN_S_MAX: Final = 20.0  # A failed write is shown for 10 s, unless another succeeds.
+_HEALTH_S_MAX: Final = 5.0
+
+
+@contextlib.asynccontextmanager
+async def under(load: Load, several: Several, clients: int = CLIENTS) -> AsyncIterator[None]:
+    """Load, and somebody who looks whether the processes live."""
+    is_over = False
+
+    async def watch(number: int) -> None:
+        while not is_over:
+            answer = await asyncio.wait_for(several.look(number, "/healthz"), _HEALTH_S_MAX)
+            assert answer is not None
+            assert answer.status == 200
+            await asyncio.sleep(0.1)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(load.run(lambda: is_over, clients))
+        for number in range(len(several.places)):
+            group.create_task(watch(number))
+        await asyncio.sleep(1)
+        yield
+        await asyncio.sleep(1)
+        is_over = True
+
+
+async def causes(several: Several) -> list[str]:
+    """Why they are not ready, in words, once none of them is."""
+    told = await asyncio.gather(*(_causes(several, number) for number in range(len(several.places))))
+    return [cause for causes in told for cause in causes]
+
+
+async def _causes(several: Several, number: int) -> list[str]:
+    async with asyncio.timeout(_RED_S_MAX):
+        while True:
+            answer = await several.look(number)
+            assert answer is not None
+            if answer.status == 503:
+                causes: list[str] = json.loads(answer.body)["causes"]
+                return causes
+            await asyncio.sleep(0.05)
+
+
+def well_again(several: Several, history: History, load: Load) -> None:
+    replayed = settle(several, history, load)
+    several.verify()
+    assert load.refusals.keys() <= _AWAY | _GOOD_DAY
+    assert load.slowest_s < _ANSWER_S_MAX + load.stood_still_s
+    heard = {code: count for code, count in load.refusals.items() if code in _AWAY}
+    log.info("heard %s, %d of the unknown were done, slowest answer %.2f s", heard, replayed, load.slowest_s)
+
+
+@pytest.fixture
+def up(server: PostgresServer) -> Iterator[PostgresServer]:
+    """A server that runs again, however the test has left it."""
+    yield server
+    if server.process.poll() is None:
+        server.go_on()
+    else:
+        assert server.start()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "restarted"])
+@pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.slow)])
+def test_a_database_that_ends_under_load_and_comes_back_has_everything_once(
+    up: PostgresServer, several: Several, how: signal.Signals, times: int
+) -> None:
+    history = History(several)
+    load = Load(several, history, seed=210, is_stubborn=True)
+
+    async def scene() -> None:
+        async with under(load, several):
+            if how == signal.SIGKILL:
+                up.crash()
+            else:
+                await asyncio.to_thread(up.stop, how)
+            told = await causes(several)
+            assert all("the database" in cause for cause in told), told
+            assert any("Connect call failed" in cause or "refused" in cause for cause in told), told
+            up.spawn()
+            assert await asyncio.to_thread(up.is_up_at_last)
+            back_at = time.monotonic()
+            await several.ready(_GREEN_S_MAX)
+            green_s = time.monotonic() - back_at
+        first = min(one.ended for one in history.having("ok") if one.ended > back_at) - back_at
+        log.info("first success %.2f s and all ready %.2f s after the database was back", first, green_s)
+
+    for _ in range(times):
+        several.run(scene())
+        well_again(several, history, load)
+
+
+def test_a_database_that_is_back_in_a_moment_costs_callers_only_the_wait(up: PostgresServer, several: Several) -> None:
+    history = History(several)
+    load = Load(several, history, seed=211, is_stubborn=True)
+
+    async def scene() -> None:
+        async with under(load, several):
+            up.crash()
+            up.spawn()
+            assert await asyncio.to_thread(up.is_up_at_last)
+            await several.ready(_GREEN_S_MAX)
+
+    several.run(scene())
+    well_again(several, history, load)
+    assert load.refusals.keys().isdisjoint(_AWAY)
+
+
+def test_a_database_that_is_held_still_under_load_does_nothing_twice(up: PostgresServer, several: Several) -> None:
+    history = History(several)
+    load = Load(several, history, seed=212, is_stubborn=True)
+
+    async def scene() -> None:
+        async with under(load, several, 60):
+            up.hold()
+            await asyncio.sleep(5)
+            up.go_on()
+            await several.ready(_GREEN_S_MAX)
+
+    several.run(scene())
+    well_again(several, history, load)
+
+
+@pytest.fixture
+def line(founded_database: FoundedDatabase) -> Iterator[LineBeside]:
+    """Between two processes and their database."""
+    with founded_database.copy() as url, LineBeside(url) as beside:
+        yield beside
+
+
+@pytest.fixture
+def distant(founded_database: FoundedDatabase, folder: Path, line: LineBeside) -> Iterator[Several]:
+    """Two processes at the other end of it."""
+    with Several(founded_database, folder, line.url, line.address) as world:
+        yield world
+
+
+@pytest.mark.parametrize("how", ["cut", "silent"])
+def test_a_line_to_the_database_that_breaks_and_is_mended_loses_nothing(
+    line: LineBeside, distant: Several, how: str
+) -> None:
+    history = History(distant)
+    load = Load(distant, history, seed=213, is_stubborn=True)
+
+    async def scene() -> None:
+        async with under(load, distant):
+            if how == "cut":
+                line.goes_down()
+            else:
+                line.falls_silent()
+            began = time.monotonic()
+            told = await causes(distant)
+            assert all("the database" in cause for cause in told), told
+            red_s = time.monotonic() - began
+            await asyncio.sleep(5 - red_s)
+            line.comes_back()
+            green_s = await distant.ready(_GREEN_S_MAX)
+            log.info("red after %.2f s, green %.2f s after the line was back", red_s, green_s)
+
+    distant.run(scene())
+    well_again(distant, history, load)
+
+
+@pytest.mark.parametrize("how", ["before", "during", "after"])
+def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
+    line: LineBeside, distant: Several, how: Literal["before", "during", "after"]
+) -> None:
+    history = History(distant)
+    load = Load(distant, history, seed=215, is_stubborn=True)
+
+    async def scene() -> None:
+        async with under(load, distant):
+            while line.breaks < 20:
+                line.breaks_at_commit(how)
+                await asyncio.sleep(0.05)
+
+    distant.run(scene())
+    well_again(distant, history, load)
+    assert load.refusals.keys() <= _GOOD_DAY
+
+
+def test_an_outsider_who_holds_a_balance_makes_only_its_pays_wait(several: Several) -> None:
+    history = History(several)
+    load = Load(several, history, seed=214, is_stubborn=True)
+    merchant, customer = several.merchants[0], several.customers[0]
+
+    async def scene() -> None:
+        outsider = await asyncpg.connect(str(several.settings.database))
+        async with under(load, several), Line(several.ports[0]) as line, Line(several.ports[0]) as other:
+            asked = history.create(merchant, 100)
+            await asked.send(line)
+            await outsider.execute("BEGIN")
+            await outsider.execute("SELECT * FROM balance WHERE account = $1 FOR UPDATE", int(merchant.account))
+            held_at = time.monotonic()
+            paying = asyncio.create_task(history.pay(customer, asked).send(line))
+            while time.monotonic() - held_at < 3:
+                began = time.monotonic()
+                created = history.create(merchant, 100)
+                await created.send(other)
+                assert created.outcome == "ok"
+                assert (await other.ask(retrieve(merchant.key, created.payment_id))).data["status"] == "pending"
+                assert time.monotonic() - began < 1
+            assert not paying.done()
+            await outsider.execute("COMMIT")
+            await paying
+            load.resolved(asked)
+        await outsider.close()
+
+    several.run(scene())
+    well_again(several, history, load)
+    assert load.refusals.keys().isdisjoint(_AWAY)

@@ -1,0 +1,107 @@
+"""One of two processes is killed or stopped: the other goes on, plays its roles, and nothing acknowledged is lost."""
+
+import asyncio
+import logging
+import random
+import signal
+import time
+from typing import Final
+
+import pytest
+
+from tests.faults.history import History
+from tests.faults.load import Load
+from tests.faults.several import Several, settle
+
+log = logging.getLogger(__name__)
+
+_START_S_MAX: Final = 15.0
+# A lease of 4 s, a look for it each second, a look for due payments each quarter, and a machine with other work.
+_LAG_AFTER_KILL_S_MAX: Final = 7.0
+# The lease is given up: only the looks are left. Without that, the lag could not be below 3 s.
+_LAG_AFTER_STOP_S_MAX: Final = 2.5
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Several, rounds: int) -> None:
+    chance = random.Random()
+    history = History(several)
+    load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
+    interrupted = replayed = 0
+    for number in range(rounds):
+        victim = number % 2
+        interrupted -= len(history.having("unknown"))
+
+        async def killed_and_started_again(victim: int = victim) -> None:
+            is_over = False
+            async with asyncio.TaskGroup() as group:
+                group.create_task(load.run(lambda: is_over))
+                await asyncio.sleep(chance.uniform(0.1, 0.8))
+                several.processes[victim].kill()
+                killed_at = time.monotonic()
+                several.processes[victim].wait()
+                await asyncio.sleep(0.5)
+                assert any(one.began > killed_at for one in history.having("ok")), "the other does not go on"
+                several.spawn(victim)
+                await several.ready(_START_S_MAX)
+                await asyncio.sleep(0.2)
+                is_over = True
+
+        several.run(killed_and_started_again())
+        interrupted += len(history.having("unknown"))
+        replayed += settle(several, history, load)
+    several.verify()
+    assert interrupted >= rounds  # The kills did interrupt.
+    assert load.refusals.keys() <= {
+        "",
+        "already_paid",
+        "insufficient_funds",
+        "idempotency_key_reused",
+        "validation_failed",
+    }
+    log.info("interrupted %d, of which %d were done; slowest answer %.2f s", interrupted, replayed, load.slowest_s)
+
+
+def test_a_payment_that_is_due_after_the_kill_of_the_expirer_is_expired_by_the_other(several: Several) -> None:
+    history = History(several)
+    load = Load(several, history, seed=202, is_stubborn=True)
+    lags = _lags_after(several, load, signal.SIGKILL)
+    assert max(lags) < _LAG_AFTER_KILL_S_MAX, lags
+    settle(several, history, load)
+    several.verify()
+
+
+def test_a_process_that_is_stopped_answers_what_it_took_and_hands_its_role_over_at_once(several: Several) -> None:
+    history = History(several)
+    load = Load(several, history, seed=203, is_stubborn=True)
+    stopped = several.expirer()
+    lags = _lags_after(several, load, signal.SIGTERM)
+    assert several.expirer() != stopped
+    assert max(lags) < _LAG_AFTER_STOP_S_MAX, lags
+    # A call may meet a closing connection, but then it was not taken either.
+    assert settle(several, history, load) == 0
+    several.verify()
+
+
+def _lags_after(several: Several, load: Load, how: signal.Signals) -> list[float]:
+    """How late payments expire that are due before, while and after their expirer ends so; then it is started again."""
+    expirer = several.expirer()
+    several.make_due(1.5 + 0.25 * turn for turn in range(24))
+
+    async def ended() -> None:
+        is_over = False
+        async with asyncio.TaskGroup() as group:
+            group.create_task(load.run(lambda: is_over))
+            await asyncio.sleep(1)
+            several.processes[expirer].send_signal(how)
+            code = await asyncio.to_thread(several.processes[expirer].wait, 30)
+            assert code == (0 if how == signal.SIGTERM else -how)
+            await asyncio.sleep(1.5)
+            is_over = True
+
+    several.run(ended())
+    lags = several.lags_s()
+    several.spawn(expirer)
+    several.run(several.ready(_START_S_MAX))
+    log.info("payments expired at most %.2f s late", max(lags))
+    return lags
