@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import gc
 import logging
 import os
 import socket
@@ -43,6 +44,7 @@ log = logging.getLogger(__name__)
 _M_TRIM_THRESHOLD: Final = -1
 _M_TOP_PAD: Final = -2
 _KEPT_BYTES: Final = 32 * 1024 * 1024
+_GARBAGE_OBJECTS: Final = 50_000
 _GRACE_S: Final = 20  # In-flight requests get this long to finish; a long poll waits longer, and is cut.
 
 
@@ -99,6 +101,17 @@ def _keep_freed_memory() -> None:
         libc.mallopt(_M_TOP_PAD, _KEPT_BYTES // 16)
 
 
+def _look_for_garbage_less_often() -> None:
+    """Requests leave no cycles behind, so the collector finds nothing: it only walks over all that waits for answers.
+
+    On PostgreSQL, where a batch is under way for milliseconds, this was a quarter of the process's time. On SQLite it
+    was nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GARBAGE_OBJECTS, 20, 50)
+
+
 async def serve(
     settings: Settings,
     parts: Parts,
@@ -109,6 +122,8 @@ async def serve(
 ) -> None:
     """Answer requests until a signal says stop; then finish what was begun. One process of a server has control."""
     _keep_freed_memory()
+    if not isinstance(settings.database, Path):
+        _look_for_garbage_less_often()
     config = uvicorn.Config(
         App(parts),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
         host=settings.host,

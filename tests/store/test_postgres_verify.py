@@ -111,9 +111,9 @@ def test_on_a_server_of_another_version_wording_is_not_compared_but_functions_an
     )
     assert sentences(spoilt.url) == []
     spoilt.type("DROP TRIGGER event_stays ON event; ALTER TABLE audit DISABLE TRIGGER audit_stays")
-    spoilt.type("ALTER FUNCTION event_follows() SECURITY DEFINER")
+    spoilt.type("ALTER FUNCTION events_follow() SECURITY DEFINER")
     assert sentences(spoilt.url) == [
-        "function event_follows was changed",
+        "function events_follow was changed",
         "trigger audit_stays on audit is switched off",
         "trigger event_stays on event is missing",
     ]

@@ -8,7 +8,7 @@ import msgspec
 
 from qirsh.domain.api_key import is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
-from qirsh.store import queries
+from qirsh.store import queries, rows
 from qirsh.store.interface import Store
 from qirsh.web.refusals import Problem
 
@@ -93,6 +93,13 @@ class Callers:
             for account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at)
         else:
-            for person, account, expires_at in await self._store.select(queries.SESSION_BY_HASH, hashed):
-                return Caller(account, is_live=True, scopes=frozenset(), expires_at=expires_at, person=person)
+            session = await self._store.find(rows.SESSION, hashed)
+            if session is not None and session.revoked_at is None:
+                return Caller(
+                    session.account,
+                    is_live=True,
+                    scopes=frozenset(),
+                    expires_at=session.expires_at,
+                    person=session.person,
+                )
         return None

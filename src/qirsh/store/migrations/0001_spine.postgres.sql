@@ -254,130 +254,114 @@ END $$;
 
 -- The ledger is append-only, and every row follows the one before it on both its sides.
 
-CREATE FUNCTION transfer_follows() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION transfers_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    debited RECORD;
-    before BIGINT := 0;
-    has_cause BOOLEAN;
+    why TEXT;
 BEGIN
-    -- Live accounts have no twin; a test account's circle is the live account it belongs to.
-    SELECT d.kind, d.mode, d.twin_of IS NOT DISTINCT FROM c.twin_of AS is_of_one_circle
-    INTO debited FROM account d, account c WHERE d.number = NEW.debit AND c.number = NEW.credit;
-    IF debited.is_of_one_circle IS NOT TRUE THEN
-        RAISE check_violation USING MESSAGE = 'transfer: across modes or across merchants';
+    -- dd, dc: what came before on the debit side, as a debit or a credit; dx: another who has the number. So for credit.
+    SELECT s.why INTO why FROM (
+        SELECT CASE
+            -- Live accounts have no twin; a test account's circle is the live account it belongs to.
+            WHEN d.number IS NULL OR c.number IS NULL OR d.twin_of IS DISTINCT FROM c.twin_of
+                THEN 'transfer: across modes or across merchants'
+            WHEN dx.id IS NOT NULL OR t.debit_balance IS DISTINCT FROM -t.amount
+                + CASE WHEN t.debit_sequence = 1 THEN 0 ELSE coalesce(dd.debit_balance, dc.credit_balance) END
+                THEN 'transfer: the debit side does not follow its predecessor'
+            WHEN cx.id IS NOT NULL OR t.credit_balance IS DISTINCT FROM t.amount
+                + CASE WHEN t.credit_sequence = 1 THEN 0 ELSE coalesce(cc.credit_balance, cd.debit_balance) END
+                THEN 'transfer: the credit side does not follow its predecessor'
+            WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit', 'mint', 'reversal') OR d.kind <> 'house')
+                THEN 'transfer: below zero'
+            WHEN t.kind = 'pay' AND (d.kind <> 'personal' OR (p.status = 'pending' AND p.merchant = t.credit
+                AND p.amount = t.amount AND p.currency = t.currency) IS NOT TRUE)
+                THEN 'transfer: does not match the payment'
+            WHEN t.kind = 'refund' AND (p.status = 'paid' AND p.merchant = t.debit AND p.payer = t.credit
+                AND p.currency = t.currency) IS NOT TRUE
+                THEN 'transfer: does not match the payment it refunds'
+            WHEN t.kind = 'fee' AND p.currency IS DISTINCT FROM t.currency
+                THEN 'transfer: does not match the payment of its fee'
+            WHEN t.kind = 'mint' AND (d.kind <> 'house' OR d.mode <> 'test')
+                THEN 'transfer: only a test mint mints'
+            END AS why
+        FROM added t
+        LEFT JOIN account d ON d.number = t.debit
+        LEFT JOIN account c ON c.number = t.credit
+        LEFT JOIN transfer dd ON dd.debit = t.debit AND dd.currency = t.currency AND dd.debit_sequence = t.debit_sequence - 1
+        LEFT JOIN transfer dc ON dc.credit = t.debit AND dc.currency = t.currency AND dc.credit_sequence = t.debit_sequence - 1
+        LEFT JOIN transfer dx ON dx.credit = t.debit AND dx.currency = t.currency AND dx.credit_sequence = t.debit_sequence
+        LEFT JOIN transfer cc ON cc.credit = t.credit AND cc.currency = t.currency AND cc.credit_sequence = t.credit_sequence - 1
+        LEFT JOIN transfer cd ON cd.debit = t.credit AND cd.currency = t.currency AND cd.debit_sequence = t.credit_sequence - 1
+        LEFT JOIN transfer cx ON cx.debit = t.credit AND cx.currency = t.currency AND cx.debit_sequence = t.credit_sequence
+        LEFT JOIN payment p ON p.number = t.payment
+    ) s WHERE s.why IS NOT NULL LIMIT 1;
+    IF why IS NULL AND EXISTS (SELECT 1 FROM added WHERE payment IS NULL) THEN
+        SELECT s.why INTO why FROM (
+            SELECT CASE
+                WHEN t.kind IN ('deposit', 'withdrawal') AND NOT EXISTS (SELECT 1 FROM cash_order o
+                    WHERE o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
+                    AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END
+                    AND o.reference = t.cash_order AND o.state = 'asked'
+                    AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency)
+                    THEN 'transfer: does not match the cash order'
+                WHEN t.kind = 'reversal' AND NOT EXISTS (SELECT 1 FROM transfer r
+                    WHERE r.id = t.reverses AND r.currency = t.currency)
+                    THEN 'transfer: reverses another that is not there'
+                WHEN NOT EXISTS (SELECT 1 FROM currency WHERE code = t.currency)
+                    THEN 'transfer: of a currency that is not there'
+                END AS why
+            FROM added t WHERE t.payment IS NULL
+        ) s WHERE s.why IS NOT NULL LIMIT 1;
     END IF;
-
-    IF NEW.debit_sequence <> 1 THEN
-        SELECT debit_balance INTO before FROM transfer
-        WHERE debit = NEW.debit AND currency = NEW.currency AND debit_sequence = NEW.debit_sequence - 1;
-        IF NOT FOUND THEN
-            SELECT credit_balance INTO before FROM transfer
-            WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence - 1;
-        END IF;
+    IF why IS NOT NULL THEN
+        RAISE check_violation USING MESSAGE = why;
     END IF;
-    IF NEW.debit_balance IS DISTINCT FROM before - NEW.amount OR EXISTS (SELECT 1 FROM transfer
-        WHERE credit = NEW.debit AND currency = NEW.currency AND credit_sequence = NEW.debit_sequence)
-    THEN
-        RAISE check_violation USING MESSAGE = 'transfer: the debit side does not follow its predecessor';
-    END IF;
-
-    before := 0;
-    IF NEW.credit_sequence <> 1 THEN
-        SELECT credit_balance INTO before FROM transfer
-        WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence - 1;
-        IF NOT FOUND THEN
-            SELECT debit_balance INTO before FROM transfer
-            WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence - 1;
-        END IF;
-    END IF;
-    IF NEW.credit_balance IS DISTINCT FROM before + NEW.amount OR EXISTS (SELECT 1 FROM transfer
-        WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence)
-    THEN
-        RAISE check_violation USING MESSAGE = 'transfer: the credit side does not follow its predecessor';
-    END IF;
-
-    IF NEW.debit_balance < 0 AND (NEW.kind NOT IN ('deposit', 'mint', 'reversal') OR debited.kind <> 'house') THEN
-        RAISE check_violation USING MESSAGE = 'transfer: below zero';
-    END IF;
-
-    IF NEW.kind = 'pay' THEN
-        has_cause := debited.kind = 'personal' AND EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment
-            AND status = 'pending' AND merchant = NEW.credit AND amount = NEW.amount AND currency = NEW.currency);
-    ELSIF NEW.kind = 'refund' THEN
-        has_cause := EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'paid'
-            AND merchant = NEW.debit AND payer = NEW.credit AND currency = NEW.currency);
-    ELSIF NEW.kind = 'fee' THEN
-        has_cause := EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND currency = NEW.currency);
-    ELSIF NEW.kind IN ('deposit', 'withdrawal') THEN
-        has_cause := EXISTS (SELECT 1 FROM cash_order
-            WHERE house = CASE NEW.kind WHEN 'deposit' THEN NEW.debit ELSE NEW.credit END
-            AND reference = NEW.cash_order AND state = 'asked'
-            AND account = CASE NEW.kind WHEN 'deposit' THEN NEW.credit ELSE NEW.debit END
-            AND kind = NEW.kind AND amount = NEW.amount AND currency = NEW.currency);
-    ELSIF NEW.kind = 'mint' THEN
-        has_cause := debited.kind = 'house' AND debited.mode = 'test'
-            AND EXISTS (SELECT 1 FROM currency WHERE code = NEW.currency);
-    ELSE
-        has_cause := EXISTS (SELECT 1 FROM transfer WHERE id = NEW.reverses AND currency = NEW.currency);
-    END IF;
-    IF has_cause IS NOT TRUE THEN
-        RAISE check_violation USING MESSAGE = 'transfer: does not match what it is for';
-    END IF;
-    RETURN NEW;
+    RETURN NULL;
 END $$;
-CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer FOR EACH ROW EXECUTE FUNCTION transfer_follows();
+CREATE TRIGGER transfers_follow AFTER INSERT ON transfer REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION transfers_follow();
 
-CREATE FUNCTION balance_follows() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    has_grown BOOLEAN := true;
-    after BIGINT;
+CREATE FUNCTION balances_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        IF NEW.is_house IS DISTINCT FROM (SELECT kind = 'house' FROM account WHERE number = NEW.account) THEN
-            RAISE check_violation USING MESSAGE = 'balance: only a house account may go below zero';
-        END IF;
-    ELSE
-        has_grown := NEW.amount > OLD.amount;
-    END IF;
-    -- What it grew by is a credit, most often; of both sides only one can have the number.
-    IF has_grown THEN
-        SELECT credit_balance INTO after FROM transfer
-        WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence;
-    END IF;
-    IF after IS NULL THEN
-        SELECT debit_balance INTO after FROM transfer
-        WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence;
-    END IF;
-    IF after IS NULL AND NOT has_grown THEN
-        SELECT credit_balance INTO after FROM transfer
-        WHERE credit = NEW.account AND currency = NEW.currency AND credit_sequence = NEW.sequence;
-    END IF;
-    IF NEW.amount IS DISTINCT FROM after THEN
+    IF EXISTS (SELECT 1 FROM added b
+        LEFT JOIN transfer d ON d.debit = b.account AND d.currency = b.currency AND d.debit_sequence = b.sequence
+        LEFT JOIN transfer c ON c.credit = b.account AND c.currency = b.currency AND c.credit_sequence = b.sequence
+        WHERE b.amount IS DISTINCT FROM coalesce(d.debit_balance, c.credit_balance))
+    THEN
         RAISE check_violation USING MESSAGE = 'balance: is not what its last transfer left';
     END IF;
-    RETURN NEW;
+    IF TG_OP = 'INSERT' AND EXISTS (SELECT 1 FROM added b LEFT JOIN account a ON a.number = b.account
+        WHERE b.is_house IS DISTINCT FROM (a.kind = 'house'))
+    THEN
+        RAISE check_violation USING MESSAGE = 'balance: only a house account may go below zero';
+    END IF;
+    RETURN NULL;
 END $$;
+CREATE TRIGGER balances_begin AFTER INSERT ON balance REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION balances_follow();
+CREATE TRIGGER balances_follow AFTER UPDATE ON balance REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION balances_follow();
 CREATE TRIGGER balance_belongs BEFORE UPDATE ON balance FOR EACH ROW
     WHEN (NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.is_house <> OLD.is_house)
     EXECUTE FUNCTION refused('balance: its account, currency and kind never change');
 CREATE TRIGGER balance_counts_up BEFORE UPDATE ON balance FOR EACH ROW
     WHEN (NEW.sequence < OLD.sequence) EXECUTE FUNCTION refused('balance: is not what its last transfer left');
-CREATE TRIGGER balance_follows BEFORE INSERT OR UPDATE ON balance FOR EACH ROW EXECUTE FUNCTION balance_follows();
 
 -- A payment begins pending, moves once, and keeps what it was asked with.
 
-CREATE FUNCTION payment_begins() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER payment_begins BEFORE INSERT ON payment FOR EACH ROW
+    WHEN (NEW.status <> 'pending' OR NEW.version <> 1) EXECUTE FUNCTION refused('payment: begins pending, at version 1');
+CREATE FUNCTION payments_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.status <> 'pending' OR NEW.version <> 1 THEN
-        RAISE check_violation USING MESSAGE = 'payment: begins pending, at version 1';
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM account, currency WHERE number = NEW.merchant AND code = NEW.currency) THEN
+    IF EXISTS (SELECT 1 FROM added p
+        WHERE NOT EXISTS (SELECT 1 FROM account WHERE number = p.merchant)
+        OR NOT EXISTS (SELECT 1 FROM currency WHERE code = p.currency))
+    THEN
         RAISE foreign_key_violation USING MESSAGE = 'payment: of a merchant or a currency that is not there';
     END IF;
-    RETURN NEW;
+    RETURN NULL;
 END $$;
-CREATE TRIGGER payment_begins BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION payment_begins();
-
+CREATE TRIGGER payments_begin AFTER INSERT ON payment REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION payments_begin();
 CREATE TRIGGER payment_keeps BEFORE UPDATE ON payment FOR EACH ROW
     WHEN (NEW.number <> OLD.number OR NEW.merchant <> OLD.merchant OR NEW.amount <> OLD.amount OR NEW.currency <> OLD.currency
         OR NEW.note <> OLD.note OR NEW.metadata <> OLD.metadata OR NEW.reference IS DISTINCT FROM OLD.reference
@@ -393,29 +377,23 @@ CREATE TRIGGER payment_grows BEFORE UPDATE ON payment FOR EACH ROW
 CREATE TRIGGER payment_refunds_grow BEFORE UPDATE ON payment FOR EACH ROW
     WHEN (NEW.refunded_amount < OLD.refunded_amount) EXECUTE FUNCTION refused('payment: refunds only grow');
 
-CREATE FUNCTION payment_is_paid() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION payments_are_paid() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM transfer WHERE payment = NEW.number AND kind = 'pay' AND debit = NEW.payer
-        AND credit = NEW.merchant AND amount = NEW.amount AND currency = NEW.currency)
+    IF EXISTS (SELECT 1 FROM changed p LEFT JOIN transfer t ON t.payment = p.number AND t.kind = 'pay'
+        WHERE p.status = 'paid' AND (t.debit = p.payer AND t.credit = p.merchant
+        AND t.amount = p.amount AND t.currency = p.currency) IS NOT TRUE)
     THEN
         RAISE check_violation USING MESSAGE = 'payment: paid without its transfer';
     END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER payment_is_paid BEFORE UPDATE ON payment FOR EACH ROW
-    WHEN (OLD.status = 'pending' AND NEW.status = 'paid') EXECUTE FUNCTION payment_is_paid();
-
-CREATE FUNCTION payment_is_refunded() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NEW.refunded_amount IS DISTINCT FROM
-        (SELECT sum(amount) FROM transfer WHERE payment = NEW.number AND kind = 'refund')
+    IF EXISTS (SELECT 1 FROM changed p WHERE p.refunded_amount > 0 AND p.refunded_amount IS DISTINCT FROM
+        (SELECT sum(t.amount) FROM transfer t WHERE t.payment = p.number AND t.kind = 'refund'))
     THEN
         RAISE check_violation USING MESSAGE = 'payment: refunded without transfers';
     END IF;
-    RETURN NEW;
+    RETURN NULL;
 END $$;
-CREATE TRIGGER payment_is_refunded BEFORE UPDATE ON payment FOR EACH ROW
-    WHEN (NEW.refunded_amount > OLD.refunded_amount) EXECUTE FUNCTION payment_is_refunded();
+CREATE TRIGGER payments_are_paid AFTER UPDATE ON payment REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION payments_are_paid();
 
 CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order FOR EACH ROW
     WHEN (NEW.state <> 'asked') EXECUTE FUNCTION refused('cash order: begins asked');
@@ -441,24 +419,22 @@ CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order FOR EACH ROW EXECUTE
 
 -- Events tell of changes that happened, one each, without gaps.
 
-CREATE FUNCTION event_follows() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    known RECORD;
+CREATE FUNCTION events_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    SELECT NEW.sequence = 1 OR EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence - 1)
-            AS follows,
-        EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND merchant = NEW.account AND version >= NEW.version)
-            AS has_change
-    INTO known;
-    IF NOT known.follows THEN
+    IF EXISTS (SELECT 1 FROM added e WHERE e.sequence > 1
+        AND NOT EXISTS (SELECT 1 FROM event b WHERE b.account = e.account AND b.sequence = e.sequence - 1))
+    THEN
         RAISE check_violation USING MESSAGE = 'event: leaves a gap';
     END IF;
-    IF NOT known.has_change THEN
+    IF EXISTS (SELECT 1 FROM added e LEFT JOIN payment p ON p.number = e.payment
+        WHERE (p.merchant = e.account AND p.version >= e.version) IS NOT TRUE)
+    THEN
         RAISE check_violation USING MESSAGE = 'event: without its change';
     END IF;
-    RETURN NEW;
+    RETURN NULL;
 END $$;
-CREATE TRIGGER event_follows BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION event_follows();
+CREATE TRIGGER events_follow AFTER INSERT ON event REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION events_follow();
 
 CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
     WHEN (NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
