@@ -18,6 +18,7 @@ _REMEMBERED_AND_NOW: Final = (
     " unnest($1::bigint[], $2::text[]) k (account, key)"
     " JOIN remembered r ON r.account = k.account AND r.key = k.key) r ON true"
 )
+_NOW_ALONE: Final = f"SELECT {NOW}"
 _LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigint[]) ORDER BY number FOR NO KEY UPDATE"
 
 
@@ -44,7 +45,9 @@ async def load_rows(connection: asyncpg.Connection, state: State, needs: Needs) 
         if table is BALANCE:
             await _hold_missing(connection, [key for key in keys if state.balances.known[key] is None])
     keys = list(needs.remembered)
-    rows = await connection.fetch(_REMEMBERED_AND_NOW, *(zip(*keys, strict=True) if keys else ([], [])))
+    if not keys:
+        return int(await connection.fetchval(_NOW_ALONE))
+    rows = await connection.fetch(_REMEMBERED_AND_NOW, *zip(*keys, strict=True))
     state.remembered.known.update(dict.fromkeys(keys))
     for _, *row in rows:
         if row[0] is not None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from qirsh.store.rows import Table
 
+_STEP: Final = 8
 _ROWS_MAX: Final = 64  # The driver keeps no statement prepared whose text is above 15 KiB.
 _TYPES: Final = {int: "bigint", str: "text", bytes: "bytea", bool: "boolean"}
 
@@ -31,7 +32,7 @@ def updates(table: Table[Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[st
     """Statements and their arguments that change rows; the values are those of `Table.changed_values`."""
     for start in range(0, len(rows), _ROWS_MAX):
         part = rows[start : start + _ROWS_MAX]
-        size = 1 << (len(part) - 1).bit_length()
+        size = 1 << (len(part) - 1).bit_length() if len(part) <= _STEP else -(-len(part) // _STEP) * _STEP
         part += part[-1:] * (size - len(part))  # The same change twice is made once.
         yield _update(table, size), [*chain.from_iterable(part)]
 
