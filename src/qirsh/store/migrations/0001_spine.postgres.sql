@@ -1,5 +1,6 @@
 -- The first schema, for PostgreSQL: the same tables, rules and guards as 0001_spine.sqlite.sql, which says why.
--- Guards are row triggers of plain PL/pgSQL; a broken rule raises check_violation, and the transaction is over.
+-- Guards are triggers of plain PL/pgSQL, for all rows of a statement where they ask the tables; a broken rule raises an error,
+-- and the transaction is over.
 -- What is written again and again keeps half of each page free, so that its index need not follow.
 -- Payments, transfers and events have no foreign keys: their guards look for what they refer to, at half the cost and
 -- without a lock on a busy merchant's row; and nothing that they refer to ever vanishes or changes its key.
