@@ -93,7 +93,7 @@ def up(server: PostgresServer) -> Iterator[PostgresServer]:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "restarted"])
 @pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.slow)])
 def test_a_database_that_ends_under_load_and_comes_back_has_everything_once(
-    up: PostgresServer, several: Several, how: signal.Signals, times: int
+    several: Several, up: PostgresServer, how: signal.Signals, times: int
 ) -> None:
     history = History(several)
     load = Load(several, history, seed=210, is_stubborn=True)
@@ -120,7 +120,7 @@ def test_a_database_that_ends_under_load_and_comes_back_has_everything_once(
         well_again(several, history, load)
 
 
-def test_a_database_that_is_back_in_a_moment_costs_callers_only_the_wait(up: PostgresServer, several: Several) -> None:
+def test_a_database_that_is_back_in_a_moment_costs_callers_only_the_wait(several: Several, up: PostgresServer) -> None:
     history = History(several)
     load = Load(several, history, seed=211, is_stubborn=True)
 
@@ -136,7 +136,7 @@ def test_a_database_that_is_back_in_a_moment_costs_callers_only_the_wait(up: Pos
     assert load.refusals.keys().isdisjoint(_AWAY)
 
 
-def test_a_database_that_is_held_still_under_load_does_nothing_twice(up: PostgresServer, several: Several) -> None:
+def test_a_database_that_is_held_still_under_load_does_nothing_twice(several: Several, up: PostgresServer) -> None:
     history = History(several)
     load = Load(several, history, seed=212, is_stubborn=True)
 
