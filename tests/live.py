@@ -68,7 +68,7 @@ async def main():
 uvloop.run(main())
 """
 _COMMAND: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-c", _SERVE)
-_START_LOOKS_MAX: Final = 1000  # Looks, not seconds: a machine that stands still meanwhile is not slow.
+_START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 _SHARED: Final = 4
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
 _NO_TLS: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Each client would make one of its own, for 48 ms.

@@ -248,6 +248,22 @@ def test_a_batch_that_always_loses_fails_and_leaves_nothing(running: PostgresSer
     play(url, scene)
 
 
+@pytest.mark.parametrize("state", ["53100", "57014"])
+def test_a_server_without_room_or_patience_is_unavailable_and_nothing_is_done(
+    running: PostgresServer, url: str, state: str
+) -> None:
+    _spoil(running, url, f"IF NEW.note = 'here' THEN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END IF;")
+
+    async def scene(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.transact(creates(2))
+        await store.transact(creates(1, "another"))
+        assert await count(store) == 0
+        assert await count(store, "another") == 1
+
+    play(url, scene)
+
+
 def _spoil(running: PostgresServer, url: str, body: str) -> None:
     running.sql(
         "CREATE SEQUENCE tries; CREATE FUNCTION spoiled() RETURNS trigger LANGUAGE plpgsql AS"

@@ -49,6 +49,8 @@ _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs
 # A read goes by key. One that takes longer has nobody at the other end, and holds a reader that others wait for.
 _READ_S_MAX: Final = 4.0
 _PAUSE_S: Final = 0.05
+# The server has no room or no patience: nothing was done, and it may be better in a moment.
+_NO_ROOM: Final = (asyncpg.InsufficientResourcesError, asyncpg.QueryCanceledError)
 # Another process was faster. Run again, the batch sees what it did.
 _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
 
@@ -223,6 +225,8 @@ class PostgresStore:
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
                 await asyncio.sleep(0.1)
+            except _NO_ROOM as error:
+                raise StoreUnavailable(str(error)) from error
             except RowsAppeared:
                 await asyncio.sleep(0)
             except _AGAIN:
