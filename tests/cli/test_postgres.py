@@ -203,12 +203,12 @@ def test_interrupted_while_it_was_being_made_it_says_so_and_what_to_do(
 
 def test_verify_names_the_rows_that_break_a_rule_and_a_guard_that_sleeps(copied: PostgresHouse) -> None:
     account = copied.demo()["customer"]["account"]
-    copied.sql("ALTER TABLE balance DISABLE TRIGGER balance_follows")
+    copied.sql("ALTER TABLE balance DISABLE TRIGGER balances_follow")
     copied.sql(f"UPDATE balance SET amount = amount + 1 WHERE account = {account}")  # noqa: S608 - our own
     ended = quiet_about_the_password(copied, copied.run("verify"))
     assert ended.returncode == 1
     assert f"balance of account {account} in USD is " in ended.stdout
-    assert "trigger balance_follows on balance is switched off" in ended.stdout
+    assert "trigger balances_follow on balance is switched off" in ended.stdout
     assert "break a rule" in ended.stderr
     verdict = json.loads(copied.invoke("verify", "--json").stdout)
     assert verdict["verdict"] == "bad"

@@ -81,7 +81,8 @@ async def check_server(connection: asyncpg.Connection) -> None:
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
     """Several processes may start at once: the lock lets one of them at it."""
-    with suppress(asyncpg.UniqueViolationError):  # Two who make one table at the same moment; then it is there.
+    # Two who make one table at the same moment; IF NOT EXISTS does not keep them apart, but then it is there.
+    with suppress(asyncpg.UniqueViolationError, asyncpg.DuplicateTableError, asyncpg.DuplicateObjectError):
         await connection.execute(migrate.RECORD)
     async with connection.transaction():
         await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
