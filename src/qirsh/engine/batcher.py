@@ -59,7 +59,7 @@ class Engine:
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
         self.listeners: list[Callable[[State], None]] = []
-        self._lanes = [_Lane(store, width, self.listeners, on_fatal) for width in store.lanes]
+        self._lanes = [_Lane(store, self.listeners, on_fatal) for _ in range(store.lanes)]
         # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
         self._creates, self._others = self._lanes[0], self._lanes[-1]
 
@@ -92,19 +92,18 @@ class Engine:
 
 
 class _Lane:
-    """A queue, and the loops that take batches from it, each one after another."""
+    """A queue, and the loop that takes batches from it, one after another."""
 
     def __init__(
-        self, store: Store, width: int, listeners: Sequence[Callable[[State], None]], on_fatal: Callable[[], None]
+        self, store: Store, listeners: Sequence[Callable[[State], None]], on_fatal: Callable[[], None]
     ) -> None:
         self._store = store
-        self._width = width
         self._listeners = listeners
         self._on_fatal = on_fatal
         self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
-        self._idle: list[asyncio.Future[None]] = []
+        self._wanted: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._running: list[asyncio.Task[None]] = []
+        self._running: asyncio.Task[None] | None = None
         self._is_open = False
         self._is_broken = False  # For good.
         self._last_failure: str | None = None
@@ -113,19 +112,16 @@ class _Lane:
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._is_open = True
-        for _ in range(self._width):
-            running = self._loop.create_task(self._run(), name="engine")
-            running.add_done_callback(self._ended)
-            self._running.append(running)
+        self._running = self._loop.create_task(self._run(), name="engine")
+        self._running.add_done_callback(self._ended)
 
     def stop_taking(self) -> None:
         self._is_open = False
-        while self._idle:
-            self._wake()
+        self._wake()
 
     async def ended(self) -> None:
-        for running in self._running:
-            await running
+        if self._running is not None:
+            await self._running
 
     def put(self, submission: Submission) -> asyncio.Future[Any]:
         """Queue it; the outcome comes after it is durable."""
@@ -134,7 +130,7 @@ class _Lane:
         assert self._loop is not None
         future: asyncio.Future[Any] = self._loop.create_future()
         self._queue.append((submission, future))
-        if self._idle:
+        if self._wanted is not None:
             self._wake()
         return future
 
@@ -149,18 +145,17 @@ class _Lane:
         return troubles
 
     def _wake(self) -> None:
-        idle = self._idle.pop()
-        if not idle.done():
-            idle.set_result(None)
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
 
     async def _run(self) -> None:
         assert self._loop is not None
         queue = self._queue
         while (self._is_open or queue) and not self._is_broken:
             if not queue:
-                idle = self._loop.create_future()
-                self._idle.append(idle)
-                await idle
+                self._wanted = self._loop.create_future()
+                await self._wanted
+                self._wanted = None
                 continue
             taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
             await self._carry_out(taken)

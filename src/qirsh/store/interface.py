@@ -62,8 +62,7 @@ class Store(Protocol):
 
     instance: Instance
     name: str  # Of this process among those that share the database; empty where none can.
-    # How many batches it takes at once: of creates, and of all else. A single number is for everything.
-    lanes: tuple[int, ...]
+    lanes: int  # How many batches it takes at once.
 
     async def transact(self, turn: Turn) -> State:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""

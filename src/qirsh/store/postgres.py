@@ -42,7 +42,7 @@ Row = tuple[Any, ...]
 log = logging.getLogger(__name__)
 
 # Creates never wait behind the locks of money movements. More of either at once means smaller batches, and is slower.
-LANES: Final = (1, 1)
+LANES: Final = 2
 _READERS: Final = 4
 _ATTEMPTS: Final = 12
 _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
@@ -149,7 +149,7 @@ class _SharedReads:
 class PostgresStore:
     """Two connections write, a few read. Opened by `open_postgres`."""
 
-    lanes: tuple[int, ...] = LANES
+    lanes = LANES
 
     def __init__(
         self, instance: Instance, writers: list[_Writer], readers: asyncpg.Pool, clock: Callable[[], int] | None
@@ -314,7 +314,7 @@ async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: C
             reset=_keep_session,
         )
         await readers
-    writers = [_Writer(url, entropy(8).hex()) for _ in range(sum(LANES))]
+    writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
     return PostgresStore(instance, writers, readers, clock)
 
 

@@ -46,7 +46,7 @@ class SqliteStore:
     """Reads run on the caller's thread, because a look-up by key takes microseconds; writes hop to the writer."""
 
     name = ""
-    lanes: tuple[int, ...] = (1,)
+    lanes = 1
 
     def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.
