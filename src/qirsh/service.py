@@ -26,7 +26,7 @@ from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.settings import Settings
 from qirsh.store import queries
-from qirsh.store.interface import Store, UnusableDatabase
+from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import open_postgres
 from qirsh.store.rows import CONSTANT
 from qirsh.store.sqlite import SqliteStore
@@ -182,13 +182,22 @@ class StoppingServer(uvicorn.Server):
 
 
 async def _poll_revocations(parts: Parts) -> None:
+    # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known, once.
+    is_away = False
     while True:
         await asyncio.sleep(REVOCATION_POLL_MS / 1000)
         try:
             await parts.callers.poll()
+        except StoreUnavailable as error:
+            if not is_away:
+                log.warning("%s", error)
+            is_away = True
         except Exception:
-            # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known.
             log.exception("revocation poll failed")
+        else:
+            if is_away:
+                log.warning("the database answers again")
+            is_away = False
 
 
 async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: Entropy) -> Keyring:

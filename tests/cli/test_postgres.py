@@ -269,3 +269,26 @@ def test_doctor_compares_the_clocks_of_both_machines(seeded: PostgresHouse, monk
     assert "ok    Clock" in seeded.invoke("doctor").stdout
     monkeypatch.setattr("qirsh.cli.postgres_checks.system_clock", lambda: system_clock() - 90_500)
     assert "this machine and the database are 90 s apart" in seeded.invoke("doctor").stdout
+
+
+def test_the_demo_of_a_server_is_not_replaced_by_one_in_its_folder(seeded: PostgresHouse) -> None:
+    kept = (seeded.folder / "demo.json").read_bytes()
+    ended = House(seeded.folder).run("demo")
+    assert ended.returncode == 2
+    assert "name that in QIRSH_DATABASE_URL, or use another folder" in ended.stderr
+    assert (seeded.folder / "demo.json").read_bytes() == kept
+
+
+def test_two_servers_do_not_share_a_data_directory(copied: PostgresHouse) -> None:
+    with copied.serving("serve", until="is listening"):
+        second = copied.run("serve")
+        assert second.returncode == 2
+        assert "set QIRSH_DATA_DIR to a directory of its own" in second.stderr
+        assert "running as process" in copied.run("status").stdout
+
+
+def test_a_server_of_one_process_goes_on_after_sighup(copied: PostgresHouse) -> None:
+    with copied.serving("serve", until="is listening") as server:
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert server.get("/healthz") == {"status": "ok"}

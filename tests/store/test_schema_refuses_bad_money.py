@@ -459,6 +459,11 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "an event that changed": ("UPDATE event SET type = 'remote_payment.expired'", "never change"),
     "an event that vanished": ("DELETE FROM event WHERE payment = :paid", "never vanish"),
     # Who decides.
+    "an installation without its key": ("DELETE FROM instance", "constants never vanish"),
+    "a key under another name": (
+        "UPDATE instance SET name = 'k' WHERE name = 'identifier_key'",
+        "constants never change",
+    ),
     "an audit entry that changed": ("UPDATE audit SET actor = 'nobody' WHERE id = 1", "never change"),
     "an audit entry that vanished": ("DELETE FROM audit WHERE id = 1", "never vanish"),
     "a second first operator": ("INSERT INTO operator VALUES (3, NULL, 1)", "operator"),
@@ -479,6 +484,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
 REPLACED: Final[dict[str, tuple[str, str]]] = {
+    "another key of the ids": ("INSERT OR REPLACE INTO instance VALUES ('identifier_key', x'00')", "never replaced"),
     "a transfer replaced by its id": (
         transfer("INSERT OR REPLACE", id="(SELECT id FROM transfer WHERE payment = :paid)"),
         "never replaced",
@@ -587,7 +593,18 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
 
 
 # PostgreSQL's own: TRUNCATE takes all rows without a word to the triggers of DELETE.
-TRUNCATED: Final = ("transfer", "balance", "payment", "cash_order", "event", "audit", "account", "person", "operator")
+TRUNCATED: Final = (
+    "transfer",
+    "balance",
+    "payment",
+    "cash_order",
+    "event",
+    "audit",
+    "account",
+    "person",
+    "operator",
+    "instance",
+)
 
 
 def refused(hand: Hand, sql: str, why: str) -> None:

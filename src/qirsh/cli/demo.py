@@ -2,6 +2,7 @@
 
 import logging
 import shlex
+import signal
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +51,8 @@ def demo_command(port: int | None) -> None:
         settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
     log_to_stderr(logging.WARNING)  # What is to be said of a good start stands on the screen.
     raise_descriptor_limit()
+    # A terminal that closes is a wish to end well, like Ctrl-C.
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     run_until_signal(_run(settings))
 
 

@@ -39,6 +39,7 @@ class Demo(msgspec.Struct, rename="camel"):
     test_api_key: str = ""
     payment: str = ""  # One that waits to be paid.
     requested_account: str = ""  # A commercial account that waits for approval, as long as it does.
+    database: str = ""  # Where it is, without the password; empty for the file in its own folder.
 
 
 def new_password() -> str:

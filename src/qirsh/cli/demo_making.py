@@ -72,6 +72,10 @@ def _kept_in_folder(settings: Settings, database: Path) -> Demo | None:
             message = f"{settings.data_dir} has a database that is no demo: set QIRSH_DATA_DIR to another folder"
             raise Stopped(message)
         return demo
+    kept = read_demo(settings)
+    if kept is not None and kept.database:
+        message = f"{settings.demo_file} is of {kept.database}: name that in QIRSH_DATABASE_URL, or use another folder"
+        raise Stopped(message)
     log = _log_of(database)
     if log.exists() and log.stat().st_size > 0:
         # SQLite would take it for the new database's own.
@@ -89,6 +93,7 @@ async def _prepared_in_postgres(settings: Settings) -> Demo:
         return demo
     workshop.mkdir(mode=0o700, exist_ok=True)
     demo = await _seeded(settings)
+    demo.database = shown(settings)
     keep_demo(settings, demo)
     workshop.rmdir()
     return demo

@@ -95,6 +95,14 @@ def _sent(settings: Settings, wish: Wish) -> Reply:
             raise Stopped(message) from None
 
 
+def check_nobody_serves(settings: Settings) -> None:
+    """Two in one directory would take the control socket from each other. SQLite's lock says the same earlier."""
+    server = found(settings)
+    if server is not None:
+        message = f"process {server.pid} serves from {settings.data_dir}: set QIRSH_DATA_DIR to a directory of its own"
+        raise Stopped(message)
+
+
 def check_socket_path(settings: Settings) -> None:
     """The kernel keeps it in a field of fixed size."""
     if len(os.fsencode(settings.control_socket)) >= _SOCKET_PATH_BYTES:

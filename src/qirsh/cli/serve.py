@@ -54,11 +54,11 @@ class _Ready(msgspec.Struct, frozen=True):
 @click.option("--child", "orders", hidden=True, help="For children of several processes.")
 def serve_command(orders: str | None) -> None:
     """Serve until SIGTERM or SIGINT. With several processes, SIGHUP replaces them one by one."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # One process has nothing to replace; a parent will listen for it.
     settings = read_settings()
     log_to_stderr()
     raise_descriptor_limit()
     if orders is not None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # A terminal that closes sends it to all of us.
         run_until_signal(_serve_as_child(settings, msgspec.json.decode(orders, type=_Orders)))
     elif settings.workers > 1:
         sys.exit(_serve_by_children(settings))
@@ -84,7 +84,8 @@ def _announce(settings: Settings, base_url: str, operators: int) -> None:
 async def serve_and_announce(settings: Settings, parts: Parts, announce: Callable[[str], None]) -> None:
     """Serve; `announce` hears how the service is reached once it can be."""
     running.check_socket_path(settings)
-    with _listening(settings) as listeners, _told(settings, listeners, announce) as (base_url, tell):
+    running.check_nobody_serves(settings)
+    with _listening(settings) as listeners, _told(settings, listeners, announce, processes=1) as (base_url, tell):
 
         def on_ready() -> None:
             tell()
@@ -97,7 +98,7 @@ async def serve_and_announce(settings: Settings, parts: Parts, announce: Callabl
 
 @contextlib.contextmanager
 def _told(
-    settings: Settings, listeners: list[socket.socket], announce: Callable[[str], None]
+    settings: Settings, listeners: list[socket.socket], announce: Callable[[str], None], *, processes: int
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """How the service is reached, and a call that tells everybody so until the end."""
     host, port, *_ = listeners[0].getsockname()
@@ -108,7 +109,7 @@ def _told(
     with contextlib.ExitStack() as word:
 
         def tell() -> None:
-            word.enter_context(running.told(settings, running.Server(os.getpid(), address, base_url, settings.workers)))
+            word.enter_context(running.told(settings, running.Server(os.getpid(), address, base_url, processes)))
             log.info("listening on %s with data in %s", address, settings.data_dir)
             if not base_url.endswith(f":{port}") and is_loopback(base_url):
                 log.warning("QIRSH_BASE_URL is %s, which leads elsewhere: links in answers will too", base_url)
@@ -121,11 +122,14 @@ def _told(
 
 def _serve_by_children(settings: Settings) -> int:
     running.check_socket_path(settings)
+    running.check_nobody_serves(settings)
     operators = 0
 
     with (
         _listening(settings) as listeners,
-        _told(settings, listeners, lambda base_url: _announce(settings, base_url, operators)) as (base_url, tell),
+        _told(
+            settings, listeners, lambda base_url: _announce(settings, base_url, operators), processes=settings.workers
+        ) as (base_url, tell),
     ):
 
         def command(number: int, line: int) -> list[str]:

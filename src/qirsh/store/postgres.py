@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from operator import length_hint
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
@@ -295,7 +296,7 @@ async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: In
 
 async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: Callable[[int], bytes]) -> PostgresStore:
     """The store, after its migrations. Without a clock the database's own decides, the same for all processes."""
-    async with _reasons():
+    async with _reasons(url):
         connection = await connect(url)
         try:
             await bring_up_to_date(connection)
@@ -323,12 +324,14 @@ async def _keep_session(_connection: asyncpg.Connection) -> None:
 
 
 @asynccontextmanager
-async def _reasons() -> AsyncIterator[None]:
-    """What keeps us from serving, in words."""
+async def _reasons(url: str) -> AsyncIterator[None]:
+    """What keeps us from serving, in words, without the password."""
     try:
         yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        raise UnusableDatabase(f"the database cannot be used: {str(error) or type(error).__name__}") from error
+        place = urlsplit(url).netloc.rpartition("@")[2]
+        why = str(error) or "no answer"
+        raise UnusableDatabase(f"the database at {place} cannot be used: {why}") from error
 
 
 async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:

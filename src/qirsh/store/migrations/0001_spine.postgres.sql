@@ -442,6 +442,10 @@ CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
         OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.twin_of IS DISTINCT FROM OLD.twin_of)
     EXECUTE FUNCTION refused('account: its number, kind, mode, owner and twin never change');
 
+-- Without these no public id could be read again. Only a restore raises the epoch.
+CREATE TRIGGER instance_stays BEFORE UPDATE ON instance FOR EACH ROW
+    WHEN (OLD.name <> 'epoch' OR NEW.name <> OLD.name) EXECUTE FUNCTION refused('constants never change');
+CREATE TRIGGER instance_remains BEFORE DELETE OR TRUNCATE ON instance FOR EACH STATEMENT EXECUTE FUNCTION refused('constants never vanish');
 CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never change');
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never change');

@@ -350,6 +350,13 @@ END;
 CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ROLLBACK, 'events never change'); END;
 CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ROLLBACK, 'events never vanish'); END;
 
+-- Without these no public id could be read again. Only a restore raises the epoch.
+CREATE TRIGGER instance_stays BEFORE UPDATE ON instance WHEN OLD.name <> 'epoch' OR NEW.name <> OLD.name
+BEGIN SELECT RAISE(ROLLBACK, 'constants never change'); END;
+CREATE TRIGGER instance_remains BEFORE DELETE ON instance BEGIN SELECT RAISE(ROLLBACK, 'constants never vanish'); END;
+CREATE TRIGGER instance_is_new BEFORE INSERT ON instance WHEN EXISTS (SELECT 1 FROM instance WHERE name = NEW.name)
+BEGIN SELECT RAISE(ROLLBACK, 'constants are never replaced'); END;
+
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never change'); END;
 CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never vanish'); END;
 
