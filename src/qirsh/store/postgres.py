@@ -212,7 +212,7 @@ class PostgresStore:
                     return rows
             except LOST as error:
                 if loop.time() + _PAUSE_S > end:
-                    raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
+                    raise StoreUnavailable(_away(error)) from error
                 await asyncio.sleep(_PAUSE_S)
 
     async def _carry_out(self, writer: _Writer, turn: Turn) -> State:
@@ -224,7 +224,7 @@ class PostgresStore:
             except LOST as error:
                 writer.drop()
                 if asyncio.get_running_loop().time() > end:
-                    raise StoreUnavailable(f"the database cannot be reached: {error!r}") from error
+                    raise StoreUnavailable(_away(error)) from error
                 await asyncio.sleep(0.1)
             except _NO_ROOM as error:
                 raise StoreUnavailable(str(error)) from error
@@ -276,6 +276,11 @@ class PostgresStore:
         turn.decide(state)
         await keep(connection, state)
         return state
+
+
+def _away(error: BaseException) -> str:
+    """In words: a timeout has none of its own."""
+    return f"the database cannot be reached: {str(error) or 'it does not answer in time'}"
 
 
 async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
