@@ -20,6 +20,7 @@ class LineToDatabase:
         self.cuts = 0
         self.was_cut = asyncio.Event()
         self.is_down = False  # Whoever connects is hung up on.
+        self.is_down_when_cut = False
         # What is sent vanishes, and nobody is told. A connection that has lost something so stays silent for ever.
         self.is_silent = False
         self.silent_at: bytes | None = None  # So does one that sends these.
@@ -57,6 +58,7 @@ class LineToDatabase:
                     continue
                 if self.cut is not None and data.endswith(_COMMIT):
                     await self._cut(data, there_reader, there_writer, answers)
+                    self.is_down = self.is_down or self.is_down_when_cut
                     self.was_cut.set()
                     break
                 there_writer.write(data)

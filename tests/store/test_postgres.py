@@ -67,6 +67,17 @@ def play(url: str, scene: Scene) -> Any:  # noqa: ANN401 - whatever the scene te
     return asyncio.run(played())
 
 
+def play_on_a_line(url: str, scene: Callable[[PostgresStore, LineToDatabase], Awaitable[None]]) -> None:
+    """The same, over a line that can be broken."""
+
+    async def played() -> None:
+        line = LineToDatabase(url)
+        async with asyncio.timeout(_SCENE_S), line as address, opened(address) as store:
+            await scene(store, line)
+
+    asyncio.run(played())
+
+
 def creates(count: int, note: str = "here") -> Batch:
     return Batch([Submission(CreatePayment(FILLED.shop, 100, "USD", note)) for _ in range(count)])
 
@@ -78,19 +89,17 @@ async def count(store: PostgresStore, note: str = "here") -> int:
 
 @pytest.mark.parametrize("how", ["before", "during", "after"])
 def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: Literal["before", "during", "after"]) -> None:
-    async def scene() -> None:
-        line = LineToDatabase(url)
-        async with line as address, opened(address) as store:
-            for _ in range(10):
-                line.cut = how
-                batch = creates(3)
-                await store.transact(batch)
-                numbers = [payment.number for payment in batch.outcomes]
-                assert all([await store.find(PAYMENT, number) for number in numbers])
-            assert line.cuts == 10
-            assert await count(store) == 30
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        for _ in range(10):
+            line.cut = how
+            batch = creates(3)
+            await store.transact(batch)
+            numbers = [payment.number for payment in batch.outcomes]
+            assert all([await store.find(PAYMENT, number) for number in numbers])
+        assert line.cuts == 10
+        assert await count(store) == 30
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    play_on_a_line(url, scene)
 
 
 def test_a_commit_that_nobody_can_look_up_is_unknown_and_the_next_batch_goes_on(
@@ -98,37 +107,33 @@ def test_a_commit_that_nobody_can_look_up_is_unknown_and_the_next_batch_goes_on(
 ) -> None:
     monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
 
-    async def scene() -> None:
-        line = LineToDatabase(url)
-        async with line as address, opened(address) as store:
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        await store.transact(creates(1))
+        line.cut = "after"
+        unknown = asyncio.ensure_future(store.transact(creates(1)))
+        await line.was_cut.wait()
+        line.is_down = True
+        line.drop_all()
+        with pytest.raises(OutcomeUnknown):
+            await unknown
+        with pytest.raises(StoreUnavailable):
             await store.transact(creates(1))
-            line.cut = "after"
-            unknown = asyncio.ensure_future(store.transact(creates(1)))
-            await line.was_cut.wait()
-            line.is_down = True
-            line.drop_all()
-            with pytest.raises(OutcomeUnknown):
-                await unknown
-            with pytest.raises(StoreUnavailable):
-                await store.transact(creates(1))
-            line.is_down = False
-            await store.transact(creates(1))
-            assert await count(store) == 3  # It was there, and what was refused as unavailable was not.
+        line.is_down = False
+        await store.transact(creates(1))
+        assert await count(store) == 3  # It was there, and what was refused as unavailable was not.
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    play_on_a_line(url, scene)
 
 
 def test_lines_that_break_while_nobody_uses_them_are_not_noticed_by_callers(url: str) -> None:
-    async def scene() -> None:
-        line = LineToDatabase(url)
-        async with line as address, opened(address) as store:
-            for _ in range(5):
-                await store.transact(creates(1))
-                assert await count(store) > 0
-                line.drop_all()
-            assert await count(store) == 5
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        for _ in range(5):
+            await store.transact(creates(1))
+            assert await count(store) > 0
+            line.drop_all()
+        assert await count(store) == 5
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    play_on_a_line(url, scene)
 
 
 def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
@@ -136,19 +141,17 @@ def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
 ) -> None:
     monkeypatch.setattr(postgres, "_READ_S_MAX", 0.5)
 
-    async def scene() -> None:
-        line = LineToDatabase(url)
-        async with line as address, opened(address) as store:
-            assert await asyncio.gather(*(count(store) for _ in range(8))) == [0] * 8
-            line.is_silent = True
-            async with asyncio.timeout(3):
-                told = await asyncio.gather(*(count(store) for _ in range(40)), return_exceptions=True)
-            assert {type(error) for error in told} == {StoreUnavailable}
-            line.is_silent = False
-            async with asyncio.timeout(3):
-                assert await count(store) == 0
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        assert await asyncio.gather(*(count(store) for _ in range(8))) == [0] * 8
+        line.is_silent = True
+        async with asyncio.timeout(3):
+            told = await asyncio.gather(*(count(store) for _ in range(40)), return_exceptions=True)
+        assert {type(error) for error in told} == {StoreUnavailable}
+        line.is_silent = False
+        async with asyncio.timeout(3):
+            assert await count(store) == 0
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    play_on_a_line(url, scene)
 
 
 def test_a_look_for_a_commit_that_falls_silent_does_not_hold_up_the_next_batch(
@@ -156,19 +159,17 @@ def test_a_look_for_a_commit_that_falls_silent_does_not_hold_up_the_next_batch(
 ) -> None:
     monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
 
-    async def scene() -> None:
-        line = LineToDatabase(url)
-        async with line as address, opened(address) as store:
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        await store.transact(creates(1))
+        line.cut, line.silent_at = "after", b"FROM writer WHERE"
+        with pytest.raises(OutcomeUnknown):
             await store.transact(creates(1))
-            line.cut, line.silent_at = "after", b"FROM writer WHERE"
-            with pytest.raises(OutcomeUnknown):
-                await store.transact(creates(1))
-            line.silent_at = None
-            async with asyncio.timeout(5):
-                await store.transact(creates(1))
-            assert await count(store) == 3
+        line.silent_at = None
+        async with asyncio.timeout(5):
+            await store.transact(creates(1))
+        assert await count(store) == 3
 
-    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+    play_on_a_line(url, scene)
 
 
 def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(url: str) -> None:
@@ -271,6 +272,45 @@ def _spoil(running: PostgresServer, url: str, body: str) -> None:
         " CREATE TRIGGER spoiled BEFORE INSERT ON payment FOR EACH ROW EXECUTE FUNCTION spoiled()",
         url.rsplit("/", 1)[1],
     )
+
+
+def test_a_commit_whose_record_was_deleted_meanwhile_is_unknown_and_not_done_again(
+    running: PostgresServer, url: str
+) -> None:
+    async def scene(store: PostgresStore, line: LineToDatabase) -> None:
+        await store.transact(creates(1))
+        line.cut = "after"
+        line.is_down_when_cut = True
+        unknown = asyncio.ensure_future(store.transact(creates(1)))
+        await line.was_cut.wait()
+        await asyncio.to_thread(running.sql, "DELETE FROM writer", line.database)
+        line.is_down = False
+        with pytest.raises(OutcomeUnknown):
+            await unknown
+        await store.transact(creates(1))
+        assert await count(store) == 3
+
+    play_on_a_line(url, scene)
+
+
+def test_a_database_that_is_made_careless_while_it_is_served_is_unavailable_in_words(
+    running: PostgresServer, url: str
+) -> None:
+    name = url.rsplit("/", 1)[1]
+
+    async def scene(store: PostgresStore) -> None:
+        await store.transact(creates(1))
+        running.sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        running.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608 - ours
+        with pytest.raises(StoreUnavailable, match="synchronous_commit=off"):
+            await store.transact(creates(1))
+        with pytest.raises(StoreUnavailable, match="synchronous_commit=off"):
+            await count(store)
+        running.sql(f"ALTER DATABASE {name} RESET synchronous_commit")
+        await store.transact(creates(1))
+        assert await count(store) == 2
+
+    play(url, scene)
 
 
 def test_a_writer_whose_row_was_deleted_makes_it_again(running: PostgresServer, url: str) -> None:

@@ -7,7 +7,7 @@ from qirsh.cli.look import has_begun, look, shown
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
 from qirsh.store import migrate
-from qirsh.store.postgres_connection import VERSION_MIN
+from qirsh.store.postgres_connection import DURABLE, NOW, VERSION_MIN
 
 _CONNECTIONS_A_WORKER: Final = 8  # Its writers and readers, and what a restart has open at the same time.
 _CLOCKS_APART_MS_MAX: Final = 5_000
@@ -38,10 +38,8 @@ def database(settings: Settings) -> Finding:
 
 
 def durability(settings: Settings) -> Finding:
-    names = ("fsync", "full_page_writes", "synchronous_commit")
-    [values] = look(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
-    off = [name for name, value in zip(names, values, strict=True) if value == "off"]
-    if off:
+    [values] = look(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in DURABLE)}")
+    if off := [name for name, value in zip(DURABLE, values, strict=True) if value == "off"]:
         return Finding("bad", f"{', '.join(off)} off: the server loses what it acknowledged; set to on")
     return Finding("ok", f"every commit is on the server's disk before it is answered (synchronous_commit {values[2]})")
 
@@ -71,7 +69,7 @@ def connections(settings: Settings) -> Finding:
 def clocks_apart(settings: Settings) -> Finding | None:
     """Payments go by the server's clock, sessions and second factors by ours."""
     before = system_clock()
-    [(theirs,)] = look(settings, "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+    [(theirs,)] = look(settings, f"SELECT {NOW}")
     apart = max(before - theirs, theirs - system_clock(), 0)
     if apart > _CLOCKS_APART_MS_MAX:
         return Finding("bad", f"this machine and the database are {apart // 1000} s apart: set both clocks")

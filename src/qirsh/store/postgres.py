@@ -91,15 +91,20 @@ class _Writer:
         """Whether the last batch is there. Waits until its transaction has ended, so the answer is final."""
         async with asyncio.timeout(_AWAY_S_MAX):
             while True:
+                self.drop()
                 try:
-                    connection = await self.connected()
-                    batch = await connection.fetchval("SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name)
+                    # Not by `connected`: a row made now would say that the batch was never there.
+                    self._connection = await connect(self._url)
+                    batch = await self._connection.fetchval(
+                        "SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name
+                    )
                 except LOST as error:
                     log.warning("the database is away after a commit: %r", error)
-                    self.drop()
                     await asyncio.sleep(0.1)
-                else:
-                    return bool(batch == self.batch)
+                    continue
+                if batch is None:
+                    raise OutcomeUnknown("the writer's row was deleted while it committed")
+                return bool(batch == self.batch)
 
     async def close(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
@@ -210,6 +215,8 @@ class PostgresStore:
                         connection.terminate()  # Or its release waits as long again for the server to cancel.
                         raise
                     return rows
+            except UnusableDatabase as error:  # It was not so when it was opened.
+                raise StoreUnavailable(str(error)) from error
             except LOST as error:
                 if loop.time() + _PAUSE_S > end:
                     raise StoreUnavailable(_away(error)) from error
@@ -226,7 +233,7 @@ class PostgresStore:
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(_away(error)) from error
                 await asyncio.sleep(0.1)
-            except _NO_ROOM as error:
+            except (UnusableDatabase, *_NO_ROOM) as error:
                 raise StoreUnavailable(str(error)) from error
             except RowsAppeared:
                 await asyncio.sleep(0)
@@ -251,12 +258,11 @@ class PostgresStore:
             done = await connection.execute("COMMIT")
             assert done == "COMMIT", done
         except LOST as error:
-            writer.drop()
             try:
                 has_committed = await writer.has_committed()
             except TimeoutError:
                 writer.drop()  # Nobody has answered on it.
-                raise OutcomeUnknown(f"the database went away while it committed: {error!r}") from error
+                raise OutcomeUnknown("the database went away while it committed") from error
             if not has_committed:
                 raise
         return state

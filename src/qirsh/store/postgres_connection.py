@@ -25,6 +25,8 @@ SETTINGS: Final = {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
+# Without any of these a crash loses what was acknowledged.
+DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
 NOW: Final = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 # The connection is gone or worthless; what was under way on it is rolled back, unless it was a commit.
 LOST: Final = (
@@ -61,10 +63,9 @@ async def check_server(connection: asyncpg.Connection) -> None:
     version = connection.get_server_version()
     if version.major < VERSION_MIN:
         raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
-    settings = ("fsync", "full_page_writes", "synchronous_commit")
     row = await connection.fetchrow(
         "SELECT current_setting('server_encoding'), pg_is_in_recovery(), "
-        + ", ".join(f"current_setting('{name}')" for name in settings)
+        + ", ".join(f"current_setting('{name}')" for name in DURABLE)
     )
     assert row is not None
     encoding, is_standby, *values = row
@@ -72,7 +73,7 @@ async def check_server(connection: asyncpg.Connection) -> None:
         raise ConnectionError("this server is a standby, which takes no writes")
     if encoding != "UTF8":
         raise UnusableDatabase(f"the database's encoding is {encoding}: create it with ENCODING 'UTF8'")
-    for name, value in zip(settings, values, strict=True):
+    for name, value in zip(DURABLE, values, strict=True):
         if value == "off":
             raise UnusableDatabase(
                 f"PostgreSQL runs with {name}=off, and would lose what it acknowledged: set it to on"
