@@ -233,13 +233,18 @@ def test_without_a_database_every_command_says_why(seeded: PostgresHouse, name: 
     assert "Operators  unknown: " in quiet_about_the_password(seeded, house.invoke("status")).stdout
     doctor = quiet_about_the_password(seeded, house.invoke("doctor"))
     assert doctor.returncode == 1
-    assert findings(doctor.stdout)["PostgreSQL"] == "bad"
+    assert [check for check, level in findings(doctor.stdout).items() if level == "bad"] == ["PostgreSQL"], "said once"
 
 
 SPOILT = {
     "newer schema": ("INSERT INTO schema_migration VALUES (999, 'later', 'x', 0)", "Database", "run the newer Qirsh"),
     "no durability": ("ALTER DATABASE {} SET synchronous_commit = off", "Durability", "synchronous_commit off"),
     "sleeping guards": ("ALTER DATABASE {} SET session_replication_role = replica", "Guards", "is replica"),
+    "a guard that sleeps": (
+        "ALTER TABLE transfer DISABLE TRIGGER ALL",
+        "Guards",
+        "the database would take bad money: trigger transfer",
+    ),
     "clock set back": (
         "INSERT INTO audit (at, actor, action, subject, detail) SELECT max(at) + 9000000000, '', '', '', '' FROM audit",
         "Clock",

@@ -43,7 +43,20 @@ class Founded:
         self.people = world
 
 
-class Served(Live):
+class Bounded(Live):
+    """Fails instead of hanging."""
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
+
+        async def bounded() -> T:
+            async with asyncio.timeout(SCENE_S_MAX):
+                return await work
+
+        return super().run(bounded())
+
+
+class Served(Bounded):
     """The real program. With the shim, its disk obeys orders."""
 
     def __init__(
@@ -77,15 +90,6 @@ class Served(Live):
         self.obey()
         super().__exit__()
         shutil.rmtree(self.place)
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
-
-        async def bounded() -> T:
-            async with asyncio.timeout(SCENE_S_MAX):
-                return await work
-
-        return super().run(bounded())
 
     @property
     def environment(self) -> dict[str, str]:

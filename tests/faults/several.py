@@ -8,17 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
 from tests.faults.line import Answer, Line, Lost, NotSent
 from tests.faults.load import Load
-from tests.faults.served import SCENE_S_MAX, TIED, scratch_folder
-from tests.live import Call, InProcess, Live, environment, free_port
+from tests.faults.served import SCENE_S_MAX, TIED, Bounded, scratch_folder
+from tests.live import Call, InProcess, environment, free_port
 from tests.postgres import PostgresServer
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class FoundedDatabase:
             yield url
 
 
-class Several(Live):
+class Several(Bounded):
     """The real program, twice. They may reach their database by another address than those who look at it."""
 
     def __init__(self, founded: FoundedDatabase, folder: Path, url: str, address: str = "") -> None:
@@ -70,15 +70,6 @@ class Several(Live):
         except BaseException:
             self.stop(signal.SIGKILL)
             raise
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """To its end, or to a failure: nothing here takes long unless somebody hangs."""
-
-        async def bounded() -> T:
-            async with asyncio.timeout(SCENE_S_MAX):
-                return await work
-
-        return super().run(bounded())
 
     @property
     def processes(self) -> list[subprocess.Popen[bytes]]:

@@ -401,7 +401,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a small disk")
+        pytest.skip("NOT TESTED: a small disk that fills up. Only root may mount one; run this as root.")
     try:
         yield Room(folder)
     finally:

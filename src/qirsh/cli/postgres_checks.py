@@ -1,13 +1,14 @@
 """What `qirsh doctor` looks at on a PostgreSQL server. Its disk is not ours to see."""
 
+from pathlib import Path
 from typing import Final
 
-from qirsh.cli.finding import Finding
+from qirsh.cli.finding import Finding, of_schema
 from qirsh.cli.look import has_begun, look, shown
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
-from qirsh.store import migrate
 from qirsh.store.postgres_connection import DURABLE, NOW, VERSION_MIN
+from qirsh.store.postgres_verify import read_only
 
 _CONNECTIONS_A_WORKER: Final = 8  # Its writers and readers, and what a restart has open at the same time.
 _CLOCKS_APART_MS_MAX: Final = 5_000
@@ -32,9 +33,7 @@ def database(settings: Settings) -> Finding:
     if not has_begun(settings):
         return Finding("note", f"{shown(settings)} has no tables yet; the first start makes them")
     applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
-    if waiting := migrate.pending(migrate.migrations("postgres"), applied):
-        return Finding("note", f"schema {max(applied, default=0)}: the next start brings it to {waiting[-1].number}")
-    return Finding("ok", f"{shown(settings)}, schema {max(applied)}")
+    return of_schema("postgres", shown(settings), applied)
 
 
 def durability(settings: Settings) -> Finding:
@@ -45,10 +44,15 @@ def durability(settings: Settings) -> Finding:
 
 
 def guards(settings: Settings) -> Finding:
-    [(role,)] = look(settings, "SELECT current_setting('session_replication_role')")
-    if role == "replica":
-        return Finding("bad", "session_replication_role is replica, so that no trigger refuses bad money: set it back")
-    return Finding("ok", "awake; `qirsh verify` looks at each")
+    if not has_begun(settings):
+        return Finding("note", "not there yet; the first start makes them")
+    assert not isinstance(settings.database, Path), "the table of checks knows the engine"
+    with read_only(settings.database) as reading:
+        faults = [" ".join(fault) for fault in reading.broken_guards()]
+    if faults:
+        more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+        return Finding("bad", f"the database would take bad money: {faults[0]}{more}; see `qirsh verify`")
+    return Finding("ok", "awake, and as the migrations made them")
 
 
 def connections(settings: Settings) -> Finding:
