@@ -59,6 +59,9 @@ class WatchedStore:
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         return await self.store.select(query, *arguments)
 
+    async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        return await self.store.search(query, *arguments)
+
     async def close(self) -> None:
         await self.store.close()
 

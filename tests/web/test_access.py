@@ -35,6 +35,7 @@ DAY_MS: Final = 24 * 3600 * 1000
 SECURITY: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "strict-transport-security": "max-age=63072000; includeSubDomains",
@@ -298,6 +299,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /api/v1/wallet/remote-payments/{id}/pay": {
         **KEYED, "customer": 200, "newcomer": 403, "owner": 409, "operator": 403,
     },
+    "GET /static/{file}": dict.fromkeys(CALLERS, 200),
     "GET /healthz": dict.fromkeys(CALLERS, 200),
     "GET /readyz": dict.fromkeys(CALLERS, 200),
 }  # fmt: skip
@@ -332,7 +334,7 @@ def test_every_route_stands_in_the_matrix() -> None:
 @pytest.mark.parametrize("name", MATRIX)
 def test_exactly_those_who_may_are_let_in(world: Live, tokens: dict[str, str | None], name: str, caller: str) -> None:
     method, path = name.split()
-    path = path.replace("{id}", world.payment(world.merchants[0]))
+    path = path.replace("{id}", world.payment(world.merchants[0])).replace("{file}", "qirsh.css")
     body = BODIES.get(name, {})
     call = post(path, tokens[caller], body) if method == "POST" else Call(method, path, tokens[caller])
     answer = world.send(call)

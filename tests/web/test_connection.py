@@ -573,7 +573,7 @@ def header_lines(received: bytes) -> dict[bytes, bytes]:
 
 
 OWN_FIELDS = {b"date", b"server", b"content-type", b"content-length", b"connection", b"x-request-id"}
-OWN_FIELDS |= {name for name, _ in SECURITY_HEADERS}
+OWN_FIELDS |= {b"cache-control", b"content-security-policy"} | {name for name, _ in SECURITY_HEADERS}
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,10 @@ class Store(Protocol):
         """One row by its primary key."""
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
-        """A bounded list of rows."""
+        """A few rows, by an index."""
+
+    async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """Rows that take longer to find: lists and checks. Beyond a deadline it is `StoreUnavailable`."""
 
     async def close(self) -> None:
         """Let go of files and connections."""

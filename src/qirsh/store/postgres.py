@@ -193,6 +193,10 @@ class PostgresStore:
         """Some rows."""
         return [tuple(row) for row in await self._read(query, *arguments)]
 
+    async def search(self, query: Query, *arguments: object) -> list[Row]:
+        """Like `select`: the server does the work."""
+        return await self.select(query, *arguments)
+
     async def close(self) -> None:
         """Nothing is under way any more."""
         for writer in self._writers:

@@ -1,7 +1,9 @@
 """The SQLite engine: one file, one writing connection in one thread, and a lock that keeps a second server out."""
 
+import asyncio
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from operator import length_hint
@@ -31,6 +33,9 @@ SQLITE_MIN: Final = (3, 51, 3)
 # after many changes rather than after each.
 _CACHE_KIB: Final = 65_536
 _CHECKPOINT_PAGES: Final = 8192
+_SEARCHES_AT_ONCE: Final = 2
+_SEARCH_S_MAX: Final = 5.0
+_SEARCH_STEPS: Final = 10_000  # Of SQLite's machine, between two looks at the clock: a fraction of a millisecond.
 _BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
 _NO_SPACE_OR_TURN: Final = (
     apsw.FullError,
@@ -69,6 +74,9 @@ class SqliteStore:
         self._cursor = self._writer.cursor()
         self._reading = self._reader.cursor()
         self._thread = WorkThread("sqlite-writer")
+        self._searchers: asyncio.LifoQueue[_Searcher] = asyncio.LifoQueue()
+        for _ in range(_SEARCHES_AT_ONCE):
+            self._searchers.put_nowait(_Searcher(_open(path, apsw.SQLITE_OPEN_READONLY)))
 
     async def transact(self, turn: Turn) -> State:
         """The whole transaction runs in the writer's thread: a disk that stalls must not stall reads."""
@@ -85,9 +93,19 @@ class SqliteStore:
         """Runs on the loop's thread: only for queries with an index and a limit."""
         return self._reading.execute(query, arguments).fetchall()
 
+    async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """Runs in a thread of its own: a long one keeps nobody waiting but others of its kind."""
+        searcher = await self._searchers.get()
+        try:
+            return await searcher.search(query, arguments)
+        finally:
+            self._searchers.put_nowait(searcher)
+
     async def close(self) -> None:
         """Waits for the writer, so that nothing acknowledged is left in doubt."""
         self._thread.stop()
+        for _ in range(_SEARCHES_AT_ONCE):
+            (await self._searchers.get()).close()
         self._reader.close()
         self._writer.close()
         os.close(self._lock)
@@ -169,6 +187,30 @@ class SqliteStore:
                     write(self._cursor, insert, table, [*map(astuple, rows.added.values())])
             elif rows:
                 write(self._cursor, insert, table, [*map(astuple, rows)])
+
+
+class _Searcher:
+    """A connection and a thread for reads that may take a while."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._thread = WorkThread("sqlite-searcher")
+        self._end = 0.0
+        connection.set_progress_handler(lambda: time.monotonic() > self._end, _SEARCH_STEPS)
+
+    async def search(self, query: Query, arguments: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return await self._thread.run(lambda: self._search(query, arguments))
+
+    def close(self) -> None:
+        self._thread.stop()
+        self._connection.close()
+
+    def _search(self, query: Query, arguments: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        self._end = time.monotonic() + _SEARCH_S_MAX
+        try:
+            return self._connection.execute(query, arguments).fetchall()
+        except apsw.InterruptError as error:
+            raise StoreUnavailable("a search took too long") from error
 
 
 def sqlite_version() -> tuple[int, ...]:

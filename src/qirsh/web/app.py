@@ -1,35 +1,21 @@
 """Every URL of the service, in one table, and the way of a request through it."""
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Final
-
-import msgspec
 
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
 from qirsh.web.api import remote_payments, wallet
-from qirsh.web.callers import KEY, SESSION, TokenKind
+from qirsh.web.callers import KEY, SESSION
 from qirsh.web.http import Request, Response, problem_response, request_ids
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
+from qirsh.web.route import Route
+from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
-
-Handler = Callable[[Parts, Request], Awaitable[Response]]
-
-
-class Route(msgspec.Struct, frozen=True):
-    """One method of one address: who may call it, with which scope."""
-
-    method: str
-    path: str  # At most one `{...}`, as the last or the last but one segment.
-    handler: Handler
-    token: TokenKind | None  # None: anyone.
-    scope: str | None = None
-
 
 ROUTES: Final = (
     Route("POST", "/api/v1/remote-payments", remote_payments.create, KEY, "payments:write"),
@@ -38,6 +24,7 @@ ROUTES: Final = (
     Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
     Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
     Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, SESSION),
+    Route("GET", "/static/{file}", serve_file, None),
     Route("GET", "/healthz", health.healthz, None),
     Route("GET", "/readyz", health.readyz, None),
 )

@@ -15,13 +15,15 @@ Headers = list[tuple[bytes, bytes]]
 
 # On every answer of every kind.
 SECURITY_HEADERS: Final[Headers] = [
-    (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (b"referrer-policy", b"no-referrer"),
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
     (b"x-content-type-options", b"nosniff"),
 ]
+# What JSON may load, and who may frame it: nothing and nobody.
+POLICY: Final = b"default-src 'none'; frame-ancestors 'none'"
+NO_STORE: Final = b"no-store"
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
 _JSON_TYPES: Final = frozenset(
@@ -42,13 +44,27 @@ class Request(msgspec.Struct):
     caller: Caller | None = None
 
 
+def _lines(headers: Headers) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+def head(content_type: bytes, *, policy: bytes = POLICY, cache: bytes = NO_STORE) -> bytes:
+    """The header lines that all answers of one kind share, made once."""
+    kind = [(b"cache-control", cache), (b"content-security-policy", policy), (b"content-type", content_type)]
+    return _lines([*SECURITY_HEADERS, *kind])
+
+
+JSON: Final = head(b"application/json")
+PROBLEM: Final = head(b"application/problem+json")
+
+
 class Response(msgspec.Struct):
-    """Status, JSON bytes, and headers beyond those that every answer has."""
+    """Status, bytes, and headers beyond those of its kind, which is JSON unless told otherwise."""
 
     status: int
     body: bytes
     headers: Headers = []
-    is_problem: bool = False
+    head: bytes = JSON
     request_id: str = ""
 
 
@@ -89,17 +105,16 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
         extra = [*extra, (b"www-authenticate", b"Bearer")]
     if kind.retry_after_s is not None:
         extra = [*extra, (b"retry-after", b"%d" % kind.retry_after_s)]
-    return Response(kind.status, body_of(problem, request_id), extra, is_problem=True, request_id=request_id)
+    return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
 
 
 def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = True) -> bytes:
     """The answer as it goes out, in one piece. `dated` is what the server adds to every answer: the date."""
-    kind = _PROBLEM if response.is_problem else _JSON
     body = response.body
     return b"%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
         _STATUS_LINES[response.status],
         _lines(dated),
-        kind,
+        response.head,
         _lines(response.headers),
         b"connection: close\r\n" if is_last else b"",
         len(body),
@@ -108,14 +123,4 @@ def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = 
     )
 
 
-def _lines(headers: Headers) -> bytes:
-    return b"".join([b"%b: %b\r\n" % header for header in headers])
-
-
-def _kind(content_type: bytes) -> bytes:
-    return _lines([*SECURITY_HEADERS, (b"content-type", content_type)])
-
-
-_JSON: Final = _kind(b"application/json")
-_PROBLEM: Final = _kind(b"application/problem+json")
 _STATUS_LINES: Final = {int(status): f"HTTP/1.1 {int(status)} {status.phrase}\r\n".encode() for status in HTTPStatus}

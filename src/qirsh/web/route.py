@@ -1,0 +1,35 @@
+"""What a line of the table of URLs says: who may call it, and what the API's description tells of it."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from qirsh.web.api.bodies import Body
+from qirsh.web.callers import TokenKind
+from qirsh.web.http import Request, Response
+from qirsh.web.parts import Parts
+
+Handler = Callable[[Parts, Request], Awaitable[Response]]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A call of the API, as its description tells it. The shapes are those that the code reads and writes."""
+
+    summary: str
+    answer: type[msgspec.Struct]  # What stands under `data`.
+    status: int = 200
+    body: type[Body] | None = None
+    query: type[msgspec.Struct] | None = None
+    problems: tuple[str, ...] = ()  # Codes beyond those that every call of its kind may answer.
+    takes_key: bool = False  # An Idempotency-Key.
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One method of one address."""
+
+    method: str
+    path: str  # At most one `{...}`, as the last or the last but one segment.
+    handler: Handler
+    token: TokenKind | None  # None: anyone.
+    scope: str | None = None
+    told: Told | None = None  # None: a page or a probe, not a call of the API.
