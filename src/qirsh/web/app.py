@@ -7,12 +7,24 @@ from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
-from qirsh.web.api import remote_payments, wallet
+from qirsh.web.api import (
+    balance,
+    bodies,
+    events,
+    merchant,
+    payment_list,
+    refunds,
+    remote_payments,
+    test_calls,
+    views,
+    wallet,
+)
+from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
 from qirsh.web.callers import KEY, SESSION
 from qirsh.web.http import Request, Response, problem_response, request_ids
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
-from qirsh.web.route import Route
+from qirsh.web.route import Route, Told
 from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
@@ -20,6 +32,134 @@ log = logging.getLogger(__name__)
 ROUTES: Final = (
     Route("POST", "/api/v1/remote-payments", remote_payments.create, KEY, "payments:write"),
     Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, KEY, "payments:read"),
+    Route(
+        "GET",
+        "/api/v1/remote-payments",
+        payment_list.list_payments,
+        KEY,
+        "payments:read",
+        Told("List remote payments", views.PaymentPage, query=PaymentParameters),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/cancel",
+        remote_payments.cancel,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a remote payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
+            takes_key=True,
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refund,
+        KEY,
+        "refunds:write",
+        Told(
+            "Refund a remote payment",
+            views.IdView,
+            201,
+            bodies.RefundBody,
+            problems=(
+                *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
+                *("merchant_balance_short", "balance_limit"),
+            ),
+            takes_key=True,
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refunds_of,
+        KEY,
+        "refunds:read",
+        Told("List the refunds of a remote payment", views.RefundPage, query=PageParameters, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/refunds/{id}",
+        refunds.see_refund,
+        KEY,
+        "refunds:read",
+        Told("Retrieve a refund", views.RefundView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events",
+        events.list_events,
+        KEY,
+        "events:read",
+        Told("List events, or wait for the next one", views.EventPage, query=EventParameters),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events/{id}",
+        events.see_event,
+        KEY,
+        "events:read",
+        Told("Retrieve an event", views.EventView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/transfers",
+        balance.transfers,
+        KEY,
+        "balance:read",
+        Told("List the transfers of the account", views.TransferPage, query=TransferParameters),
+    ),
+    Route("GET", "/api/v1/balance", balance.balance, KEY, "balance:read", Told("See the balance", views.BalanceList)),
+    Route("GET", "/api/v1/currencies", merchant.currencies, KEY, None, Told("List currencies", views.CurrencyList)),
+    Route("GET", "/api/v1/me", merchant.me, KEY, None, Told("Tell whose key this is", views.MeView)),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/pay",
+        test_calls.pay_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Pay a test payment",
+            views.PaymentView,
+            body=bodies.TestPayBody,
+            problems=(
+                *("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+                *("insufficient_funds", "balance_limit"),
+            ),
+            takes_key=True,
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/expire",
+        test_calls.expire_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Expire a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/cancel",
+        test_calls.cancel_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+        ),
+    ),
     Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, None),
     Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
     Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
