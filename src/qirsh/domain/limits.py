@@ -53,6 +53,7 @@ BATCH_COMMANDS_MAX: Final = 512  # Keeps one commit short, so that a lone caller
 PAYMENT_NUMBER_BLOCK: Final = 10_000  # Numbers a process reserves at a time; a restart skips the rest.
 EPOCH_NUMBERS: Final = 10_000_000_000  # Payment numbers of one epoch; a restore jumps to the next.
 INDEXED_AT_ONCE_MAX: Final = 1000  # Payments whose metadata is written down in one commit.
+INDEXED_ENTRIES_MAX: Final = 2000  # And about so many texts, so that no pay waits long behind that commit.
 BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.

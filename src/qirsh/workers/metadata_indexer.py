@@ -10,7 +10,13 @@ import logging
 from typing import Final
 
 from qirsh.domain.command import IndexMetadata
-from qirsh.domain.limits import BLOCK_WATCHED_S, EPOCH_NUMBERS, INDEXED_AT_ONCE_MAX, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.limits import (
+    BLOCK_WATCHED_S,
+    EPOCH_NUMBERS,
+    INDEXED_AT_ONCE_MAX,
+    INDEXED_ENTRIES_MAX,
+    PAYMENT_NUMBER_BLOCK,
+)
 from qirsh.domain.metadata_index import MetadataEntry, entries_of
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store import queries
@@ -109,11 +115,13 @@ class MetadataIndexer:
         rows = await self._store.search(queries.METADATA_AFTER, block.seen, block.last, INDEXED_AT_ONCE_MAX)
         if not rows:
             return 0
-        until = rows[-1][0]
+        until = 0
         entries: list[MetadataEntry] = []
-        for number, merchant, created_at, metadata in rows:
+        for until, merchant, created_at, metadata in rows:  # noqa: B007 - where it ends is how far we are
             if metadata != "{}":
-                entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=number)
+                entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=until)
+            if len(entries) >= INDEXED_ENTRIES_MAX:
+                break
         # A look that found nothing is not written down, unless it was the last one at this block.
         if entries or until == block.last:
             command = IndexMetadata(block.first, block.kept, until, tuple(entries))
