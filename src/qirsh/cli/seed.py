@@ -138,7 +138,7 @@ async def _deposit(parts: Parts, demo: Demo) -> None:
 
 
 async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
-    """A week of payments, one after the other: paid by turns, a few given back, cancelled, expired, or waiting at the end."""
+    """A week of payments: paid by turns; a few given back, cancelled, expired, or waiting at the end."""
     begin = clock.now
     for number in range(_PAYMENTS):
         clock.now = begin + number * _EVERY_MS + number * 37 % 50 * _MINUTE_MS
