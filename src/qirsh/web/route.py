@@ -32,4 +32,5 @@ class Route(msgspec.Struct, frozen=True):
     handler: Handler
     token: TokenKind | None  # None: anyone.
     scope: str | None = None
+    is_counted: bool = True  # False: rate limits do not apply.
     told: Told | None = None  # None: a page or a probe, not a call of the API.
