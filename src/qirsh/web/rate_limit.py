@@ -4,7 +4,6 @@ Each process counts in its memory. What a client has left is told as in draft-ie
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -39,8 +38,9 @@ class Limit:
         self._clock = clock
         self._interval_ns = window_s * _NS // quota
         self._room_ns = self._interval_ns * (quota - 1)  # What is left in a full bucket after one call.
-        self._full_at: OrderedDict[bytes | str | int, int] = OrderedDict()
+        self._full_at: dict[bytes | str | int, int] = {}
         self._buckets_max = buckets_max
+        self._next_sweep_at = 0
         self._lines = f'ratelimit-policy: "{name}";q={quota};w={window_s}\r\nratelimit: "{name}";r=%d;t=%d\r\n'.encode()
 
     def take(self, who: bytes | str) -> int:
@@ -80,15 +80,11 @@ class Limit:
 
         When there is none, newcomers share: a crowd takes neither memory nor anything from those who were here before.
         """
-        buckets = self._full_at
-        if len(buckets) >= self._buckets_max:
-            for _ in range(2):
-                oldest = next(iter(buckets))
-                if buckets[oldest] <= now:
-                    del buckets[oldest]
-                else:
-                    buckets.move_to_end(oldest)
-            if len(buckets) >= self._buckets_max:
+        if len(self._full_at) >= self._buckets_max:
+            if now >= self._next_sweep_at:
+                self._next_sweep_at = now + _NS  # Looking at all of them takes about a millisecond.
+                self._full_at = {bucket: full_at for bucket, full_at in self._full_at.items() if full_at > now}
+            if len(self._full_at) >= self._buckets_max:
                 return hash(who) % _SHARED_BUCKETS
         return who
 
