@@ -280,8 +280,9 @@ def test_a_revoked_key_is_counted_by_address(counted: InProcess) -> None:
 
 
 def test_a_first_call_with_a_valid_key_costs_its_address_nothing(counted: InProcess) -> None:
-    shop = counted.merchants[0]
-    answer = counted.send(create(shop.key))
+    issued = counted.act("key issue", account=counted.merchants[0].account)
+    answer = counted.send(create(issued["key"]))
+    assert fields(answer, "ratelimit")["key"]["r"] == limits.KEY_CALLS_PER_MINUTE - 1
     assert set(fields(answer, "ratelimit")) == {"key"}
     assert fields(counted.send(NOWHERE), "ratelimit")["address"]["r"] == limits.ADDRESS_CALLS_PER_MINUTE - 1
 
