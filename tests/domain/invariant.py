@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 from tests.domain.world import World
 
@@ -91,24 +92,25 @@ def _refunds(world: World) -> Iterator[str]:
             assert transfer.payment is not None
             moved[transfer.payment].append(transfer)
     for payment in world.payments.values():
-        refunds, back = _refunds_of(world, payment.number), moved.pop(payment.number, [])
-        if refunds and payment.status != "paid":
-            yield f"{payment} was refunded, and not paid"
-        if [row.version for row in refunds] != [*range(3, 3 + len(refunds))]:
-            yield f"{payment} has other versions than {refunds}"
-        if [(row.sequence, row.amount, row.created_at) for row in refunds] != [
-            (row.debit_sequence, row.amount, row.created_at) for row in back
-        ]:
-            yield f"{refunds} are not {back}"
-        for row in back:
-            if (row.debit, row.credit, row.currency) != (payment.merchant, payment.payer, payment.currency):
-                yield f"{row} does not go back where it came from"
-        if payment.refunded_amount != sum(row.amount for row in refunds) or payment.refunded_amount > payment.amount:
-            yield f"{payment} has the refunds {refunds}"
-        if refunds and payment.updated_at != refunds[-1].created_at:
-            yield f"{payment} was not updated with its last refund"
+        refunds = _refunds_of(world, payment.number)
+        yield from _refunds_against(payment, refunds, moved.pop(payment.number, []))
+        if refunds and (payment.status != "paid" or payment.updated_at != refunds[-1].created_at):
+            yield f"{payment} does not show {refunds[-1]}"
     if moved:
         yield f"{dict(moved)} refund payments that are not there"
+
+
+def _refunds_against(payment: Payment, refunds: list[Refund], back: list[Transfer]) -> Iterator[str]:
+    if [row.version for row in refunds] != [*range(3, 3 + len(refunds))]:
+        yield f"{payment} has other versions than {refunds}"
+    made = [(row.sequence, row.amount, row.created_at) for row in refunds]
+    if made != [(row.debit_sequence, row.amount, row.created_at) for row in back]:
+        yield f"{refunds} are not {back}"
+    sides = (payment.merchant, payment.payer, payment.currency)
+    if any((row.debit, row.credit, row.currency) != sides for row in back):
+        yield f"{back} do not go back where {payment} came from"
+    if payment.refunded_amount != sum(row.amount for row in refunds) or payment.refunded_amount > payment.amount:
+        yield f"{payment} has the refunds {refunds}"
 
 
 def _cash(world: World) -> Iterator[str]:

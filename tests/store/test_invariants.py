@@ -281,13 +281,17 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
                 "refund re_1 of payment number 404 is 400, its transfer moved nothing",
             ),
             (
-                "INSERT INTO refund SELECT 're_9', payment, version, amount, '', '{}', 99, 1 FROM refund"
-                " WHERE id = 're_1'",
+                (
+                    "INSERT INTO refund SELECT 're_9', payment, version, amount, '', '{}', 99, 1 FROM refund"
+                    " WHERE id = 're_1'"
+                ),
                 "refund re_9 of payment number {returned} is 400, its transfer moved nothing",
             ),
             (
-                "INSERT INTO refund SELECT 're_9', payment, 4, amount, '', '{}', sequence, 1 FROM refund"
-                " WHERE id = 're_1'",
+                (
+                    "INSERT INTO refund SELECT 're_9', payment, 4, amount, '', '{}', sequence, 1 FROM refund"
+                    " WHERE id = 're_1'"
+                ),
                 "refund re_9 of payment number {returned} is 400, its transfer moved 400",
             ),
             (

@@ -413,8 +413,8 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "refund transfers above what was paid": (back(301), "does not match the payment it refunds"),
     "two refund transfers above what was paid": (back(200) + back(101), "does not match the payment it refunds"),
     "a refund transfer of what has all gone back": (
-        back(1, payment=":returned", currency="'EUR'"),
-        "does not match the payment it refunds|does not follow|last transfer left",
+        back(1, payment=":returned").replace("'USD'", "'EUR'"),
+        "does not match the payment it refunds",
     ),
     "a refund transfer of what was cancelled": (
         back(payment=":cancelled"),
@@ -436,8 +436,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "refund: without its transfer",
     ),
     "a second refund object for one transfer": (
-        "INSERT INTO refund SELECT 're_new', payment, version + 1, amount, '', '{}', sequence, 9 FROM refund"
-        " WHERE id = 're_1'",
+        (
+            "INSERT INTO refund SELECT 're_new', payment, version + 1, amount, '', '{}', sequence, 9 FROM refund"
+            " WHERE id = 're_1'"
+        ),
         "never replaced|refund_transfer",
     ),
     "a second refund object for one version": (
@@ -617,8 +619,10 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "a refund replaced by its transfer": (
-        "INSERT OR REPLACE INTO refund SELECT 're_new', payment, 9, amount, 'x', '{}', sequence, 9 FROM refund"
-        " WHERE id = 're_1'",
+        (
+            "INSERT OR REPLACE INTO refund SELECT 're_new', payment, 9, amount, 'x', '{}', sequence, 9 FROM refund"
+            " WHERE id = 're_1'"
+        ),
         "never replaced",
     ),
     "a cash order replaced by another amount": (
