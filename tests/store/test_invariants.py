@@ -276,6 +276,20 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
                 "UPDATE refund SET payment = :paid_too WHERE id = 're_1'",
                 "refund re_1 of payment number {paid_too} is 400, its transfer moved nothing",
             ),
+            *(
+                ("UPDATE refund SET payment = :refunded WHERE id = 're_1'", named)
+                for named in (
+                    "refund re_1 of payment number {refunded} is 400, its transfer moved nothing",
+                    "refund that is missing of payment number {returned} is nothing, its transfer moved 400",
+                )
+            ),
+            *(
+                (
+                    f"UPDATE transfer SET {change} WHERE kind = 'refund' AND payment = :returned",
+                    "refund re_1 of payment number {returned} is 400, its transfer moved nothing",
+                )
+                for change in ("currency = 'USD'", "debit = :other")
+            ),
             (
                 "UPDATE refund SET payment = 404 WHERE id = 're_1'",
                 "refund re_1 of payment number 404 is 400, its transfer moved nothing",

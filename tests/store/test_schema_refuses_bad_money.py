@@ -422,6 +422,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     # Refunds.
     "a refund object without a transfer": (refund_row(sequence="99"), "refund: without its transfer"),
+    "a refund object for a fee of the merchant": (
+        back(kind="'fee'") + refund_row(),
+        "refund: without its transfer",
+    ),
     "a refund object for the transfer of a pay": (refund_row(amount="200"), "refund: without its transfer"),
     "a refund object of another amount than its transfer": (
         back() + refund_row(amount="101"),
