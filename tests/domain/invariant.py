@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from qirsh.domain.payment import Payment
+from qirsh.domain.refund import Refund
 from tests.domain.world import World
 
 Holding = tuple[int, str]
@@ -12,7 +14,7 @@ Holding = tuple[int, str]
 
 def complaints(world: World) -> list[str]:
     """Empty in every world that commands alone have made."""
-    checks = (_books, _balances, _paths, _payments, _cash, _events, _counts)
+    checks = (_books, _balances, _paths, _payments, _refunds, _cash, _events, _index, _counts)
     return [complaint for check in checks for complaint in check(world)]
 
 
@@ -73,8 +75,42 @@ def _payments(world: World) -> Iterator[str]:
         expected = [(payment.payer, payment.merchant, payment.currency, payment.amount)]
         if pays != (expected if payment.status == "paid" else []):
             yield f"{payment} has the transfers {pays}"
-        if payment.version != (1 if payment.status == "pending" else 2):
-            yield f"{payment} has changed more often than it moved"
+        moves = 0 if payment.status == "pending" else 1
+        if payment.version != 1 + moves + len(_refunds_of(world, payment.number)):
+            yield f"{payment} has changed more or less often than it moved and was refunded"
+
+
+def _refunds_of(world: World, payment: int) -> list[Refund]:
+    return sorted((row for row in world.refunds.values() if row.payment == payment), key=lambda row: row.version)
+
+
+def _refunds(world: World) -> Iterator[str]:
+    """Each refund is one transfer back and one version, in one order, and they never exceed what was paid."""
+    moved: dict[int, list[Transfer]] = defaultdict(list)
+    for transfer in world.transfers:
+        if transfer.kind == "refund":
+            assert transfer.payment is not None
+            moved[transfer.payment].append(transfer)
+    for payment in world.payments.values():
+        refunds = _refunds_of(world, payment.number)
+        yield from _refunds_against(payment, refunds, moved.pop(payment.number, []))
+        if refunds and (payment.status != "paid" or payment.updated_at != refunds[-1].created_at):
+            yield f"{payment} does not show {refunds[-1]}"
+    if moved:
+        yield f"{dict(moved)} refund payments that are not there"
+
+
+def _refunds_against(payment: Payment, refunds: list[Refund], back: list[Transfer]) -> Iterator[str]:
+    if [row.version for row in refunds] != [*range(3, 3 + len(refunds))]:
+        yield f"{payment} has other versions than {refunds}"
+    made = [(row.sequence, row.amount, row.created_at) for row in refunds]
+    if made != [(row.debit_sequence, row.amount, row.created_at) for row in back]:
+        yield f"{refunds} are not {back}"
+    sides = (payment.merchant, payment.payer, payment.currency)
+    if any((row.debit, row.credit, row.currency) != sides for row in back):
+        yield f"{back} do not go back where {payment} came from"
+    if payment.refunded_amount != sum(row.amount for row in refunds) or payment.refunded_amount > payment.amount:
+        yield f"{payment} has the refunds {refunds}"
 
 
 def _cash(world: World) -> Iterator[str]:
@@ -95,12 +131,16 @@ def _cash(world: World) -> Iterator[str]:
 def _events(world: World) -> Iterator[str]:
     """Every change after the creation has one event, and no event is without its change."""
     told = sorted((event.payment, event.version, event.type, event.account) for event in world.events)
-    happened = sorted(
+    happened = [
         (payment.number, 2, f"remote_payment.{payment.status}", payment.merchant)
         for payment in world.payments.values()
         if payment.status != "pending"
-    )
-    if told != happened:
+    ]
+    happened += [
+        (refund.payment, refund.version, "refund.created", world.payments[refund.payment].merchant)
+        for refund in world.refunds.values()
+    ]
+    if told != sorted(happened):
         yield f"events {told}, changes {happened}"
     last: dict[int, int] = defaultdict(int)
     for event in world.events:
@@ -109,6 +149,14 @@ def _events(world: World) -> Iterator[str]:
             yield f"{event} leaves a gap"
     if {account: counter.last for account, counter in world.event_counters.items()} != last:
         yield "an event counter is not the number of its events"
+
+
+def _index(world: World) -> Iterator[str]:
+    if len(set(world.metadata_entries)) != len(world.metadata_entries):
+        yield "something is in the index of metadata twice"
+    for block in world.indexed_blocks.values():
+        if block.until < block.first - 1:
+            yield f"{block} ends before it begins"
 
 
 def _counts(world: World) -> Iterator[str]:

@@ -13,6 +13,8 @@ from qirsh.domain.command import (
     MoveAccount,
     OpenHouseAccount,
     Pay,
+    PayAsTest,
+    RefundPayment,
     RequestCommercial,
 )
 from qirsh.domain.payment import Payment
@@ -131,6 +133,32 @@ class Market(World):
             "pin_macs": (PIN,),
         }
         return Pay(**fields | changes)
+
+    def buy(self, **changes: Any) -> Payment:  # noqa: ANN401 - the fields of the command
+        """A payment that the customer has paid to the shop."""
+        paid: Payment = self.do(self.pay(self.create(**changes)))
+        return paid
+
+    def refund(self, payment: Payment, /, **changes: Any) -> RefundPayment:  # noqa: ANN401 - the fields of the command
+        """The merchant's wish to give all of it back."""
+        fields: dict[str, Any] = {
+            "id": f"re_{len(self.refunds) + 1}",
+            "payment": payment.number,
+            "merchant": payment.merchant,
+            "amount": None,
+        }
+        return RefundPayment(**fields | changes)
+
+    def pay_as_test(self, payment: Payment, /, **changes: Any) -> PayAsTest:  # noqa: ANN401 - the fields of the command
+        """The merchant's wish to see it paid by its test customer."""
+        fields: dict[str, Any] = {
+            "payment": payment.number,
+            "merchant": payment.merchant,
+            "payer": self.test_customer,
+            "mint": self.mint,
+            "has_funds": True,
+        }
+        return PayAsTest(**fields | changes)
 
     def held(self, account: int, currency: str = "USD") -> int:
         """The balance of an account, also of one that never held any."""

@@ -7,6 +7,7 @@ from hypothesis import event, given, settings
 
 from qirsh.domain.command import AddPerson, MakeOperator
 from qirsh.domain.decide import Submission
+from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
 from tests.domain.test_account import ALLOWED as ACCOUNT_MOVES
@@ -26,18 +27,29 @@ def check_step(before: World, after: World) -> None:
         if after.payments[number] != payment
     ]
     for old, new in changes:
-        assert (old.status, new.status) in PAYMENT_MOVES
         assert new.version == old.version + 1
+        if old.status == "paid":  # It stays so, and only a refund changes anything of it.
+            [made] = [refund for id_, refund in after.refunds.items() if id_ not in before.refunds]
+            assert (made.payment, made.version, made.created_at) == (new.number, new.version, new.updated_at)
+            assert new == refunded(old, made.amount, after.now)
+            earlier = {"version": old.version, "updated_at": old.updated_at, "refunded_amount": old.refunded_amount}
+            assert at_version(new, **earlier) == old
+        else:
+            assert (old.status, new.status) in PAYMENT_MOVES
+            assert new.refunded_amount == 0
     assert [(event.payment, event.version) for event in after.events[len(before.events) :]] == [
         (new.number, new.version) for _, new in changes
     ]
     for number, account in before.accounts.items():
         state = after.accounts[number].state
         assert state == account.state or (account.kind, account.state, state) in ACCOUNT_MOVES
-    for grown in ("transfers", "events", "audit"):
+    for grown in ("transfers", "events", "audit", "metadata_entries"):
         assert getattr(after, grown)[: len(getattr(before, grown))] == getattr(before, grown)
     for kept in ("payments", "accounts", "balances", "remembered", "people", "cash_orders", "api_keys"):
         assert set(getattr(after, kept)) >= set(getattr(before, kept))
+    assert before.refunds.items() <= after.refunds.items()
+    if len(after.refunds) > len(before.refunds):
+        assert len(changes) == 1
 
 
 @settings(max_examples=EXAMPLES)

@@ -2,11 +2,24 @@
 
 from typing import Final
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.payment import MOVES, STATUSES, TOO_LATE, Payment, Status, is_due, moved, why_not_payable
+from qirsh.domain.payment import (
+    MOVES,
+    STATUSES,
+    TOO_LATE,
+    Payment,
+    Status,
+    at_version,
+    is_due,
+    left_to_refund,
+    moved,
+    refunded,
+    why_not_payable,
+)
 from qirsh.domain.refusal import Refusal
 
 EXPIRES_AT: Final = 10_000
@@ -99,3 +112,50 @@ def test_who_comes_too_late_hears_what_became_of_it_whatever_the_clock_says(
 
 def test_every_final_state_has_its_refusal() -> None:
     assert set(TOO_LATE) == {status for status in STATUSES if not MOVES[status]}
+
+
+@pytest.mark.parametrize(("given_back", "left"), [(0, 100), (1, 99), (99, 1), (100, 0)])
+def test_what_can_still_go_back_is_what_was_paid_without_what_went(given_back: int, left: int) -> None:
+    assert left_to_refund(msgspec.structs.replace(a_payment("paid"), refunded_amount=given_back)) == left
+
+
+@pytest.mark.parametrize("status", ["pending", "cancelled", "expired"])
+def test_nothing_can_go_back_of_what_was_not_paid(status: Status) -> None:
+    assert left_to_refund(a_payment(status)) == 0
+
+
+def test_a_refund_changes_the_sum_the_time_and_the_version_and_nothing_else() -> None:
+    paid = moved(a_payment(), "paid", 2000, payer=3)
+    once = refunded(paid, 30, 3000)
+    assert once == msgspec.structs.replace(paid, refunded_amount=30, updated_at=3000, version=3)
+    twice = refunded(once, 70, 4000)
+    assert twice == msgspec.structs.replace(paid, refunded_amount=100, updated_at=4000, version=4)
+
+
+@pytest.mark.parametrize("amount", [-1, 0, 71, 100])
+def test_a_refund_of_nothing_or_of_more_than_is_left_is_a_fault(amount: int) -> None:
+    paid = moved(a_payment(), "paid", 2000, payer=3)
+    with pytest.raises(AssertionError):
+        refunded(refunded(paid, 30, 3000), amount, 4000)
+
+
+@pytest.mark.parametrize("status", ["pending", "cancelled", "expired"])
+def test_a_refund_of_what_was_not_paid_is_a_fault(status: Status) -> None:
+    with pytest.raises(AssertionError):
+        refunded(a_payment(status), 1, 2000)
+
+
+@given(st.lists(st.integers(1, 20), max_size=5), st.sampled_from(["paid", "cancelled", "expired"]))
+def test_each_version_since_the_payment_became_final_comes_back_as_it_was(amounts: list[int], to: Status) -> None:
+    history = [moved(a_payment(), to, 2000, payer=3 if to == "paid" else None)]
+    for number, amount in enumerate(amounts if to == "paid" else []):
+        history.append(refunded(history[-1], amount, 3000 + number))
+    for was in history:
+        same = {"version": was.version, "updated_at": was.updated_at, "refunded_amount": was.refunded_amount}
+        assert at_version(history[-1], **same) == was
+
+
+@pytest.mark.parametrize("version", [-1, 0, 1, 3])
+def test_a_version_from_before_it_was_final_or_that_is_not_there_yet_is_a_fault(version: int) -> None:
+    with pytest.raises(AssertionError):
+        at_version(moved(a_payment(), "paid", 2000, payer=3), version=version, updated_at=1, refunded_amount=0)

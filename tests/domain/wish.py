@@ -9,6 +9,7 @@ from qirsh.domain import command as c
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.state import State
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 
@@ -19,6 +20,9 @@ def _seed() -> Market:
     market.create(amount=HELD, currency="EUR")
     market.create(merchant=market.till, amount=HELD)
     market.create(amount=HELD, expires_in_ms=1000)
+    # Paid, so that refunds find something to give back.
+    market.buy(amount=HELD // 2, currency="EUR")
+    market.do(market.pay_as_test(market.create(merchant=market.till, amount=HELD)))
     market.do(market.ask(reference="slip a", amount=HELD))
     return market
 
@@ -46,6 +50,7 @@ OPERATORS: Final = (SEED.first.id, SEED.second.id)
 accounts = st.sampled_from(ACCOUNTS)
 merchants = st.sampled_from([*[SEED.shop] * 6, *[SEED.till] * 4, *ACCOUNTS[10:15]])
 payments = st.integers(1, 4) | st.integers(1, 8)
+paid_payments = st.sampled_from([5, 5, 5, 6, 6]) | payments
 amounts = st.sampled_from([1, HELD // 2, HELD, HELD])
 currencies = st.sampled_from(["USD", "EUR"])
 urls = st.sampled_from([None, None, "https://shop.example/back", "https://evil.example/back"])
@@ -70,6 +75,26 @@ pays = st.builds(
     payments,
     st.sampled_from([*PAYERS * 4, *THIEVES]),
     st.sampled_from([(PIN,), (PIN,), (WRONG_PIN,)]),
+)
+refunds = st.builds(
+    c.RefundPayment,
+    id=st.just(""),
+    payment=paid_payments,
+    merchant=merchants,
+    amount=st.sampled_from([None, 1, HELD // 4, HELD // 4, HELD // 2, HELD]),
+)
+# Of one circle: who names another has a fault, and no refusal.
+test_pays = st.builds(
+    c.PayAsTest,
+    payment=payments | st.just(3),
+    merchant=st.sampled_from([SEED.till, SEED.till, SEED.till, SEED.shop]),
+    payer=st.just(SEED.test_customer),
+    mint=st.just(SEED.mint),
+    has_funds=st.sampled_from([True, True, False]),
+)
+test_expires = st.builds(c.ExpireAsTest, payment=payments | st.just(3), merchant=merchants)
+indexes = st.integers(0, 5).map(
+    lambda done: c.IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
 )
 cancels = st.builds(c.Cancel, payment=payments, merchant=merchants)
 expires = st.builds(c.Expire, payment=payments)
@@ -126,7 +151,8 @@ people = (
     | st.builds(c.RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
 )
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
-MOST: Final = [creates] * 3 + [pays] * 8 + [cancels, expires] + [asks, confirms] * 2 + [people] * 6
+RARE: Final = [cancels, expires, test_expires, indexes]
+MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 wishes = st.integers(0, len(MOST) - 1).flatmap(MOST.__getitem__)
 onces = st.none() | st.builds(
     Once, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
@@ -157,6 +183,8 @@ def submissions(batch_number: int, batch: list[tuple[c.Command, Once | None]]) -
             command = msgspec.structs.replace(wish, id=str(serial), hash=b"%032d" % serial)
         elif isinstance(wish, c.OpenSession):
             command = msgspec.structs.replace(wish, hash=b"%032d" % serial)
+        elif isinstance(wish, c.RefundPayment):
+            command = msgspec.structs.replace(wish, id=f"re_of_{serial}")
         elif isinstance(wish, c.OpenHouseAccount):
             command = msgspec.structs.replace(wish, name=f"house {serial}")
         found.append(Submission(command, once, render if once or serial % 2 else None))

@@ -11,9 +11,21 @@ from typing import Any, Final, Protocol
 import apsw
 import asyncpg
 
-from qirsh.domain.command import Cancel, CreatePayment, Expire, FixConstant, HoldLease, IssueKey, OpenSession
+from qirsh.domain.command import (
+    Cancel,
+    CreatePayment,
+    Expire,
+    ExpireAsTest,
+    FixConstant,
+    HoldLease,
+    IndexMetadata,
+    IssueKey,
+    OpenSession,
+)
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
+from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.metadata_index import entries_of
 from qirsh.domain.payment import Payment
 from qirsh.domain.state import State
 from qirsh.engine.batcher import Batch
@@ -27,7 +39,7 @@ from tests.domain.world import ENTROPY_SEED, World
 
 
 class Filled(Market):
-    """A payment in each state, one of test money, a withdrawal, and an order that waits for its second operator."""
+    """A payment in each state, refunds of some and of all, test money, and an order that waits for its operator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +57,20 @@ class Filled(Market):
         asked = CreatePayment(merchant=self.shop, amount=1, currency="SYP")
         self.transact([Submission(asked, Once(self.shop, "once", b"print"), _answer)])
         self.expired: Payment = self.do(Expire(payment=late.number))
+        returned, refunded = self.buy(amount=400, currency="EUR"), self.buy(amount=250, currency="EUR")
+        self.do(self.refund(returned))
+        self.do(self.refund(refunded, amount=100, note="sorry", metadata='{"b": 1.0}'))
+        self.do(self.refund(refunded, amount=50))
+        self.returned, self.refunded = self.payments[returned.number], self.payments[refunded.number]
+        # More than is left in the purse, so that the mint fills it first.
+        dear = self.create(merchant=self.till, amount=AMOUNT_MAX, currency="TRY")
+        self.tested_too: Payment = self.do(self.pay_as_test(dear))
+        self.do(ExpireAsTest(payment=self.create(merchant=self.till).number, merchant=self.till))
+        labelled = self.create(metadata='{"order": "A-7", "\\ud83d\\ude00": "", "n": 1.0}')
+        entries = entries_of(
+            labelled.metadata, merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
+        )
+        self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("colour", b"blue"))
 
@@ -53,7 +79,7 @@ class Filled(Market):
         accounts = {name: getattr(self, name) for name in ("house", "shop", "till", "test_customer", "mint")}
         people = {name: getattr(self, name).account for name in ("customer", "other", "owner")}
         operators = {name: getattr(self, name).id for name in ("first", "second")}
-        payments = ("pending", "cancelled", "expired", "paid", "paid_too", "tested")
+        payments = ("pending", "cancelled", "expired", "paid", "paid_too", "tested", "returned", "refunded")
         return accounts | people | operators | {name: getattr(self, name).number for name in payments}
 
 

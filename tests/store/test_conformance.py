@@ -42,11 +42,14 @@ from qirsh.store.rows import (
     COUNTER,
     EVENT,
     EVENT_COUNTER,
+    INDEXED_BLOCK,
     LEASE,
     LOADED,
     LOGIN,
+    METADATA_ENTRY,
     PAYMENT,
     PIN,
+    REFUND,
     REMEMBERED,
     SESSION,
     TRANSFER,
@@ -271,8 +274,8 @@ def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: 
 
 @pytest.mark.parametrize(
     ("table", "order"),
-    [(TRANSFER, "id"), (EVENT, "account, sequence"), (AUDIT, "id")],
-    ids=["transfer", "event", "audit"],
+    [(TRANSFER, "id"), (EVENT, "account, sequence"), (AUDIT, "id"), (METADATA_ENTRY, "length(key) DESC")],
+    ids=["transfer", "event", "audit", "metadata"],
 )
 def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Table[Any], order: str) -> None:
     expected = getattr(FILLED, table.state)
@@ -297,11 +300,24 @@ def test_a_session_is_found_by_its_hash(store: Play) -> None:
     store(scene)
 
 
+def test_a_refund_is_found_by_its_id(store: Play) -> None:
+    assert len(FILLED.refunds) == 3
+
+    async def scene(opened: Store) -> None:
+        for refund in FILLED.refunds.values():
+            found = await opened.find(REFUND, refund.id)
+            assert found is not None
+            assert without_times(found) == without_times(refund)
+
+    store(scene)
+
+
 CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
     "account": (
         ACCOUNT,
         {"name": "متجر", "state": "suspended", "return_origins": "https://a.example", "updated_at": 9},
     ),
+    "indexed_block": (INDEXED_BLOCK, {"until": 2**62}),
     "lease": (LEASE, {"holder": "another", "until": 2**41}),
     "login": (LOGIN, {"password_hash": "$other$", "totp_sealed": bytes(range(256))}),
     "pin": (PIN, {"mac": b"\0\xff", "failures": 5}),

@@ -78,22 +78,42 @@ def confirm(by: str) -> str:
 ASKED: Final = deposit(":other", "'asked'")
 CASH_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
 
+
+def back(amount: int = 100, **changes: str) -> str:
+    """So much of what was paid goes back, and both balances follow."""
+    columns = {
+        "kind": "'refund'",
+        "payment": ":paid",
+        "debit": ":shop",
+        "credit": ":customer",
+        "debit_sequence": TRANSFER["credit_sequence"],
+        "debit_balance": f"{TRANSFER['credit_balance']} - 500 - {amount}",
+        "credit_sequence": TRANSFER["debit_sequence"],
+        "credit_balance": f"{TRANSFER['debit_balance']} + 500 + {amount}",
+        "amount": str(amount),
+    }
+    return transfer(**columns | changes) + BALANCES.replace("500", f"-{amount}")
+
+
+def refund_row(verb: str = "INSERT", **changes: str) -> str:
+    """The refund of the last transfer."""
+    columns = {
+        "id": "'re_new'",
+        "payment": ":paid",
+        "version": "3",
+        "amount": "100",
+        "note": "''",
+        "metadata": "'{}'",
+        "sequence": "(SELECT sequence FROM balance WHERE account = :shop AND currency = 'USD')",
+        "created_at": "9",
+    } | changes
+    return f"{verb} INTO refund ({', '.join(columns)}) VALUES ({', '.join(columns.values())});"
+
+
+REFUNDED: Final = "UPDATE payment SET refunded_amount = 100, version = 3, updated_at = 9 WHERE number = :paid;"
 # 100 of what was paid go back.
 REFUND: Final = (
-    transfer(
-        kind="'refund'",
-        payment=":paid",
-        debit=":shop",
-        credit=":customer",
-        debit_sequence=TRANSFER["credit_sequence"],
-        debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
-        credit_sequence=TRANSFER["debit_sequence"],
-        credit_balance=f"{TRANSFER['debit_balance']} + 500 + 100",
-        amount="100",
-    )
-    + BALANCES.replace("500", "-100")
-    + "UPDATE payment SET refunded_amount = 100, version = 3, updated_at = 9 WHERE number = :paid;"
-    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3")
+    back() + refund_row() + REFUNDED + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3")
 )
 
 # What is typed, and what the database says.
@@ -197,8 +217,8 @@ BAD: Final[dict[str, tuple[str, str]]] = {
             currency="'EUR'",
             debit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :customer AND currency = 'EUR')",
             debit_balance="(SELECT amount - 500 FROM balance WHERE account = :customer AND currency = 'EUR')",
-            credit_sequence="1",
-            credit_balance="500",
+            credit_sequence="(SELECT sequence + 1 FROM balance WHERE account = :shop AND currency = 'EUR')",
+            credit_balance="(SELECT amount + 500 FROM balance WHERE account = :shop AND currency = 'EUR')",
         ),
         "does not match",
     ),
@@ -377,6 +397,66 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "UPDATE payment SET refunded_amount = 1, version = 3 WHERE number = :paid",
         "refunded without transfers",
     ),
+    "a refund whose transfer has no refund of its own": (back() + REFUNDED, "refunded without a refund"),
+    "a refund of another sum than its refunds": (
+        back() + refund_row() + REFUNDED.replace("= 100", "= 99"),
+        "refunded without transfers",
+    ),
+    "a payment of which more was refunded than its last refund": (
+        "UPDATE payment SET refunded_amount = refunded_amount + 1, version = 5 WHERE number = :refunded",
+        "refunded without transfers",
+    ),
+    "refunds above what was paid": (
+        back(301) + refund_row(amount="301") + REFUNDED.replace("= 100", "= 301"),
+        "does not match|payment_check|refunded_amount",
+    ),
+    "refund transfers above what was paid": (back(301), "does not match the payment it refunds"),
+    "two refund transfers above what was paid": (back(200) + back(101), "does not match the payment it refunds"),
+    "a refund transfer of what has all gone back": (
+        back(1, payment=":returned").replace("'USD'", "'EUR'"),
+        "does not match the payment it refunds",
+    ),
+    "a refund transfer of what was cancelled": (
+        back(payment=":cancelled"),
+        "does not match the payment it refunds",
+    ),
+    # Refunds.
+    "a refund object without a transfer": (refund_row(sequence="99"), "refund: without its transfer"),
+    "a refund object for a fee of the merchant": (
+        back(kind="'fee'") + refund_row(),
+        "refund: without its transfer",
+    ),
+    "a refund object for the transfer of a pay": (refund_row(amount="200"), "refund: without its transfer"),
+    "a refund object of another amount than its transfer": (
+        back() + refund_row(amount="101"),
+        "refund: without its transfer",
+    ),
+    "a refund object for another payment than its transfer": (
+        back() + refund_row(payment=":paid_too"),
+        "refund: without its transfer",
+    ),
+    "a refund object for another's transfer in another currency": (
+        "INSERT INTO refund SELECT 're_new', :paid, 3, amount, '', '{}', sequence, 9 FROM refund WHERE id = 're_1'",
+        "refund: without its transfer",
+    ),
+    "a second refund object for one transfer": (
+        (
+            "INSERT INTO refund SELECT 're_new', payment, version + 1, amount, '', '{}', sequence, 9 FROM refund"
+            " WHERE id = 're_1'"
+        ),
+        "never replaced|refund_transfer",
+    ),
+    "a second refund object for one version": (
+        back() + refund_row() + back() + refund_row(id="'re_newer'"),
+        "never replaced|refund_payment",
+    ),
+    "a refund object of a version that no refund has": (
+        back() + refund_row(version="2"),
+        "version >= 3|refund_version_check",
+    ),
+    "a refund object that changed": ("UPDATE refund SET note = 'x' WHERE id = 're_1'", "refunds never change"),
+    "a refund object of more": ("UPDATE refund SET amount = amount + 1 WHERE id = 're_1'", "refunds never change"),
+    "a refund object that vanished": ("DELETE FROM refund WHERE id = 're_1'", "refunds never vanish"),
     "a refund that is taken back": (
         REFUND + "UPDATE payment SET refunded_amount = 0, version = 4 WHERE number = :paid",
         "refunds only grow",
@@ -534,6 +614,21 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         ),
         "never replaced",
     ),
+    "a refund replaced by its id": (
+        back() + refund_row("INSERT OR REPLACE", id="'re_1'"),
+        "never replaced",
+    ),
+    "a refund replaced by its version": (
+        back() + refund_row() + back() + refund_row("INSERT OR REPLACE", id="'re_newer'"),
+        "never replaced",
+    ),
+    "a refund replaced by its transfer": (
+        (
+            "INSERT OR REPLACE INTO refund SELECT 're_new', payment, 9, amount, 'x', '{}', sequence, 9 FROM refund"
+            " WHERE id = 're_1'"
+        ),
+        "never replaced",
+    ),
     "a cash order replaced by another amount": (
         (
             "INSERT OR REPLACE INTO cash_order SELECT house, reference, kind, account, currency, 1, 'asked',"
@@ -597,6 +692,7 @@ TRUNCATED: Final = (
     "transfer",
     "balance",
     "payment",
+    "refund",
     "cash_order",
     "event",
     "audit",
@@ -651,6 +747,14 @@ def test_postgresql_refuses_to_empty_a_table(any_hand: Hand, table: str) -> None
 GOOD: Final[dict[str, str]] = {
     "a payment that is paid": transfer() + BALANCES + PAID + EVENT,
     "a refund": REFUND,
+    "a refund of all that was paid, in two": back(100)
+    + refund_row()
+    + REFUNDED
+    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3")
+    + back(200)
+    + refund_row(id="'re_newer'", amount="200", version="4")
+    + REFUNDED.replace("= 100, version = 3", "= 300, version = 4")
+    + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 4"),
     "a deposit that a second operator confirms": ASKED + CASH_BALANCES + confirm(":second"),
     "a payment that is cancelled": """
     UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2

@@ -32,7 +32,7 @@ def pay(command: PayAsTest, state: State) -> Payment | Refused:
     merchant = state.accounts.get(command.merchant)
     if asked is None or merchant is None or asked.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := _why_not(state, merchant) or payment.why_not_payable(asked, state.now):
+    if why := why_not_acting(state, merchant) or payment.why_not_payable(asked, state.now) or _why_not_test(merchant):
         return Refused(why)
     for number, kind in ((command.payer, "personal"), (command.mint, "house")):
         party = state.accounts.get(number)
@@ -63,10 +63,8 @@ def expire(command: ExpireAsTest, state: State) -> Payment | Refused:
     merchant = state.accounts.get(command.merchant)
     if asked is None or merchant is None or asked.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := _why_not(state, merchant):
+    if why := why_not_acting(state, merchant) or payment.TOO_LATE.get(asked.status) or _why_not_test(merchant):
         return Refused(why)
-    if asked.status != "pending":
-        return Refused(payment.TOO_LATE[asked.status])
     expired = payment.moved(asked, "expired", state.now)
     record(state, expired)
     return expired
@@ -80,5 +78,5 @@ def fill_purse(state: State, *, mint: int, payer: int, currency: str) -> None:
         move(state, "mint", debit=debit, credit=credit, amount=AMOUNT_MAX)
 
 
-def _why_not(state: State, merchant: Account) -> Refusal | None:
-    return why_not_acting(state, merchant) or (Refusal.TEST_AND_LIVE if merchant.mode != "test" else None)
+def _why_not_test(merchant: Account) -> Refusal | None:
+    return None if merchant.mode == "test" else Refusal.TEST_AND_LIVE

@@ -159,6 +159,7 @@ CREATE TABLE refund (
     created_at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
+CREATE UNIQUE INDEX refund_transfer ON refund (payment, sequence);
 
 CREATE TABLE payment_metadata (
     merchant BIGINT NOT NULL,
@@ -293,7 +294,8 @@ BEGIN
                 AND p.amount = t.amount AND p.currency = t.currency) IS NOT TRUE)
                 THEN 'transfer: does not match the payment'
             WHEN t.kind = 'refund' AND (p.status = 'paid' AND p.merchant = t.debit AND p.payer = t.credit
-                AND p.currency = t.currency) IS NOT TRUE
+                AND p.currency = t.currency AND p.amount >=
+                (SELECT sum(r.amount) FROM transfer r WHERE r.payment = t.payment AND r.kind = 'refund')) IS NOT TRUE
                 THEN 'transfer: does not match the payment it refunds'
             WHEN t.kind = 'fee' AND p.currency IS DISTINCT FROM t.currency
                 THEN 'transfer: does not match the payment of its fee'

@@ -142,6 +142,7 @@ CREATE TABLE refund (
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
+CREATE UNIQUE INDEX refund_transfer ON refund (payment, sequence);
 
 -- What lists find payments by; filled in a moment after the payments, by blocks of their numbers.
 CREATE TABLE payment_metadata (
@@ -280,7 +281,8 @@ END;
 CREATE TRIGGER transfer_refunds BEFORE INSERT ON transfer WHEN NEW.kind = 'refund' BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the payment it refunds')
     WHERE NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND status = 'paid'
-        AND merchant = NEW.debit AND payer = NEW.credit AND currency = NEW.currency);
+        AND merchant = NEW.debit AND payer = NEW.credit AND currency = NEW.currency
+        AND amount - NEW.amount >= (SELECT coalesce(sum(amount), 0) FROM transfer WHERE payment = NEW.payment AND kind = 'refund'));
 END;
 CREATE TRIGGER transfer_mints BEFORE INSERT ON transfer WHEN NEW.kind = 'mint' BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: only a test mint mints')
@@ -417,6 +419,7 @@ BEGIN SELECT RAISE(ROLLBACK, 'payments are never replaced'); END;
 CREATE TRIGGER refund_is_new BEFORE INSERT ON refund
 WHEN EXISTS (SELECT 1 FROM refund WHERE id = NEW.id)
     OR EXISTS (SELECT 1 FROM refund WHERE payment = NEW.payment AND version = NEW.version)
+    OR EXISTS (SELECT 1 FROM refund WHERE payment = NEW.payment AND sequence = NEW.sequence)
 BEGIN SELECT RAISE(ROLLBACK, 'refunds are never replaced'); END;
 CREATE TRIGGER cash_order_is_new BEFORE INSERT ON cash_order
 WHEN EXISTS (SELECT 1 FROM cash_order WHERE house = NEW.house AND reference = NEW.reference)

@@ -1,0 +1,235 @@
+"""Searches: they find what is there, take a bounded time, and keep nobody waiting but each other."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import pytest
+
+from qirsh.domain.command import IndexMetadata
+from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.store import postgres, sqlite
+from qirsh.store.interface import Store, StoreUnavailable
+from qirsh.store.queries import Query
+from qirsh.store.rows import ACCOUNT, INDEXED_BLOCK
+from tests.store.filled import FILLED, open_store
+from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, opening, player, submit
+
+COUNTED: Final = Query("SELECT count(*) FROM account")
+BY_LABEL: Final = Query("SELECT payment FROM payment_metadata WHERE merchant = $1 AND key = $2 AND value = $3")
+REFUNDS_OF: Final = Query("SELECT id, amount FROM refund WHERE payment = $1 ORDER BY version")
+SHORT_S: Final = 0.3
+
+
+def endless(engine: str) -> Query:
+    """Without end, and without a row before it."""
+    if engine == "sqlite":
+        return Query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0")
+    return Query("SELECT 1 FROM pg_sleep(600)")
+
+
+def lasting(engine: str, steps: int) -> Query:
+    """For a while."""
+    if engine == "sqlite":
+        return Query(
+            f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {steps}) SELECT max(i) FROM n"  # noqa: S608 - a number
+        )
+    return Query(f"SELECT {steps} FROM pg_sleep({steps} / 5000000.0)")  # noqa: S608 - a number
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Make]]:
+    with ENGINES[request.param]() as make:
+        yield request.param, make
+
+
+@pytest.fixture(scope="module")
+def template(engine: tuple[str, Make], tmp_path_factory: pytest.TempPathFactory) -> Database:
+    database = engine[1](tmp_path_factory.mktemp("template"))
+
+    async def fill(opened: Store) -> None:
+        for _, submissions in FILLED.history:
+            await submit(opened, *(submission.command for submission in submissions))
+
+    player(database)(fill)
+    return database
+
+
+@pytest.fixture
+def store(template: Database, tmp_path: Path) -> Play:
+    return player(template.copy(tmp_path))
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for seconds here."""
+    monkeypatch.setattr(sqlite, "_SEARCH_S_MAX", SHORT_S)
+    monkeypatch.setattr(postgres, "_READ_S_MAX", SHORT_S)
+
+
+def test_a_search_finds_rows_by_its_arguments_in_order(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        [entry] = [entry for entry in FILLED.metadata_entries if entry.key == "order"]
+        assert await opened.search(BY_LABEL, FILLED.shop, "order", "A-7") == [(entry.payment,)]
+        assert await opened.search(BY_LABEL, FILLED.shop, "A-7", "order") == []
+        assert await opened.search(BY_LABEL, FILLED.shop, "\U0001f600", "") == [(entry.payment,)]
+        assert await opened.search(BY_LABEL, FILLED.till, "order", "A-7") == []
+        assert await opened.search(REFUNDS_OF, FILLED.refunded.number) == [("re_2", 100), ("re_3", 50)]
+
+    store(scene)
+
+
+def test_a_search_sees_what_was_acknowledged_at_once(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        [(before,)] = await opened.search(COUNTED)
+        for number in range(20):
+            await opened.transact(opening(100_000_000_000 + number, str(number)))
+            assert await opened.search(COUNTED) == [(before + number + 1,)]
+
+    store(scene)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_search_that_takes_too_long_is_unavailable_and_the_next_one_works(
+    store: Play, engine: tuple[str, Make]
+) -> None:
+    async def scene(opened: Store) -> None:
+        for _ in range(6):  # More often than there are searchers or readers.
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                await opened.search(endless(engine[0]))
+            assert SHORT_S * 0.9 < time.monotonic() - began < SHORT_S + 2
+        await opened.transact(opening(100_000_000_001, "new"))
+        assert await opened.search(COUNTED) == [(len(FILLED.accounts) + 1,)]
+
+    store(scene)
+
+
+def test_searches_more_than_can_run_at_once_are_all_answered(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        found = await asyncio.gather(*(opened.search(REFUNDS_OF, FILLED.refunded.number) for _ in range(50)))
+        assert found == [[("re_2", 100), ("re_3", 50)]] * 50
+
+    store(scene)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_mistake_in_a_search_is_told_and_takes_no_searcher_along(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        for _ in range(6):
+            with pytest.raises(Exception, match="nowhere") as told:
+                await opened.search(Query("SELECT 1 FROM nowhere"))
+            assert not isinstance(told.value, StoreUnavailable)
+        assert await opened.search(COUNTED) == [(len(FILLED.accounts),)]
+
+    store(scene)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_who_leaves_a_search_takes_no_searcher_along(store: Play, engine: tuple[str, Make]) -> None:
+    async def scene(opened: Store) -> None:
+        for _ in range(3):
+            leaving = [asyncio.create_task(opened.search(endless(engine[0]))) for _ in range(4)]
+            await asyncio.sleep(0.02)
+            for task in leaving:
+                task.cancel()
+            await asyncio.gather(*leaving, return_exceptions=True)
+        assert await patient(lambda: opened.search(COUNTED)) == [(len(FILLED.accounts),)]
+
+    store(scene)
+
+
+async def patient(search: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it finds
+    """As a caller who is told to come again."""
+    for _ in range(5):
+        with contextlib.suppress(StoreUnavailable):
+            return await search()
+    return await search()
+
+
+def test_batches_commit_and_keys_are_found_while_a_search_is_under_way(store: Play, engine: tuple[str, Make]) -> None:
+    async def scene(opened: Store) -> None:
+        searching = [asyncio.create_task(opened.search(lasting(engine[0], 3_000_000))) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        written = 0
+        while not all(task.done() for task in searching):
+            number = 100_000_000_000 + written
+            await opened.transact(opening(number, str(number)))
+            assert await opened.find(ACCOUNT, number) is not None
+            written += 1
+        assert written > 2
+        assert [await task for task in searching] == [[(3_000_000,)]] * 2
+        assert await opened.search(COUNTED) == [(len(FILLED.accounts) + written,)]
+
+    store(scene)
+
+
+def test_of_workers_who_index_the_same_run_at_once_one_does_it(store: Play) -> None:
+    """Each in a commit of its own, the first of a block that has no row yet."""
+
+    async def scene(opened: Store) -> None:
+        [created] = await submit(opened, asking(metadata='{"race": "x"}'))
+        entry = MetadataEntry(FILLED.shop, "race", "x", created.created_at, created.number)
+        command = IndexMetadata(block=created.number, after=created.number - 1, until=created.number, entries=(entry,))
+        outcomes = await asyncio.gather(*(submit(opened, command) for _ in range(8)))
+        assert sorted(outcomes) == [[False]] * 7 + [[True]]
+        assert await opened.search(BY_LABEL, FILLED.shop, "race", "x") == [(created.number,)]
+        block = await opened.find(INDEXED_BLOCK, created.number)
+        assert block is not None
+        assert block.until == created.number
+
+    store(scene)
+
+
+# SQLite's own: it searches in threads of this process.
+
+
+def test_closing_waits_for_searches_under_way_and_for_those_that_wait_for_them(tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened = open_store(tmp_path / "qirsh.db")
+        searching = [asyncio.create_task(opened.search(lasting("sqlite", 300_000))) for _ in range(6)]
+        await asyncio.sleep(0.01)
+        assert not any(task.done() for task in searching)
+        await opened.close()
+        assert await asyncio.gather(*searching) == [[(300_000,)]] * 6
+
+    async def timed() -> None:
+        async with asyncio.timeout(20):
+            await scene()
+
+    asyncio.run(timed())
+    apsw.Connection(str(tmp_path / "qirsh.db")).execute("PRAGMA journal_mode = DELETE")  # Nobody else has it open.
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_search_that_was_cut_off_holds_no_old_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "qirsh.db"
+
+    async def scene() -> None:
+        opened = open_store(path)
+        rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT a.name, i FROM n, instance a"
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await opened.search(Query(f"SELECT count(*) FROM ({rows})"))  # noqa: S608 - ours
+        await opened.transact(opening(100_000_000_001, "new"))
+        outsider = apsw.Connection(str(path))
+        busy, log, copied = outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+        outsider.close()
+        assert (busy, log, copied) == (0, 0, 0)
+        await opened.close()
+
+    asyncio.run(scene())
+
+
+def test_a_search_cannot_write(tmp_path: Path) -> None:
+    async def scene() -> None:
+        opened = open_store(tmp_path / "qirsh.db")
+        with pytest.raises(apsw.ReadOnlyError):
+            await opened.search(Query("DELETE FROM currency"))
+        await opened.close()
+
+    asyncio.run(scene())
