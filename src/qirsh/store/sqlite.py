@@ -61,7 +61,7 @@ class SqliteStore:
             self._writer = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
-            self._reader = _open(path, apsw.SQLITE_OPEN_READONLY)
+            self._reader, *searching = [_open(path, apsw.SQLITE_OPEN_READONLY) for _ in range(1 + _SEARCHES_AT_ONCE)]
         except (apsw.NotADBError, apsw.BusyError, apsw.CorruptError, apsw.CantOpenError) as error:
             os.close(self._lock)
             message = f"{path}: {error}"
@@ -76,8 +76,8 @@ class SqliteStore:
         self._reading = self._reader.cursor()
         self._thread = WorkThread("sqlite-writer")
         self._searchers: asyncio.LifoQueue[_Searcher] = asyncio.LifoQueue()
-        for _ in range(_SEARCHES_AT_ONCE):
-            self._searchers.put_nowait(_Searcher(_open(path, apsw.SQLITE_OPEN_READONLY)))
+        for connection in searching:
+            self._searchers.put_nowait(_Searcher(connection))
 
     async def transact(self, turn: Turn) -> State:
         """The whole transaction runs in the writer's thread: a disk that stalls must not stall reads."""
