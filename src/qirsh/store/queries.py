@@ -44,6 +44,9 @@ _EVENTS: Final = (
 )
 EVENTS_AFTER: Final = Query(f"{_EVENTS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
 EVENT: Final = Query(f"{_EVENTS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT_UP_TO: Final = Query(
+    "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"
+)
 EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
 LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")

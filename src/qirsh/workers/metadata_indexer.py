@@ -117,7 +117,7 @@ class MetadataIndexer:
             return 0
         until = 0
         entries: list[MetadataEntry] = []
-        for until, merchant, created_at, metadata in rows:  # noqa: B007 - where it ends is how far we are
+        for until, merchant, created_at, metadata in rows:
             if metadata != "{}":
                 entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=until)
             if len(entries) >= INDEXED_ENTRIES_MAX:
