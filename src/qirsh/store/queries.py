@@ -27,6 +27,7 @@ REFUNDS_OF: Final = Query(
     " WHERE payment = $1 AND version > $2 ORDER BY version LIMIT $3"
 )
 PAYMENT_NUMBERS: Final = Query("SELECT last FROM counter WHERE name = 'payment'")
+LAST_PAYMENT_BELOW: Final = Query("SELECT coalesce(max(number), 0) FROM payment WHERE number < $1")
 INDEXED_BLOCKS: Final = Query("SELECT first, until FROM indexed_block")
 METADATA_AFTER: Final = Query(
     "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
