@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,8 @@ from qirsh.web.api.parameters import PaymentParameters, milliseconds
 from qirsh.web.api.views import PaymentPage, data, payment_view
 from qirsh.web.http import Request, Response
 from qirsh.web.parts import Parts
+
+_LOADED_AT_ONCE: Final = 101
 
 
 async def list_payments(parts: Parts, request: Request) -> Response:
@@ -75,8 +78,8 @@ async def _by_payment(parts: Parts, wanted: Wanted, asked: PaymentParameters) ->
     entries, places = await statement.read_income(parts.store, wanted.merchant, begin, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
-    for start in range(0, len(entries), asked.limit):
-        some = entries[start : start + asked.limit]
+    for start in range(0, len(entries), _LOADED_AT_ONCE):
+        some = entries[start : start + _LOADED_AT_ONCE]
         loaded = await _loaded(parts, (entry.payment for entry in some if entry.payment is not None))
         by_number = {payment.number: payment for payment in loaded}
         for entry in some:
