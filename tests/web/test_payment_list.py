@@ -165,7 +165,11 @@ def test_each_value_of_each_filter_finds_exactly_its_own(catalogue: Catalogue) -
 def test_any_filters_together_find_what_a_plain_search_finds(catalogue: Catalogue, data: st.DataObject) -> None:
     query = data.draw(queries(catalogue))
     limit = data.draw(st.sampled_from([1, 2, 3, 20, 100]))
-    found = walk(catalogue.world, catalogue.merchant.key, **query, limit=limit)
+    with pytest.MonkeyPatch.context() as patched:
+        looked_at = data.draw(st.sampled_from([2, 9, 1000]))
+        for module in (payment_search, payment_list):
+            patched.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
+        found = walk(catalogue.world, catalogue.merchant.key, **query, limit=limit)
     expected = catalogue.expected(query)
     if "paidAfter" not in query:
         assert found == expected
