@@ -27,6 +27,7 @@ REFUNDS_OF: Final = Query(
     " WHERE payment = $1 AND version > $2 ORDER BY version LIMIT $3"
 )
 PAYMENT_NUMBERS: Final = Query("SELECT last FROM counter WHERE name = 'payment'")
+LAST_PAYMENT_BELOW: Final = Query("SELECT coalesce(max(number), 0) FROM payment WHERE number < $1")
 INDEXED_BLOCKS: Final = Query("SELECT first, until FROM indexed_block")
 METADATA_AFTER: Final = Query(
     "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
@@ -44,6 +45,9 @@ _EVENTS: Final = (
 )
 EVENTS_AFTER: Final = Query(f"{_EVENTS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
 EVENT: Final = Query(f"{_EVENTS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT_UP_TO: Final = Query(
+    "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"
+)
 EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
 LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")

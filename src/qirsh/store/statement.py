@@ -58,13 +58,16 @@ def from_the_top(currency: str | None) -> Places:
     return {code: THE_TOP for code in CURRENCIES if currency in {None, code}}
 
 
-async def read_statement(store: Store, account: int, places: Places, limit: int) -> list[Entry]:
-    """The next entries of all these currencies, merged by time; each currency in its own order."""
+async def read_statement(store: Store, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
+    """The next entries of all these currencies, merged by time; each currency in its own order.
+
+    And the places they were read from: what comes in later is not below them, so that no later page is newer.
+    """
     return await _merged(store, _BOTH_SIDES, account, places, limit)
 
 
-async def read_income(store: Store, account: int, places: Places, limit: int) -> list[Entry]:
-    """The next entries by which money came in."""
+async def read_income(store: Store, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
+    """The same, of entries by which money came in."""
     return await _merged(store, _INCOME, account, places, limit)
 
 
@@ -73,11 +76,12 @@ def after(places: Places, entries: Iterable[Entry]) -> Places:
     return places | {entry.currency: entry.sequence for entry in entries}
 
 
-async def _merged(store: Store, query: Query, account: int, places: Places, limit: int) -> list[Entry]:
+async def _merged(store: Store, query: Query, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
     streams: list[list[tuple[Any, ...]]] = await asyncio.gather(
         *(store.search(query, account, currency, below, limit) for currency, below in places.items())
     )
     entries = [[Entry(*row) for row in stream] for stream in streams]
     # By the heads of the streams: a clock that went back must not change the order within a currency.
     merged = heapq.merge(*entries, key=lambda entry: -entry.created_at)
-    return [entry for _, entry in zip(range(limit), merged, strict=False)]
+    found = [entry for _, entry in zip(range(limit), merged, strict=False)]
+    return found, {code: own[0].sequence + 1 if own else 1 for code, own in zip(places, entries, strict=True)}

@@ -93,14 +93,25 @@ class MetadataIndexer:
         rows = await self._store.select(queries.PAYMENT_NUMBERS)
         last = rows[0][0] if rows else 0
         first = max(self._done_below, self._store.instance.epoch * EPOCH_NUMBERS + 1)
-        if first > last:
-            return
-        kept = dict(await self._store.search(queries.INDEXED_BLOCKS)) if not self._done_below else {}
-        for begin in range(first, last + 1, PAYMENT_NUMBER_BLOCK):
+        begins = [*range(first, last + 1, PAYMENT_NUMBER_BLOCK)]
+        kept: dict[int, int] = {}
+        if not self._done_below:
+            begins += await self._begins_before_restores()
+            kept = dict(await self._store.search(queries.INDEXED_BLOCKS))
+        for begin in begins:
             block = _Block(begin, kept.get(begin, begin - 1), now)
             if block.kept < block.last:
                 self._blocks[begin] = block
-        self._done_below = last + 1
+        self._done_below = max(first, last + 1)
+
+    async def _begins_before_restores(self) -> list[int]:
+        """The blocks of earlier epochs: a backup may have been made before all its payments were looked at."""
+        begins: list[int] = []
+        for epoch in range(self._store.instance.epoch):
+            first = epoch * EPOCH_NUMBERS + 1
+            [(last,)] = await self._store.select(queries.LAST_PAYMENT_BELOW, first + EPOCH_NUMBERS)
+            begins += range(first, last + 1, PAYMENT_NUMBER_BLOCK)
+        return begins
 
     def _chosen(self, now: float) -> list[_Block]:
         for block in [block for block in self._blocks.values() if _is_over(block, now)]:

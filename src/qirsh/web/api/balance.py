@@ -28,8 +28,8 @@ async def transfers(parts: Parts, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     asked = parameters.read(TransferParameters, request.query)
-    places = places_of("t", asked.cursor, asked.currency)
-    found = await statement.read_statement(parts.store, caller.account, places, asked.limit + 1)
+    begin = places_of("t", asked.cursor, asked.currency)
+    found, places = await statement.read_statement(parts.store, caller.account, begin, asked.limit + 1)
     shown = found[: asked.limit]
     has_more = len(found) > asked.limit
     next_cursor = cursor_of("t", statement.after(places, shown)) if has_more else None

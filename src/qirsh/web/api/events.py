@@ -26,14 +26,16 @@ _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
 async def list_events(parts: Parts, request: Request) -> Response:
     """Those after the cursor, oldest first; with `wait`, as soon as there is one.
 
-    The cursor is the id of the last event that was seen. There is always a next one, so that a puller can go on.
+    The cursor is the id of the last event that was seen. An empty page gives it back, so that a puller can go on.
     """
     caller = request.caller
     assert caller is not None
     asked = parameters.read(EventParameters, request.query)
-    after = _sequence(caller, asked.cursor) if asked.cursor else None
-    begin = await _first_listed(parts, caller.account) - 1
-    after = begin if after is None else max(after, begin)
+    rows = await parts.store.select(queries.LAST_EVENT, caller.account)
+    last = rows[0][0] if rows else 0
+    after = await _first_listed(parts, caller.account, last) - 1
+    if asked.cursor is not None:
+        after = max(after, await _sequence(parts, caller, asked.cursor, last))
     rows = await parts.store.search(queries.EVENTS_AFTER, caller.account, after, asked.limit + 1)
     if not rows and asked.wait:
         rows = await _wait(parts, caller.account, after, asked)
@@ -55,18 +57,23 @@ async def see_event(parts: Parts, request: Request) -> Response:
     return Response(200, data(_view(parts, caller, rows[0])))
 
 
-def _sequence(caller: Caller, text: str) -> int:
+async def _sequence(parts: Parts, caller: Caller, text: str, last: int) -> int:
+    """After which event the cursor stands."""
     named = parse_event_id(text)
-    if named is None or named[0] != caller.account:
+    current = parts.store.instance.epoch
+    if named is None or named[0] != caller.account or named[2] > current or (named[2] == current and named[1] > last):
         raise bad_cursor()
-    return named[1]
+    if named[2] == current:
+        return named[1]
+    # A restored backup may have lost this one, and given its place to another that its holder has not seen.
+    rows = await parts.store.search(queries.EVENT_UP_TO, *named)
+    return rows[0][0] if rows else 0
 
 
-async def _first_listed(parts: Parts, account: int) -> int:
+async def _first_listed(parts: Parts, account: int, last: int) -> int:
     """The sequence of the first event that is not too old to be listed; one after the last if all are."""
     oldest = parts.clock() - EVENTS_LISTED_MS
-    last = await parts.store.select(queries.LAST_EVENT, account)
-    low, high = 1, (last[0][0] if last else 0) + 1
+    low, high = 1, last + 1
     # There are no gaps, so halving finds it without an index of times. Mostly the first look ends it.
     middle = low
     while low < high:

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -14,7 +14,7 @@ from qirsh.web.refusals import FieldError, Problem
 
 _PARAMETERS_MAX: Final = 32
 _MOMENT: Final = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)", re.ASCII
 )  # RFC 3339, of which `fromisoformat` takes more than there is.
 _METADATA: Final = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
@@ -98,7 +98,8 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
         elif (inside[1] in values.get("metadata", {})) if inside else field in values:
             wrong = ("repeated", "Must be sent once.")
         elif inside:
-            wrong = _why_not(text, str, no_controls()) or _too_long(text)
+            # Any text that metadata can hold can be asked for, line breaks too.
+            wrong = _nul(inside[1]) or _nul(text) or _too_long(text)
             values.setdefault("metadata", {})[inside[1]] = text
         else:
             attribute = known[field]
@@ -113,13 +114,17 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
 
 def milliseconds(text: str, *, is_end: bool = False) -> int | None:
     """A time of RFC 3339 as the database has it, whole milliseconds; None if it is none."""
-    if not _MOMENT.fullmatch(text):
+    found = _MOMENT.fullmatch(text)
+    if found is None:
         return None
+    seconds, fraction, zone = found.groups("")
     try:
-        since = datetime.fromisoformat(text) - _EPOCH
+        since = datetime.fromisoformat(seconds + zone) - _EPOCH
     except (ValueError, OverflowError):
         return None
-    return -(-since // _MILLISECOND) if is_end else since // _MILLISECOND
+    # By hand: `fromisoformat` drops what is below a microsecond, and an end just after a payment includes it.
+    nanoseconds = int(fraction.ljust(9, "0"))
+    return since // _MILLISECOND + (-(-nanoseconds // 10**6) if is_end else nanoseconds // 10**6)
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
@@ -137,12 +142,14 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
 
 
 def _hints(kind: type[Parameters]) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+    """Of values that were sent. None is none of them, or the text `null` would be taken for it and filter nothing."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: get_args(hint)[0] if type(None) in get_args(hint) else hint for name, hint in hints.items()}
 
 
 def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa: ANN401 - a type
-    if "\0" in text:
-        return ("control_character", "Must not hold the character U+0000.")
+    if wrong := _nul(text):
+        return wrong
     if kind in _INTEGERS and not (text.isascii() and text.removeprefix("-").isdigit()):
         return ("wrong_type", "Must be a whole number.")
     try:
@@ -150,6 +157,10 @@ def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa
     except msgspec.ValidationError as error:
         return in_words(str(error).replace("`", ""))
     return None if check is None else check(text)
+
+
+def _nul(text: str) -> Wrong | None:
+    return ("control_character", "Must not hold the character U+0000.") if "\0" in text else None
 
 
 def _too_long(text: str) -> Wrong | None:

@@ -70,12 +70,12 @@ async def _by_payment(parts: Parts, wanted: Wanted, asked: PaymentParameters) ->
     """Along the account's income, which is in the order of paying. Nothing more is kept for it."""
     assert asked.paid_after is not None
     paid_after = _time(asked.paid_after)
-    places = places_of("p", asked.cursor, wanted.currency)
+    begin = places_of("p", asked.cursor, wanted.currency)
     if wanted.status not in {None, "paid"}:
         return [], None
     is_plain = wanted.reference is None and not wanted.metadata and asked.created_after is asked.created_before is None
     looked_at = asked.limit + 1 if is_plain else LIST_LOOKED_AT_MAX
-    entries = await statement.read_income(parts.store, wanted.merchant, places, looked_at)
+    entries, places = await statement.read_income(parts.store, wanted.merchant, begin, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
     for start in range(0, len(entries), _LOADED_AT_ONCE):

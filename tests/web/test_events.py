@@ -1,0 +1,412 @@
+"""Events to pull: every change once, in order, as GET showed it then; and waiting for the next one."""
+
+import asyncio
+import re
+import signal
+import time
+from typing import Any, Final
+
+import pytest
+
+from tests.live import (
+    PAYMENTS,
+    START,
+    Call,
+    InProcess,
+    Live,
+    Merchant,
+    create,
+    field_errors,
+    in_process,
+    live,
+    outcome,
+    pay,
+    refused,
+    retrieve,
+    wait_until,
+)
+from tests.postgres import PostgresServer
+from tests.web.lists import EVENTS, asking, cancel, refund, try_out
+
+DAY_MS: Final = 24 * 3600 * 1000
+ODD: Final = b'{"z":1.0,"a":[1,{"b":null}],"n":1152921504606846976,"":"\xf0\x9f\xa7\xbf","e":1E2 , "s":"\\u0041\\/"}'
+BODY: Final = b'{"amount":100,"currency":"USD","note":"n","reference":"r","metadata":' + ODD + b"}"
+
+
+def data_of(answer_content: bytes) -> bytes:
+    """The very bytes of `data`."""
+    assert answer_content.startswith(b'{"data":')
+    return answer_content.removeprefix(b'{"data":').removesuffix(b"}")
+
+
+def pull(world: InProcess | Live, key: str, limit: int = 100, **query: object) -> list[dict[str, Any]]:
+    """All that there is now: each page goes on after the last one, until one is empty."""
+    found: list[dict[str, Any]] = []
+    while True:
+        told = world.data(asking(key, EVENTS, {"limit": limit, **query}))
+        assert list(told) == ["items", "nextCursor", "hasMore"]
+        assert len(told["items"]) <= limit
+        if not told["items"]:
+            assert not told["hasMore"]
+            assert told["nextCursor"] == query.get("cursor")
+            return found
+        assert told["nextCursor"] == told["items"][-1]["id"]
+        found += told["items"]
+        query["cursor"] = told["nextCursor"]
+
+
+def sequences(events: list[dict[str, Any]]) -> list[int]:
+    return [int(event["id"].rpartition("_")[2]) for event in events]
+
+
+def test_every_change_has_its_event_in_order_and_its_data_is_what_get_showed_byte_for_byte(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    key = merchant.key
+    made = [still.payment(merchant, BODY) for _ in range(3)]
+    told: list[tuple[str, bytes]] = []
+
+    def saw(kind: str, payment_id: str, refund_id: str = "") -> None:
+        shown = data_of(still.send(retrieve(key, payment_id)).content)
+        if refund_id:
+            given = data_of(still.send(Call("GET", f"/api/v1/refunds/{refund_id}", key)).content)
+            shown = b'{"refund":' + given + b',"payment":' + shown + b"}"
+        told.append((kind, shown))
+        still.clock.advance(7)
+
+    still.data(pay(customer, made[0]))
+    saw("remote_payment.paid", made[0])
+    still.data(cancel(key, made[1]))
+    saw("remote_payment.cancelled", made[1])
+    for amount, metadata in ((30, '{"r":1.0}'), (20, "{}"), (50, '{ "b": 1,"a":2}')):
+        body = f'{{"amount":{amount},"note":"back {amount}","metadata":{metadata}}}'.encode()
+        call = refund(key, made[0])._replace(content=body)
+        saw("refund.created", made[0], still.data(call)["id"])
+    still.clock.advance(3_600_000)
+    still.expire_due()
+    saw("remote_payment.expired", made[2])
+
+    events = pull(still, key)
+    assert [event["type"] for event in events] == [kind for kind, _ in told]
+    assert sequences(events) == list(range(1, 7))
+    for event, (_, shown) in zip(events, told, strict=True):
+        assert re.fullmatch(rf"evt_0_{merchant.account}_[1-9][0-9]*", event["id"])
+        one = data_of(still.send(asking(key, f"{EVENTS}/{event['id']}")).content)
+        head = b'{"id":"%b","type":"%b","createdAt":"%b","data":' % tuple(
+            event[name].encode() for name in ("id", "type", "createdAt")
+        )
+        assert one == head + shown + b"}"
+        changed = event["data"].get("payment", event["data"])
+        assert event["createdAt"] == changed["updatedAt"]
+    page = data_of(still.send(asking(key, EVENTS, {"limit": "100"})).content)
+    assert all(shown in page for _, shown in told)
+    assert ODD in page
+
+
+def test_pages_of_any_size_show_each_event_once(still: InProcess) -> None:
+    merchant = still.merchant()
+    made = [still.payment(merchant) for _ in range(23)]
+    still.together(cancel(merchant.key, payment_id) for payment_id in made)
+    everything = pull(still, merchant.key)
+    assert sequences(everything) == list(range(1, 24))
+    assert sorted(event["data"]["_id"] for event in everything) == sorted(made)
+    for limit in (1, 2, 7, 22, 23, 24):
+        assert pull(still, merchant.key, limit) == everything
+    told = still.data(asking(merchant.key, EVENTS, {"limit": "22"}))
+    assert told["hasMore"]
+    told = still.data(asking(merchant.key, EVENTS, {"limit": "23"}))
+    assert not told["hasMore"]
+    assert told["nextCursor"] == everything[-1]["id"], "a puller always has something to go on from"
+
+
+def test_a_refused_change_has_no_event(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    payment_id = still.payment(merchant)
+    still.data(pay(customer, payment_id))
+    before = pull(still, merchant.key)
+    assert outcome(still.send(cancel(merchant.key, payment_id))) == "already_paid"
+    assert outcome(still.send(pay(customer, payment_id))) == "already_paid"
+    assert outcome(still.send(refund(merchant.key, payment_id, amount=101))) == "refund_exceeds"
+    assert pull(still, merchant.key) == before
+
+
+def test_live_and_test_events_are_counted_apart(still: InProcess) -> None:
+    merchant = still.merchant()
+    tried = [still.data(create(merchant.test_key))["id"] for _ in range(3)]
+    for payment_id, what in zip(tried, ("pay", "cancel", "expire"), strict=True):
+        still.data(try_out(merchant.test_key, payment_id, what))
+    still.data(cancel(merchant.key, still.payment(merchant)))
+    assert [event["type"] for event in pull(still, merchant.key)] == ["remote_payment.cancelled"]
+    events = pull(still, merchant.test_key)
+    assert sequences(events) == [1, 2, 3]
+    assert [event["data"]["status"] for event in events] == ["paid", "cancelled", "expired"]
+    assert {event["data"]["livemode"] for event in events} == {False}
+
+
+# Whose events, and what is an id.
+
+
+def test_only_an_own_event_is_found_and_only_by_its_exact_id(still: InProcess) -> None:
+    merchant, other = still.merchant(), still.merchant()
+    for shop in (merchant, other):
+        still.data(cancel(shop.key, still.payment(shop)))
+    [event] = pull(still, merchant.key)
+    name = event["id"]
+    assert still.data(asking(merchant.key, f"{EVENTS}/{name}")) == event
+    wrong = [
+        *(pull(still, other.key)[0]["id"], name + "0", name[:-1] + "2", name.replace("evt_0", "evt_1")),
+        *(name.replace("evt_0", "evt_00"), name.replace("_1", "_01"), name.upper(), f"{name}%20", f"%20{name}"),
+        *(f"evt_{merchant.account}_1", "1", "evt_", "evt_0_0_0", f"evt_0_{merchant.account}_0", "evt_-1_1_1"),
+        *(f"evt_0_{merchant.account}_-1", f"evt_0_{merchant.account}_{'9' * 18}", "9" * 3000),
+        *(f"evt_999999_{merchant.account}_1", f"evt_0_{merchant.account}_%D9%A1", f"evt_0_{merchant.test_account}_1"),
+    ]
+    for text in wrong:
+        refused(still.send(asking(merchant.key, f"{EVENTS}/{text}")), 404, "not_found")
+    # Someone else's is no cursor; a lost one of our own is, because a restored backup may have lost it.
+    bad = [pull(still, other.key)[0]["id"], "x", "null", "evt_", name.upper(), f"evt_0_{merchant.account}_0", "Yy4xLjE"]
+    for text in bad:
+        answer = still.send(asking(merchant.key, EVENTS, {"cursor": text}))
+        assert field_errors(answer) == {"cursor": "invalid"}, text
+
+
+@pytest.mark.parametrize(
+    ("query", "errors"),
+    [
+        ("limit=0", {"limit": "out_of_range"}),
+        ("limit=101", {"limit": "out_of_range"}),
+        ("wait=31", {"wait": "out_of_range"}),
+        ("wait=-1", {"wait": "out_of_range"}),
+        ("wait=1.5", {"wait": "wrong_type"}),
+        ("wait=", {"wait": "wrong_type"}),
+        ("wait=1&wait=1", {"wait": "repeated"}),
+        ("cursor=", {"cursor": "too_short"}),
+        ("status=paid", {"status": "unknown_parameter"}),
+        ("type=ping&after=1", {"type": "unknown_parameter", "after": "unknown_parameter"}),
+    ],
+)
+def test_a_wrong_parameter_is_named(still: InProcess, query: str, errors: dict[str, str]) -> None:
+    assert field_errors(still.send(asking(still.merchants[0].key, EVENTS, query))) == errors
+
+
+# Long ago.
+
+
+def test_events_are_listed_for_90_days_and_can_be_seen_for_ever(engine: PostgresServer | None) -> None:
+    with in_process(engine) as world:
+        merchant = world.merchants[0]
+        key = merchant.test_key
+
+        def happen(count: int) -> None:
+            for _ in range(count):
+                world.data(try_out(key, world.data(create(key))["id"], "cancel"))
+
+        for count in (3, 1, 4):
+            happen(count)
+            world.clock.advance(DAY_MS)
+        everything = pull(world, key)
+        assert len(everything) == 8
+
+        def listed_at(now: int) -> int:
+            world.clock.now = now
+            found = pull(world, key)
+            assert found == everything[len(everything) - len(found) :]
+            # A cursor from before goes on with the first that is still listed.
+            after = world.data(asking(key, EVENTS, {"cursor": everything[0]["id"], "limit": "100"}))["items"]
+            assert after == (found[1:] if len(found) == 8 else found)
+            return len(found)
+
+        ends = START + 90 * DAY_MS
+        assert listed_at(ends) == 8
+        assert listed_at(ends + 1) == 5
+        assert listed_at(ends + DAY_MS) == 5
+        assert listed_at(ends + DAY_MS + 1) == 4
+        assert listed_at(ends + 2 * DAY_MS) == 4
+        assert listed_at(ends + 2 * DAY_MS + 1) == 0
+        for event in everything:
+            assert world.data(asking(key, f"{EVENTS}/{event['id']}")) == event
+        happen(1)
+        [news] = pull(world, key, cursor=everything[3]["id"])
+        assert sequences([news]) == [9]
+
+
+def test_after_a_restore_no_event_is_skipped_by_a_cursor_of_one_that_was_lost(engine: PostgresServer | None) -> None:
+    with in_process(engine) as world:
+        merchant = world.merchants[0]
+
+        def happen(count: int) -> None:
+            for _ in range(count):
+                world.data(cancel(merchant.key, world.payment(merchant)))
+
+        happen(5)
+        kept = pull(world, merchant.key)
+        # What a puller had seen after the backup, up to the tenth, is gone; the next ones have a new epoch.
+        lost = f"evt_0_{merchant.account}_10"
+        store = world.parts.store
+        store.instance = type(store.instance)(store.instance.identifiers, 1)
+        happen(8)
+        news = pull(world, merchant.key, cursor=kept[-1]["id"])
+        assert [event["id"] for event in news] == [f"evt_1_{merchant.account}_{n}" for n in range(6, 14)]
+        assert pull(world, merchant.key, cursor=lost) == news
+        assert pull(world, merchant.key, cursor=news[3]["id"]) == news[4:]
+        # One that cannot have been lost was never given.
+        for never in (f"evt_1_{merchant.account}_14", f"evt_2_{merchant.account}_1"):
+            answer = world.send(asking(merchant.key, EVENTS, {"cursor": never}))
+            assert field_errors(answer) == {"cursor": "invalid"}
+        assert pull(world, merchant.key)[:5] == kept
+
+
+# Waiting.
+
+
+def timed(world: InProcess | Live, call: Call, change: Call, *, after_s: float) -> tuple[dict[str, Any], float]:
+    """What the waiting call tells, and how long after the change was answered."""
+
+    async def scene() -> tuple[dict[str, Any], float]:
+        waiting = asyncio.create_task(world.sent(call))
+        await asyncio.sleep(after_s)
+        assert not waiting.done(), "there was nothing to tell yet"
+        answer = await world.sent(change)
+        assert answer.status_code == 200, answer.text
+        changed = time.monotonic()
+        told: dict[str, Any] = (await waiting).json()["data"]
+        return told, time.monotonic() - changed
+
+    return world.run(scene())
+
+
+def test_who_waits_hears_at_once(world: Live) -> None:
+    merchant, customer = world.merchant(), world.customer()
+    delays = []
+    cursor: dict[str, str] = {}
+    for number in range(3):
+        payment_id = world.payment(merchant)
+        change = pay(customer, payment_id) if number else cancel(merchant.key, payment_id)
+        call = asking(merchant.key, EVENTS, {"wait": "30", **cursor})
+        told, delay = timed(world, call, change, after_s=1.3)
+        delays.append(delay)
+        assert [event["data"]["_id"] for event in told["items"]] == [payment_id]
+        cursor = {"cursor": told["nextCursor"]}
+    assert min(delays) < 0.5
+
+
+def test_a_refund_wakes_who_waits(world: Live) -> None:
+    merchant = world.merchant()
+    payment_id = world.payment(merchant)
+    world.data(pay(world.customer(), payment_id))
+    [paid] = pull(world, merchant.key)
+    call = asking(merchant.key, EVENTS, {"wait": "30", "cursor": paid["id"]})
+
+    async def scene() -> dict[str, Any]:
+        waiting = asyncio.create_task(world.sent(call))
+        await asyncio.sleep(0.2)
+        assert (await world.sent(refund(merchant.key, payment_id))).status_code == 201
+        told: dict[str, Any] = (await asyncio.wait_for(waiting, 5)).json()["data"]
+        return told
+
+    [event] = world.run(scene())["items"]
+    assert event["type"] == "refund.created"
+
+
+def test_what_happened_before_is_told_without_waiting_and_others_do_not_wake_anyone(world: Live) -> None:
+    merchant, other = world.merchant(), world.merchant()
+    world.data(cancel(merchant.key, world.payment(merchant)))
+    began = time.monotonic()
+    told = world.data(asking(merchant.key, EVENTS, {"wait": "30"}))
+    assert len(told["items"]) == 1
+    assert time.monotonic() - began < 5
+    call = asking(merchant.key, EVENTS, {"wait": "2", "cursor": told["nextCursor"]})
+    empty, _ = timed(world, call, cancel(other.key, world.payment(other)), after_s=0.3)
+    assert empty == {"items": [], "nextCursor": told["nextCursor"], "hasMore": False}
+    assert 1.9 < time.monotonic() - began < 10
+
+
+def test_many_wait_for_one_event_and_all_hear_of_it(world: Live) -> None:
+    merchant = world.merchant()
+    payment_id = world.payment(merchant)
+
+    async def scene() -> list[Any]:
+        waiting = [asyncio.create_task(world.sent(asking(merchant.key, EVENTS, {"wait": "30"}))) for _ in range(50)]
+        await asyncio.sleep(0.5)
+        await world.sent(cancel(merchant.key, payment_id))
+        return [answer.content for answer in await asyncio.wait_for(asyncio.gather(*waiting), 10)]
+
+    assert len(set(world.run(scene()))) == 1
+
+
+def test_without_wait_nobody_waits(still: InProcess) -> None:
+    merchant = still.merchant()
+    for query in ("", "wait=0"):
+        answer = still.send(asking(merchant.key, EVENTS, query))
+        assert answer.content == b'{"data":{"items":[],"nextCursor":null,"hasMore":false}}'
+
+
+# Several processes.
+
+
+def flooded(two: Live, merchant: Merchant, count: int) -> list[dict[str, Any]]:
+    """What a puller gets while many changes are made in both processes."""
+    made = [
+        answer.json()["data"]["id"]
+        for answer in two.together(create(merchant.key, amount=1, currency="USD") for _ in range(count))
+    ]
+
+    async def scene() -> list[dict[str, Any]]:
+        changes = asyncio.gather(
+            *(
+                two.sent(cancel(merchant.key, payment_id) if n % 2 else pay(two.customers[n % 4], payment_id))
+                for n, payment_id in enumerate(made)
+            )
+        )
+        seen: list[dict[str, Any]] = []
+        cursor: dict[str, str] = {}
+        while len(seen) < count:
+            answer = await two.sent(asking(merchant.key, EVENTS, {"limit": "7", "wait": "20", **cursor}))
+            told = answer.json()["data"]
+            assert told["items"], "20 seconds without news"
+            seen += told["items"]
+            cursor = {"cursor": told["nextCursor"]}
+        for answer in await changes:
+            assert answer.status_code == 200, answer.text
+        return seen
+
+    found = two.run(scene())
+    assert sorted(event["data"]["_id"] for event in found) == sorted(made)
+    return found
+
+
+def test_across_processes_nothing_is_skipped_and_news_take_about_a_second(postgres: PostgresServer) -> None:
+    with live(postgres, processes=2, people=4) as two:
+        merchant = two.merchants[0]
+        seen = flooded(two, merchant, 120)
+        assert sequences(seen) == list(range(1, 121))
+        delays = []
+        for _ in range(3):
+            cursor = pull(two, merchant.key, cursor=seen[-1]["id"])
+            last = cursor[-1]["id"] if cursor else seen[-1]["id"]
+            call = two.at(0, asking(merchant.key, EVENTS, {"wait": "30", "cursor": last}))
+            change = two.at(1, cancel(merchant.key, two.payment(merchant)))
+            told, delay = timed(two, call, change, after_s=0.3)
+            assert len(told["items"]) == 1
+            delays.append(delay)
+        assert min(delays) < 2
+
+
+def test_a_server_that_stops_answers_those_who_wait_at_once(engine: PostgresServer | None) -> None:
+    with live(engine) as world:
+        merchant = world.merchants[0]
+        payment_id = world.payment(merchant)
+
+        async def scene() -> tuple[list[Any], float]:
+            calls = [asking(merchant.key, EVENTS, {"wait": "30"}) for _ in range(5)]
+            calls.append(asking(merchant.key, f"{PAYMENTS}/{payment_id}", {"wait": "30"}))
+            waiting = [asyncio.create_task(world.sent(call)) for call in calls]
+            await asyncio.sleep(0.7)
+            began = time.monotonic()
+            world.process.send_signal(signal.SIGTERM)
+            answers = await asyncio.gather(*waiting)
+            return [answer.json()["data"] for answer in answers], time.monotonic() - began
+
+        told, took = world.run(scene())
+        assert took < 5
+        assert told[:5] == [{"items": [], "nextCursor": None, "hasMore": False}] * 5
+        assert told[5]["status"] == "pending"
+        wait_until(lambda: world.process.poll() is not None, 10)

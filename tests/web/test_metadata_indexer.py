@@ -1,0 +1,265 @@
+"""What payments are found by in their metadata: all of it, soon, whoever dies meanwhile."""
+
+import asyncio
+import json
+import random
+import signal
+import time
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
+from qirsh.store import postgres as postgres_store
+from qirsh.store import sqlite as sqlite_store
+from qirsh.store.interface import Instance
+from qirsh.workers import metadata_indexer
+from qirsh.workers.metadata_indexer import MetadataIndexer
+from tests.live import InProcess, Live, Merchant, World, create, in_process, live, wait_until
+from tests.postgres import PostgresServer
+from tests.web.lists import ids, walk
+
+SOON_S: Final = 20  # A busy machine may be late.
+SHORT_BLOCK: Final = 1000  # More than a batch takes.
+
+
+def index_of(world: World) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """What is written down, and what should be: by plain Python, over all payments."""
+    with world.books() as books:
+        there = books.select("SELECT merchant, key, value, created_at, payment FROM payment_metadata")
+        payments = books.select("SELECT merchant, created_at, number, metadata FROM payment")
+    wanted = [
+        (merchant, key, value, created_at, number)
+        for merchant, created_at, number, metadata in payments
+        for key, value in json.loads(metadata).items()
+        if isinstance(value, str) and len(value) <= METADATA_FILTER_CHARACTERS_MAX
+    ]
+    return sorted(there), sorted(wanted)
+
+
+def is_whole(world: World) -> bool:
+    there, wanted = index_of(world)
+    return there == wanted
+
+
+def assert_whole(world: World, *, at_least: int) -> None:
+    there, wanted = index_of(world)
+    assert len(wanted) >= at_least
+    assert there == wanted
+
+
+def metadata(chosen: random.Random) -> dict[str, object]:
+    keys = ["order", "Order", "", "a.b", "__proto__", "🧿", "k" * 64, "nested"]
+    values: list[object] = ["1", "", "x" * 200, "🧿" * 60, "y" * 201, "a\nb", 1, 1.5, None, True, ["1"], {"order": "1"}]
+    return {key: chosen.choice(values) for key in chosen.sample(keys, chosen.randint(0, len(keys)))}
+
+
+def made(world: World, merchant: Merchant, count: int, chosen: random.Random) -> None:
+    """A hundred at once, and half of them with nothing to be found by."""
+    bodies = [{"metadata": metadata(chosen)} if chosen.random() < 0.5 else {} for _ in range(count)]
+    for start in range(0, count, 100):
+        for answer in world.together(create(merchant.key, **body) for body in bodies[start : start + 100]):
+            assert answer.status_code == 201, answer.text
+
+
+def looked(world: InProcess, worker: MetadataIndexer, times: int = 1) -> int:
+    async def look() -> int:
+        return sum([await worker.look() for _ in range(times)])
+
+    return world.run(look())
+
+
+def worker_of(world: InProcess) -> MetadataIndexer:
+    return MetadataIndexer(world.parts.store, world.parts.engine)
+
+
+# One look after the other, in process.
+
+
+def test_every_text_that_can_be_asked_for_is_written_down_and_nothing_else(engine: PostgresServer | None) -> None:
+    with in_process(engine) as world:
+        chosen, worker = random.Random(1), worker_of(world)
+        for _ in range(6):
+            for merchant in world.merchants:
+                made(world, merchant, 20, chosen)
+            assert looked(world, worker) > 0
+            world.clock.advance(1)
+        looked(world, worker)
+        assert_whole(world, at_least=150)
+        assert looked(world, worker) == 0, "nothing is looked at twice"
+
+
+def test_fifty_keys_of_one_payment_are_all_found(engine: PostgresServer | None) -> None:
+    with in_process(engine) as world:
+        merchant = world.merchants[0]
+        payment_id = world.payment(merchant, metadata={f"key {n}": f"value {n}" for n in range(50)})
+        looked(world, worker_of(world), times=2)
+        for n in range(50):
+            assert ids(walk(world, merchant.key, **{f"metadata[key {n}]": f"value {n}"})) == [payment_id]
+        assert walk(world, merchant.key, **{"metadata[key 1]": "value 2"}) == []
+        both = {f"metadata[key {n}]": f"value {n}" for n in range(31)}
+        assert ids(walk(world, merchant.key, **both, limit=1)) == [payment_id]
+        assert walk(world, merchant.key, **{**both, "metadata[key 30]": "value 0"}) == []
+
+
+def test_a_commit_takes_few_and_the_rest_comes_with_the_next_looks(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata_indexer, "INDEXED_AT_ONCE_MAX", 7)
+    monkeypatch.setattr(metadata_indexer, "INDEXED_ENTRIES_MAX", 5)
+    with in_process(engine) as world:
+        chosen, worker = random.Random(2), worker_of(world)
+        made(world, world.merchants[0], 150, chosen)
+        looks = 0
+        while found := looked(world, worker):
+            assert found <= 7 * 16
+            looks += 1
+            if looks % 5 == 0:
+                worker = worker_of(world)  # As after a restart: it goes on from what was written down.
+        assert looks > 10
+        assert_whole(world, at_least=100)
+
+
+def test_two_who_both_believe_the_role_is_theirs_lose_nothing(postgres: PostgresServer) -> None:
+    """Each process has blocks of its own, so that lower numbers than those already seen appear all the time."""
+    with in_process(postgres, services=3) as world:
+        chosen, workers = random.Random(3), [worker_of(world) for _ in range(3)]
+        for _ in range(12):
+            made(world, world.merchants[0], 9, chosen)
+            world.run(_all_look(chosen.sample(workers, 2)))
+        for _ in range(4):
+            world.run(_all_look(workers))
+        assert_whole(world, at_least=100)
+
+
+async def _all_look(workers: list[MetadataIndexer]) -> None:
+    await asyncio.gather(*(worker.look() for worker in workers))
+
+
+@pytest.fixture
+def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or it would take ten thousand payments to begin another."""
+    for module in (postgres_store, sqlite_store, metadata_indexer):
+        monkeypatch.setattr(module, "PAYMENT_NUMBER_BLOCK", SHORT_BLOCK)
+
+
+@pytest.mark.usefixtures("short_blocks")
+def test_blocks_that_were_filled_left_and_begun_anew_are_all_followed(postgres: PostgresServer) -> None:
+    with in_process(postgres) as world:
+        chosen, merchant = random.Random(4), world.merchants[0]
+        made(world, merchant, 300, chosen)
+        looked(world, worker_of(world), times=2)
+        # More left blocks than one look takes, and some that are used to their end.
+        for n in range(20):
+            with InProcess(world.settings, world.clock) as beside:
+                made(beside, merchant, 60 if n else 1500, chosen)
+        made(world, merchant, 1500, chosen)
+        worker = worker_of(world)
+        looked(world, worker, times=30)
+        assert_whole(world, at_least=1000)
+
+
+@pytest.mark.usefixtures("short_blocks")
+def test_what_was_not_written_down_before_a_restore_is_found_after_it(engine: PostgresServer | None) -> None:
+    with in_process(engine) as world:
+        chosen, merchant, store = random.Random(5), world.merchants[0], world.parts.store
+        made(world, merchant, 40, chosen)
+        looked(world, worker_of(world))
+        made(world, merchant, 40, chosen)
+        # Backups of epochs 0, 1 and 2 were restored; in epoch 2 nothing happened, in epoch 3 nothing has yet.
+        store.instance = Instance(store.instance.identifiers, 1)
+        while _newest(world) <= EPOCH_NUMBERS:  # Numbers that were reserved before are used first.
+            made(world, merchant, 400, chosen)
+        store.instance = Instance(store.instance.identifiers, 3)
+        worker = worker_of(world)
+        looked(world, worker, times=10)
+        assert_whole(world, at_least=100)
+        while _newest(world) <= 3 * EPOCH_NUMBERS:
+            made(world, merchant, 400, chosen)
+        looked(world, worker, times=10)
+        assert_whole(world, at_least=200)
+        assert looked(world, worker) == 0
+
+
+def _newest(world: World) -> int:
+    with world.books() as books:
+        newest: int = books.select("SELECT max(number) FROM payment")[0][0]
+    return newest
+
+
+# Served.
+
+
+def test_a_new_payment_is_found_by_its_metadata_within_about_a_second(world: Live) -> None:
+    merchant = world.merchant()
+    delays = []
+    for n in range(5):
+        payment_id = world.payment(merchant, metadata={"order": f"soon {n}"})
+        began = time.monotonic()
+        wait_until(lambda n=n: bool(walk(world, merchant.key, **{"metadata[order]": f"soon {n}"})), SOON_S)  # type: ignore[misc]
+        delays.append(time.monotonic() - began)
+        assert ids(walk(world, merchant.key, **{"metadata[order]": f"soon {n}"})) == [payment_id]
+    assert min(delays) < 1.5
+
+
+async def _flood(world: World, merchant: Merchant, count: int, process: int | None = None) -> int:
+    """How many creates were answered; the others met a dead process."""
+    turns = asyncio.Semaphore(40)
+
+    async def one(n: int) -> bool:
+        async with turns:
+            call = create(merchant.key, metadata={"order": f"{n % 50}", "all": "yes", "n": n})
+            if process is not None and isinstance(world, Live):
+                call = world.at(process, call)
+            try:
+                return (await world.sent(call)).status_code == 201
+            except httpx2.TransportError:
+                return False
+
+    return sum(await asyncio.gather(*(one(n) for n in range(count))))
+
+
+async def _killed_meanwhile(world: Live, merchant: Merchant, after_s: float) -> int:
+    flood = asyncio.create_task(_flood(world, merchant, 1500, 0))
+    await asyncio.sleep(after_s)
+    world.process.send_signal(signal.SIGKILL)
+    return await flood
+
+
+def test_after_a_kill_in_the_middle_a_restart_writes_down_what_was_left(engine: PostgresServer | None) -> None:
+    with live(engine) as world:
+        merchant = world.merchants[0]
+        answered = 0
+        for after_s in (0.3, 0.8, 1.2):
+            answered += world.run(_killed_meanwhile(world, merchant, after_s))
+            world.process.wait(60)
+            world.start()
+        wait_until(lambda: is_whole(world), SOON_S)
+        assert_whole(world, at_least=answered * 2)
+        found = walk(world, merchant.key, limit=100, **{"metadata[all]": "yes"})
+        assert len(set(ids(found))) == len(found) >= answered > 0
+
+
+def test_another_process_goes_on_when_the_one_with_the_role_is_killed(postgres: PostgresServer) -> None:
+    with live(postgres, processes=2) as two:
+        merchant = two.merchants[0]
+
+        def holder() -> str:
+            with two.books() as books:
+                rows = books.select("SELECT holder FROM lease WHERE role = 'metadata indexer'")
+            return str(rows[0][0]) if rows else ""
+
+        for _ in range(10):
+            wait_until(lambda: holder() != "", SOON_S)
+            before = holder()
+            two.run(_killed_meanwhile(two, merchant, 0.5))
+            assert two.run(_flood(two, merchant, 300, 1)) == 300
+            wait_until(lambda: is_whole(two), SOON_S)
+            if holder() != before:
+                break
+            two.stop(signal.SIGKILL)  # It was the other one's role: again.
+            two.start()
+        else:
+            pytest.fail("the process that was killed never had the role")
+        assert_whole(two, at_least=600)
