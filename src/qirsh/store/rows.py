@@ -100,6 +100,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     COUNTER,
     CASH_ORDER,
     API_KEY,
+    SESSION,
     ACCOUNT,
     PERSON,
     LOGIN,
