@@ -9,7 +9,7 @@ import msgspec
 
 from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.web.callers import Caller
-from qirsh.web.refusals import KINDS, FieldError, Problem, body_of
+from qirsh.web.refusals import KINDS, FieldError, Kind, Problem, body_of
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -42,6 +42,7 @@ class Request(msgspec.Struct):
     body: bytes
     argument: str = ""
     caller: Caller | None = None
+    is_page: bool = False  # Of a route that is one.
 
 
 def _lines(headers: Headers) -> bytes:
@@ -97,14 +98,20 @@ def idempotency_key(request: Request) -> str | None:
     return key
 
 
+def problem_headers(kind: Kind) -> Headers:
+    """What a problem of this kind asks for."""
+    extra = []
+    if kind.status == HTTPStatus.UNAUTHORIZED:
+        extra.append((b"www-authenticate", b"Bearer"))
+    if kind.retry_after_s is not None:
+        extra.append((b"retry-after", b"%d" % kind.retry_after_s))
+    return extra
+
+
 def problem_response(problem: Problem, request_id: str, headers: Headers | None = None) -> Response:
     """The answer for a problem, with the headers that its kind asks for."""
     kind = KINDS[problem.code]
-    extra = headers or []
-    if kind.status == HTTPStatus.UNAUTHORIZED:
-        extra = [*extra, (b"www-authenticate", b"Bearer")]
-    if kind.retry_after_s is not None:
-        extra = [*extra, (b"retry-after", b"%d" % kind.retry_after_s)]
+    extra = [*(headers or []), *problem_headers(kind)]
     return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
 
 

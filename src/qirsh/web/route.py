@@ -33,3 +33,4 @@ class Route(msgspec.Struct, frozen=True):
     token: TokenKind | None  # None: anyone.
     scope: str | None = None
     told: Told | None = None  # None: a page or a probe, not a call of the API.
+    is_page: bool = False  # What goes wrong is told in HTML, to a person.
