@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -413,7 +414,11 @@ class InProcess(World):
         self._turns = itertools.cycle(self._all)
         transport = _NoNetwork([App(parts) for parts in self._all])
         self._client = httpx2.AsyncClient(
-            transport=transport, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
+            transport=transport,
+            base_url=self.settings.base_url,
+            trust_env=False,
+            verify=_NO_TLS,
+            cookies=_no_cookies(),
         )
         return self
 
@@ -466,6 +471,7 @@ class Live(World):
             base_url=self.settings.base_url,
             trust_env=False,
             verify=_NO_TLS,
+            cookies=_no_cookies(),
             timeout=120,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
         )
@@ -615,6 +621,11 @@ def environment(settings: Settings) -> dict[str, str]:
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told
+
+
+def _no_cookies() -> CookieJar:
+    """All people of a world share its client, so it keeps nobody's."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 async def _waited(work: Awaitable[T]) -> T:
