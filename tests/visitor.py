@@ -72,6 +72,11 @@ class Visitor:
     def confirm(self, pin: str = PIN, **changes: str) -> httpx2.Response:
         return self.post("confirm", {**self.form("confirm"), "pin": pin, **changes})
 
+    def has_paid(self) -> bool:
+        """Whether the page is the receipt now."""
+        self.open()
+        return "You can close this page." in self.text
+
     def elsewhere(self, payment_id: str) -> "Visitor":
         """The same browser at another payment."""
         other = Visitor(self.world, payment_id)

@@ -1,4 +1,4 @@
-"""Cookies of the customer's pages: the session, and before it the visitor. Both end with the browser."""
+"""Cookies of the customer's pages. All of them end with the browser."""
 
 from typing import Final
 
@@ -7,6 +7,7 @@ from qirsh.web.parts import Parts
 
 SESSION: Final = "qirsh"
 VISIT: Final = "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
+SAID: Final = "qirsh-said"  # Why the last form did not do what it should: for the next page only.
 
 
 def cookie(parts: Parts, request: Request, name: str) -> str:

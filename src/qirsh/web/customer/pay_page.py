@@ -1,8 +1,11 @@
 """The pay page: a customer sees who asks for how much, signs in, confirms with the PIN, and goes back to the shop.
 
-A GET changes nothing. What is posted comes with a token that only our own page for this browser, payment and purpose
-holds. A customer who cancels leaves the merchant's payment as it is: only the merchant can take it back.
+A GET changes nothing. A confirm always ends in a redirect, so that neither a refresh nor the way back through the
+browser's history sends a PIN again. What is posted comes with a token that only our own page for this browser, payment
+and purpose holds. A customer who cancels leaves the merchant's payment as it is: only the merchant can take it back.
 """
+
+from typing import Final
 
 import msgspec
 
@@ -16,17 +19,23 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.standing import why_not_in_order
 from qirsh.store.rows import ACCOUNT, BALANCE, PAYMENT, PERSON, PIN
 from qirsh.web.callers import Caller
-from qirsh.web.customer.cookies import SESSION, VISIT, cookie, set_cookie
+from qirsh.web.customer.cookies import SAID, SESSION, VISIT, cookie, set_cookie
 from qirsh.web.customer.forms import read_form
 from qirsh.web.customer.return_address import after_leaving, after_paying, form_origin
 from qirsh.web.customer.slip import grouped, money, slip_of
 from qirsh.web.http import Headers, Request, Response
 from qirsh.web.pages import page, see_other
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import KINDS, Problem
+from qirsh.web.refusals import Problem
 from qirsh.web.sign_in import open_session, prove
 
-_VISIT_BYTES = 16
+_VISIT_BYTES: Final = 16
+# Refusals after which the same person need not try again. The cookie that tells of one is anybody's to write.
+_OBSTACLES: Final = frozenset(refusal.value for refusal in Refusal) - {
+    Refusal.WRONG_PIN.value,
+    Refusal.PIN_LOCKED.value,
+    Refusal.INSUFFICIENT_FUNDS.value,
+}
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -51,29 +60,18 @@ class Visit(msgspec.Struct, frozen=True):
         return (*self.bound_to("shown"), *facts)
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What a form that is shown again says beside its fields."""
-
-    status: int = 200
-    obstacle: str = ""  # Why it cannot be paid by this person now.
-    sign_in: str = ""
-    pin: str = ""
-    tries_left: int = 0
-    has_changed: bool = False
-    email: str = ""
-
-
-_NOTHING_SAID = Said()
-
-
 async def show(parts: Parts, request: Request) -> Response:
     """The page as it is for who asks."""
     visit = await _visit(parts, request)
     headers: Headers = []
+    said = cookie(parts, request, SAID)
+    if said:
+        headers.append(set_cookie(parts, SAID, ""))
     if visit.caller is None and not visit.visitor:
         visit = msgspec.structs.replace(visit, visitor=parts.entropy(_VISIT_BYTES).hex())
         headers.append(set_cookie(parts, VISIT, visit.visitor))
-    return await _page(parts, visit, _NOTHING_SAID, headers)
+    about, _, why = said.partition(".")
+    return await _page(parts, visit, why=why if about == visit.payment_id else "", headers=headers)
 
 
 async def leave(parts: Parts, request: Request) -> Response:
@@ -100,7 +98,7 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     if login is None:
         if visit.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
             return see_other(f"/pay/{visit.payment_id}")
-        return await _page(parts, visit, Said(422, sign_in="wrong", email=email))
+        return await _page(parts, visit, why="wrong_credentials", status=422, email=email)
     token, _ = await open_session(parts, login, PAGE_SESSION_KIND)
     await _close(parts, visit)
     return see_other(f"/pay/{visit.payment_id}", [set_cookie(parts, SESSION, token)])
@@ -122,23 +120,18 @@ async def confirm(parts: Parts, request: Request) -> Response:
     caller = _check(parts, visit, "confirm", form["token"])
     assert caller.person is not None
     if not parts.keyring.is_form_token(form["shown"], *visit.shown()):
-        return await _page(parts, visit, Said(409, has_changed=True))
+        return _again(parts, visit, "changed")
     if visit.payment.status == "pending" and not is_pin(form["pin"]):
-        return await _page(parts, visit, Said(422, pin="malformed"))
+        return _again(parts, visit, "no_pin")
     macs = parts.keyring.pin_macs(caller.person, form["pin"])
     outcome = await parts.engine.submit(Pay(visit.payment.number, caller.person, caller.account, macs))
     if type(outcome) is not Refused:
         return _paid(msgspec.structs.replace(visit, payment=outcome))
-    # Somebody was faster: this customer in another tab, or another, or the clock.
-    visit = await _visit(parts, request)
-    if outcome.why is Refusal.ALREADY_PAID and visit.payment.payer == caller.account:
-        return _paid(visit)
-    status = KINDS[outcome.why.value].status
-    if outcome.why is Refusal.WRONG_PIN and outcome.attempts_left:
-        return await _page(parts, visit, Said(status, pin="wrong", tries_left=outcome.attempts_left))
-    # The last wrong try has locked it.
-    why = Refusal.PIN_LOCKED if outcome.why is Refusal.WRONG_PIN else outcome.why
-    return await _page(parts, visit, Said(status, obstacle=why.value))
+    if outcome.why is Refusal.ALREADY_PAID:
+        visit = await _visit(parts, request)
+        if visit.payment.payer == caller.account:  # In another tab, or with a second click.
+            return _paid(visit)
+    return _again(parts, visit, outcome.why.value)
 
 
 def _paid(visit: Visit) -> Response:
@@ -147,6 +140,11 @@ def _paid(visit: Visit) -> Response:
     if address is None or not form_origin(visit.payment, visit.merchant):
         address = f"/pay/{visit.payment_id}"
     return see_other(address)
+
+
+def _again(parts: Parts, visit: Visit, why: str) -> Response:
+    """The page anew, which says why nothing was paid."""
+    return see_other(f"/pay/{visit.payment_id}", [set_cookie(parts, SAID, f"{visit.payment_id}.{why}")])
 
 
 async def _visit(parts: Parts, request: Request) -> Visit:
@@ -181,16 +179,18 @@ async def _close(parts: Parts, visit: Visit) -> None:
         await parts.callers.poll()  # This process need not wait until it would look.
 
 
-async def _page(parts: Parts, visit: Visit, said: Said, headers: Headers | None = None) -> Response:
+async def _page(
+    parts: Parts, visit: Visit, *, why: str, status: int = 200, email: str = "", headers: Headers | None = None
+) -> Response:
     caller, payment = visit.caller, visit.payment
     state = _state(parts, visit)
     purposes = ("sign-in",) if caller is None else ("sign-out", "confirm")
     values: dict[str, object] = {
         "state": state,
-        "said": said,
+        "why": why,
+        "email": email,
         "slip": _slip(parts, visit),
         "tokens": {purpose: parts.keyring.form_token(*visit.bound_to(purpose)) for purpose in purposes},
-        "obstacle": said.obstacle,
         "return_address": None,
     }
     if caller is not None:
@@ -199,14 +199,14 @@ async def _page(parts: Parts, visit: Visit, said: Said, headers: Headers | None 
         assert person is not None, "a session without its person"
         values |= {"name": person.name, "account": grouped(str(caller.account))}
         if state == "payable":
-            values |= await _purse(parts, caller, payment, obstacle=said.obstacle)
+            values |= await _purse(parts, caller, payment, why)
             values["shown"] = parts.keyring.form_token(*visit.shown())
         if state == "receipt":
             values["return_address"] = after_paying(payment, visit.payment_id, visit.merchant)
     may_confirm = caller is not None and state == "payable"
     return page(
         "pay.html",
-        status=said.status,
+        status=status,
         headers=headers,
         form_origin=form_origin(payment, visit.merchant) if may_confirm else "",
         is_signed_in=caller is not None,
@@ -214,16 +214,19 @@ async def _page(parts: Parts, visit: Visit, said: Said, headers: Headers | None 
     )
 
 
-async def _purse(parts: Parts, caller: Caller, payment: Payment, *, obstacle: str) -> dict[str, object]:
-    """What the customer has for it, and whether that or a locked PIN stands in the way already."""
+async def _purse(parts: Parts, caller: Caller, payment: Payment, why: str) -> dict[str, object]:
+    """What the customer has for it, and what stands in the way: that, a locked PIN, or what was said before."""
     balance = await parts.store.find(BALANCE, (caller.account, payment.currency))
     pin = await parts.store.find(PIN, caller.person)
     held = balance.amount if balance else 0
-    if pin is None or attempts_left(pin) == 0:
-        obstacle = obstacle or "pin_locked"
-    if held < payment.amount:
-        obstacle = obstacle or "insufficient_funds"
+    tries_left = attempts_left(pin) if pin else 0
+    obstacle = why if why in _OBSTACLES else ""
+    if tries_left == 0:
+        obstacle = "pin_locked"
+    elif held < payment.amount:
+        obstacle = "insufficient_funds"
     return {
+        "tries_left": tries_left,
         "obstacle": obstacle,
         "balance": money(held, payment.currency),
         "balance_after": money(held - payment.amount, payment.currency),
