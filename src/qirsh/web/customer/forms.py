@@ -1,6 +1,7 @@
 """Posted forms: read strictly, and only from our own pages."""
 
 import re
+from functools import cache
 from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -38,12 +39,18 @@ def _refuse_strangers(parts: Parts, request: Request) -> None:
 
     Since our pages send no referrer, browsers send `Origin: null` with their forms, which tells nothing either.
     """
-    place = urlsplit(parts.base_url)
-    own = f"{place.scheme}://{place.netloc}".encode()
-    if request.headers.get(b"origin", b"null") not in {own, b"null"}:
+    if request.headers.get(b"origin", b"null") not in {_own_origin(parts.base_url), b"null"}:
         raise Problem("stale_form")
     if request.headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
         raise Problem("stale_form")
+
+
+@cache
+def _own_origin(base_url: str) -> bytes:
+    """As a browser writes it: in small letters, without the port that goes without saying."""
+    place = urlsplit(base_url.lower())
+    port = {"https": ":443", "http": ":80"}[place.scheme]
+    return f"{place.scheme}://{place.netloc.removesuffix(port)}".encode()
 
 
 def _decoded(raw: bytes) -> str | None:
