@@ -19,6 +19,7 @@ PAGE: Final = head(HTML, policy=_POLICY % b"")
 _TEMPLATES: Final = jinja2.Environment(
     loader=jinja2.PackageLoader("qirsh.web"),
     autoescape=True,
+    auto_reload=False,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
