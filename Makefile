@@ -25,6 +25,7 @@ run: setup ## the demo, on http://127.0.0.1:8420
 test: setup debian-postgresql ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j2 -Otarget check unit
 	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory browser
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: test ## the slow ones and the wheel too
@@ -36,11 +37,15 @@ check: setup ## format, lint, types
 	@$(BIN)/mypy --no-error-summary
 
 unit: setup
-	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults
+	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks: nothing runs beside them.
 faults: setup
 	@$(BIN)/pytest -q tests/faults
+
+# While a browser is open no other test can run an event loop in the same process.
+browser: setup debian-browser
+	@$(BIN)/pytest -q tests/browser
 
 bench: setup ## load on this machine, with wrk
 	@command -v wrk >/dev/null || $(call apt,wrk)
@@ -65,6 +70,11 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 debian-postgresql:
 	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql-15) || true
 
+# libatomic1 is what Playwright's driver needs of a bare Debian.
+debian-browser:
+	@for package in chromium fonts-noto-core libatomic1; do \
+	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || $(call apt,$$package) || exit 1; done
+
 system:
 	@test -n "$(PYTHON)" || $(call apt,python3-venv)
 
@@ -80,4 +90,5 @@ system:
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.PHONY: help setup run test test-all check unit faults bench lock wheel-check debian-postgresql system
+.PHONY: help setup run test test-all check unit faults browser bench lock wheel-check debian-postgresql debian-browser \
+	system

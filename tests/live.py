@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -419,7 +420,11 @@ class InProcess(World):
     def _connect(self) -> None:
         self._line = _NoNetwork([App(parts) for parts in self._all])
         self._client = httpx2.AsyncClient(
-            transport=self._line, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
+            transport=self._line,
+            base_url=self.settings.base_url,
+            trust_env=False,
+            verify=_NO_TLS,
+            cookies=_no_cookies(),
         )
 
     def limit(self, limits: RateLimits) -> None:
@@ -481,6 +486,7 @@ class Live(World):
             base_url=self.settings.base_url,
             trust_env=False,
             verify=_NO_TLS,
+            cookies=_no_cookies(),
             timeout=120,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
         )
@@ -641,6 +647,11 @@ def environment(settings: Settings) -> dict[str, str]:
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told
+
+
+def _no_cookies() -> CookieJar:
+    """All people of a world share its client, so it keeps nobody's."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 async def _waited(work: Awaitable[T]) -> T:

@@ -4,7 +4,8 @@ import pytest
 
 from qirsh.domain.account import Account
 from qirsh.domain.audit import AuditEntry
-from qirsh.domain.command import AddPerson, ChangePin, MakeOperator, OpenSession
+from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
+from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
@@ -107,3 +108,21 @@ def test_nobody_signs_in_to_the_account_of_another(market: Market) -> None:
 def test_only_the_first_operator_stands_without_another_who_vouches(market: Market) -> None:
     command = MakeOperator(email="customer@example.com", totp_sealed=b"sealed", by=None, actor="first start")
     assert market.refuse(command).why is Refusal.SECOND_OPERATOR_NEEDED
+
+
+def test_a_closed_session_ends_once_and_every_process_hears_of_it(market: Market) -> None:
+    opened = market.do(
+        OpenSession(hash=b"h" * 32, person=market.customer.id, account=market.customer.account, actor="test")
+    )
+    market.do(OpenSession(hash=b"g" * 32, person=market.customer.id, account=market.customer.account, actor="test"))
+    before = market.counters.get(REVOCATION)
+    market.now += 1000
+    close = CloseSession(hash=opened.hash, actor="test")
+    closed, again = market.together(close, close)
+    assert closed == again == market.sessions[opened.hash]
+    assert closed.revoked_at == START + 1000
+    market.now += 1000
+    assert market.do(close) == closed
+    assert market.counters[REVOCATION].last == (before.last if before else 0) + 1
+    assert market.audit[-1].action == "session.closed"
+    assert market.sessions[b"g" * 32].revoked_at is None

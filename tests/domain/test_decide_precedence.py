@@ -191,6 +191,10 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         ),
         {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
     ),
+    c.CloseSession: (
+        lambda market: c.CloseSession(hash=_sign_in(market), actor="test"),
+        {R.NOT_FOUND: lambda case: case.ask(hash=b"unknown")},
+    ),
     c.OpenHouseAccount: (lambda _: c.OpenHouseAccount(name="second bank"), {}),
     c.RequestCommercial: (
         lambda market: c.RequestCommercial(
@@ -287,6 +291,12 @@ def _issue(market: Market) -> str:
     prepare, _ = CASES[c.IssueKey]
     key_id: str = market.do(prepare(market)).id
     return key_id
+
+
+def _sign_in(market: Market) -> bytes:
+    prepare, _ = CASES[c.OpenSession]
+    session_hash: bytes = market.do(prepare(market)).hash
+    return session_hash
 
 
 def spoilers(kind: type[c.Command]) -> dict[Refusal, Spoil]:

@@ -127,6 +127,7 @@ people = (
         account=st.just(SEED.customer.account),
         actor=actor,
     )
+    | st.builds(c.CloseSession, hash=st.integers(0, 30).map(lambda serial: b"%032d" % serial), actor=actor)
     | st.builds(c.OpenHouseAccount, name=st.just(""))
     | st.builds(c.RequestCommercial, personal=accounts, name=st.just("Shop"), return_origins=st.just(""), actor=actor)
     | st.builds(

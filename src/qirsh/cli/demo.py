@@ -113,7 +113,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Operator": _proof(demo.operator),
             "Operator 2": _proof(demo.operator2),
         },
-        "To try": {"A payment that waits": f"{demo.payment} (75.50 USD; put it into PAYMENT and begin below at 2)"}
+        "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
         | ({"A shop that waits": f"qirsh account approve {demo.requested_account}"} if demo.requested_account else {}),
     }
 

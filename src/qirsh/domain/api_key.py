@@ -39,6 +39,8 @@ def make_token(kind: str, entropy: bytes) -> str:
 
 
 SESSION_KIND: Final = "qs"
+# A session of a browser. Its token is no Bearer, and a Bearer is no cookie.
+PAGE_SESSION_KIND: Final = "qp"
 
 
 def key_kind(mode: Mode) -> str:

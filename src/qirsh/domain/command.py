@@ -109,6 +109,13 @@ class OpenSession(Command, frozen=True):
     actor: str
 
 
+class CloseSession(Command, frozen=True):
+    """A person signs out on one device, everywhere within a second. The outcome is the session."""
+
+    hash: bytes
+    actor: str
+
+
 class OpenHouseAccount(Command, frozen=True):
     """A named account of the house, through which money enters and leaves. The outcome is the account."""
 

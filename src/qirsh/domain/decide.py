@@ -52,6 +52,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.MakeOperator: (people.make_operator_facts, people.make_operator_needs, people.make_operator),
     c.ChangePin: (_no_facts, people.change_pin_needs, people.change_pin),
     c.OpenSession: (_no_facts, people.open_session_needs, people.open_session),
+    c.CloseSession: (_no_facts, people.close_session_needs, people.close_session),
     c.OpenHouseAccount: (_no_facts, account.open_house_needs, account.open_house),
     c.RequestCommercial: (_no_facts, account.request_needs, account.request),
     c.MoveAccount: (_no_facts, account.move_needs, account.move),

@@ -30,6 +30,7 @@ EVENTS_LISTED_MS: Final = 90 * 24 * 3600 * 1000
 WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
+FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096

@@ -85,6 +85,7 @@ class Needs:
         "people",
         "pins",
         "remembered",
+        "sessions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class Needs:
         self.counters: set[str] = set()
         self.cash_orders: set[tuple[int, str]] = set()
         self.api_keys: set[str] = set()
+        self.sessions: set[bytes] = set()
         self.accounts: set[int] = set()
         self.people: set[int] = set()
         self.logins: set[str] = set()
@@ -122,11 +124,11 @@ class State:
         self.counters: Rows[str, Counter] = Rows()
         self.cash_orders: Rows[tuple[int, str], CashOrder] = Rows()
         self.api_keys: Rows[str, ApiKey] = Rows()
+        self.sessions: Rows[bytes, Session] = Rows()
         self.accounts: Rows[int, Account] = Rows()
         self.people: Rows[int, Person] = Rows()
         self.logins: Rows[str, Login] = Rows()
         self.operators: Rows[int, Operator] = Rows()
-        self.sessions: Rows[bytes, Session] = Rows()
         self.leases: Rows[str, Lease] = Rows()
         self.constants: Rows[str, Constant] = Rows()
         self.refunds: Rows[str, Refund] = Rows()

@@ -4,6 +4,7 @@ Stored values start with the id of the secret they are under, so that the settin
 """
 
 import hashlib
+import hmac
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -25,6 +26,7 @@ class Keyring:
         # Keyed once: a copy of the state costs a fraction of a new one, and every pay needs it.
         self._pin = [hashlib.blake2b(key=_derive(secret, b"pin"), digest_size=32) for secret in secrets]
         self._seal = [AESGCM(_derive(secret, b"seal")) for secret in secrets]
+        self._form = [_derive(secret, b"form") for secret in secrets]
         self._entropy = entropy
         self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
 
@@ -41,6 +43,15 @@ class Keyring:
             mac.update(message)
             macs.append(key_id + mac.digest())
         return tuple(macs)
+
+    def form_token(self, *bound_to: str) -> str:
+        """What a form carries to show that this service made it, for whom and for what."""
+        return _form_token(self._form[0], bound_to)
+
+    def is_form_token(self, token: str, *bound_to: str) -> bool:
+        """Whether a form that was made for exactly this carries the token."""
+        found = token.encode()
+        return True in [hmac.compare_digest(found, _form_token(key, bound_to).encode()) for key in self._form]
 
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
         """Encrypt for the database; the purpose must be named again to open it."""
@@ -61,6 +72,12 @@ class Keyring:
                 except InvalidTag:
                     return None
         return None
+
+
+def _form_token(key: bytes, bound_to: tuple[str, ...]) -> str:
+    # Each part with its length, so that no two lists of parts are the same message.
+    message = b"".join(b"%d:%b" % (len(part), part) for part in map(str.encode, bound_to))
+    return hmac.digest(key, message, "sha256").hex()
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

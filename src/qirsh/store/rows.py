@@ -105,6 +105,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     COUNTER,
     CASH_ORDER,
     API_KEY,
+    SESSION,
     ACCOUNT,
     PERSON,
     LOGIN,

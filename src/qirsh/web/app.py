@@ -21,7 +21,9 @@ from qirsh.web.api import (
 )
 from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
 from qirsh.web.callers import KEY, SESSION
-from qirsh.web.http import Request, Response, problem_response, request_ids
+from qirsh.web.customer import pay_page
+from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
+from qirsh.web.pages import problem_page
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 from qirsh.web.route import Route, Told
@@ -164,6 +166,11 @@ ROUTES: Final = (
     Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
     Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
     Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, SESSION),
+    Route("GET", "/pay/{id}", pay_page.show, None, is_page=True),
+    Route("GET", "/pay/{id}/cancel", pay_page.leave, None, is_page=True),
+    Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
+    Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
+    Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
@@ -188,21 +195,20 @@ class App:
 
     async def answer(self, request: Request) -> Response:
         """One request. Never raises: whatever happens is an answer."""
-        request_id = request.id
         try:
             response = await self._answer(request)
         except Problem as problem:
-            response = problem_response(problem, request_id)
+            response = _told(problem, request)
         except (Overloaded, TooManySignIns):
-            response = problem_response(Problem("overloaded"), request_id)
+            response = _told(Problem("overloaded"), request)
         except StoreUnavailable:
-            response = problem_response(Problem("unavailable"), request_id)
+            response = _told(Problem("unavailable"), request)
         except OutcomeUnknown:
-            response = problem_response(Problem("outcome_unknown"), request_id)
+            response = _told(Problem("outcome_unknown"), request)
         except Exception:
-            log.exception("request %s failed", request_id)
-            response = problem_response(Problem("internal_error"), request_id)
-        response.request_id = request_id
+            log.exception("request %s failed", request.id)
+            response = _told(Problem("internal_error"), request)
+        response.request_id = request.id
         response.limits = request.limits
         return response
 
@@ -217,7 +223,10 @@ class App:
             raise Problem("not_found")
         if route is None:
             allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-            return problem_response(Problem("method_not_allowed"), request.id, [(b"allow", allow)])
+            request.is_page = any(route.is_page for route in methods.values())
+            return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
+        if route.is_page:
+            request.is_page = True
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -247,3 +256,9 @@ class App:
         before, _, argument = before.rpartition("/")
         request.argument = argument
         return self._methods.get(f"{before}/*/{last}")
+
+
+def _told(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
+    if request.is_page:
+        return problem_page(problem, request, headers)
+    return problem_response(problem, request.id, headers)

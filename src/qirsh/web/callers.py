@@ -1,4 +1,7 @@
-"""Who is calling: API keys and sessions behind a Bearer token, remembered for a moment and never past a revocation."""
+"""Who is calling: API keys and sessions, behind a Bearer token or a page's cookie.
+
+They are remembered for a moment, and never past a revocation.
+"""
 
 import time
 from collections.abc import Callable
@@ -6,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.api_key import is_token, token_hash
+from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
 from qirsh.store import queries, rows
 from qirsh.store.interface import Store
@@ -23,6 +26,7 @@ class TokenKind(msgspec.Struct, frozen=True):
 
 KEY: Final = TokenKind(b"Bearer qk_")
 SESSION: Final = TokenKind(b"Bearer qs_")
+_PAGE_PREFIX: Final = f"{PAGE_SESSION_KIND}_".encode()
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -73,19 +77,36 @@ class Callers:
 
     async def look_up(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller:
         """Who this is, from the database."""
-        token = headers[b"authorization"][BEARER_LENGTH:]
+        caller = await self._looked_up(headers[b"authorization"][BEARER_LENGTH:], kind)
+        if caller is None:
+            raise Problem("unauthorized")
+        return caller
+
+    async def of_cookie(self, token: bytes) -> Caller | None:
+        """Whose browser this is; None if it is nobody's. Only pages ask here, and a Bearer token is nobody's."""
+        if not token.startswith(_PAGE_PREFIX):
+            return None
+        caller = self._known.get(token_hash(token)) if time.monotonic() <= self._trusted_until else None
+        if caller is None:
+            return await self._looked_up(token, SESSION)
+        return None if self._is_over(caller) else caller
+
+    async def _looked_up(self, token: bytes, kind: TokenKind) -> Caller | None:
         if time.monotonic() > self._trusted_until:
             await self.poll()
         generation = self._generation
         caller = await self._find(token, kind)
-        if caller is None or (caller.expires_at is not None and self._clock() >= caller.expires_at):
-            raise Problem("unauthorized")
+        if caller is None or self._is_over(caller):
+            return None
         # A poll in between may have seen a revocation that this look-up has not.
         if generation == self._generation:
             if len(self._known) >= CALLERS_CACHED_MAX:
                 self._known.clear()
             self._known[token_hash(token)] = caller
         return caller
+
+    def _is_over(self, caller: Caller) -> bool:
+        return caller.expires_at is not None and self._clock() >= caller.expires_at
 
     async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
         if not is_token(token.decode("latin-1")):

@@ -44,6 +44,7 @@ class Request(msgspec.Struct):
     argument: str = ""
     caller: Caller | None = None
     limits: bytes = b""  # Header lines that tell what the client has left.
+    is_page: bool = False  # Of a route that is one.
 
 
 def _lines(headers: Headers) -> bytes:
@@ -100,15 +101,22 @@ def idempotency_key(request: Request) -> str | None:
     return key
 
 
+def problem_headers(problem: Problem) -> Headers:
+    """What a problem of this kind asks for."""
+    kind = KINDS[problem.code]
+    extra = []
+    if kind.status == HTTPStatus.UNAUTHORIZED:
+        extra.append((b"www-authenticate", b"Bearer"))
+    retry_after_s = problem.retry_after_s or kind.retry_after_s
+    if retry_after_s is not None:
+        extra.append((b"retry-after", b"%d" % retry_after_s))
+    return extra
+
+
 def problem_response(problem: Problem, request_id: str, headers: Headers | None = None) -> Response:
     """The answer for a problem, with the headers that its kind asks for."""
     kind = KINDS[problem.code]
-    extra = headers or []
-    if kind.status == HTTPStatus.UNAUTHORIZED:
-        extra = [*extra, (b"www-authenticate", b"Bearer")]
-    retry_after_s = problem.retry_after_s or kind.retry_after_s
-    if retry_after_s is not None:
-        extra = [*extra, (b"retry-after", b"%d" % retry_after_s)]
+    extra = [*(headers or []), *problem_headers(problem)]
     return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
 
 

@@ -55,6 +55,7 @@ KINDS: Final[dict[str, Kind]] = {
     "headers_too_large": Kind(431, "Headers too large", "Send fewer or shorter headers."),
     "rate_limited": Kind(429, "Too many calls", "Wait for as many seconds as the Retry-After header says.", 1),
     "wrong_credentials": Kind(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
+    "stale_form": Kind(403, "Form not valid", "Nothing was done. Open the page again and use the form on it."),
     # The service.
     "internal_error": Kind(500, "Internal error", "Something broke on our side. Quote the request id to support."),
     "overloaded": Kind(503, "Overloaded", "Nothing was done. Try again in a moment.", 1),

@@ -34,3 +34,4 @@ class Route(msgspec.Struct, frozen=True):
     scope: str | None = None
     told: Told | None = None  # None: a page or a probe, not a call of the API.
     is_counted: bool = True  # False: rate limits do not apply.
+    is_page: bool = False  # What goes wrong is told in HTML, to a person.

@@ -2,10 +2,15 @@
 
 import pyotp
 
+from qirsh.domain.api_key import make_token, token_hash
+from qirsh.domain.command import OpenSession
 from qirsh.domain.person import Login, normal_email
-from qirsh.store.rows import LOGIN
+from qirsh.domain.refusal import Refused
+from qirsh.domain.session import Session
+from qirsh.store.rows import LOGIN, PERSON
 from qirsh.web.http import Request
 from qirsh.web.parts import Parts
+from qirsh.web.refusals import problem_of
 
 TOTP_PURPOSE = b"totp"
 
@@ -38,6 +43,18 @@ async def prove(parts: Parts, *, email: str, password: str, totp: str | None) ->
     if login.totp_sealed is not None and not is_current_code(parts, login.totp_sealed, totp or ""):
         return None
     return login
+
+
+async def open_session(parts: Parts, login: Login, kind: str) -> tuple[str, Session]:
+    """A new token of this kind for who has proved who they are, and what is kept of it."""
+    person = await parts.store.find(PERSON, login.person)
+    assert person is not None, "a login without its person"
+    token = make_token(kind, parts.entropy(32))
+    command = OpenSession(token_hash(token.encode()), person.id, person.account, f"person {person.id}")
+    session = await parts.engine.submit(command)
+    if type(session) is Refused:
+        raise problem_of(session)
+    return token, session
 
 
 def is_current_code(parts: Parts, totp_sealed: bytes, code: str) -> bool:

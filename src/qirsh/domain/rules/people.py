@@ -1,8 +1,10 @@
-"""People join, become operators, change their PIN, and sign in."""
+"""People join, become operators, change their PIN, sign in and out."""
+
+import msgspec
 
 from qirsh.domain.account import Account
-from qirsh.domain.command import AddPerson, ChangePin, MakeOperator, OpenSession
-from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON
+from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
+from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON, REVOCATION
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
@@ -83,3 +85,21 @@ def open_session(command: OpenSession, state: State) -> Session | Refused:
     state.sessions.add(session.hash, session)
     state.note(command.actor, "session.opened", f"person {command.person}")
     return session
+
+
+def close_session_needs(command: CloseSession, _state: State, needs: Needs) -> None:
+    needs.sessions.add(command.hash)
+    needs.counters.add(REVOCATION)
+
+
+def close_session(command: CloseSession, state: State) -> Session | Refused:
+    session = state.sessions.get(command.hash)
+    if session is None:
+        return Refused(Refusal.NOT_FOUND)
+    if session.revoked_at is not None:
+        return session
+    closed: Session = msgspec.structs.replace(session, revoked_at=state.now)
+    state.sessions.change(session.hash, closed)
+    state.count(REVOCATION)
+    state.note(command.actor, "session.closed", f"person {session.person}")
+    return closed

@@ -18,6 +18,11 @@ def why_not_acting(state: State, account: Account) -> Refusal | None:
         live = state.accounts.get(account.twin_of)
         assert live is not None, "a test account without its live one"
         account = live
+    return why_not_in_order(account)
+
+
+def why_not_in_order(account: Account) -> Refusal | None:
+    """By its own state alone, which a test account does not have."""
     if account.state in {"suspended", "closed"}:
         return Refusal.ACCOUNT_SUSPENDED
     if account.kind == "personal" and account.state != "verified":

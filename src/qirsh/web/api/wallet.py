@@ -1,12 +1,12 @@
 """The customer's calls: sign in, see balances, see a payment and pay it."""
 
-from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
-from qirsh.domain.command import OpenSession, Pay
+from qirsh.domain.api_key import SESSION_KIND
+from qirsh.domain.command import Pay
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
-from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
+from qirsh.store.rows import ACCOUNT, PAYMENT
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
 from qirsh.web.api.once import once, replay_header
@@ -15,7 +15,7 @@ from qirsh.web.api.views import SessionView, data, moment, payer_body
 from qirsh.web.http import Request, Response, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
-from qirsh.web.sign_in import prove_from_outside
+from qirsh.web.sign_in import open_session, prove_from_outside
 
 
 async def sign_in(parts: Parts, request: Request) -> Response:
@@ -24,13 +24,7 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     login = await prove_from_outside(parts, request, email=body.email, password=body.password, totp=body.totp or None)
     if login is None:
         raise Problem("wrong_credentials")
-    person = await parts.store.find(PERSON, login.person)
-    assert person is not None, "a login without its person"
-    token = make_token(SESSION_KIND, parts.entropy(32))
-    command = OpenSession(token_hash(token.encode()), person.id, person.account, f"person {person.id}")
-    session = await parts.engine.submit(command)
-    if type(session) is Refused:
-        raise problem_of(session)
+    token, session = await open_session(parts, login, SESSION_KIND)
     return Response(201, data(SessionView(token, moment(session.expires_at))))
 
 

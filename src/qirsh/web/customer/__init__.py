@@ -1,0 +1,1 @@
+"""For people who pay: pages in HTML."""

@@ -1,0 +1,36 @@
+"""Cookies of the customer's pages. All of them end with the browser."""
+
+from typing import Final
+
+from qirsh.web.http import Request
+from qirsh.web.parts import Parts
+
+SESSION: Final = "qirsh"
+VISIT: Final = "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
+SAID: Final = "qirsh-said"  # Why the last form did not do what it should: for the next page only.
+
+
+def cookie(parts: Parts, request: Request, name: str) -> str:
+    """Its value; empty if there is none."""
+    wanted = _name(parts, name)
+    for pair in request.headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        found, _, value = pair.strip().partition("=")
+        if found == wanted:
+            return value
+    return ""
+
+
+def set_cookie(parts: Parts, name: str, value: str) -> tuple[bytes, bytes]:
+    """The header that gives it to the browser; an empty value takes it away."""
+    secure = "; Secure" if _is_https(parts) else ""
+    ending = "" if value else "; Max-Age=0"
+    return b"set-cookie", f"{_name(parts, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
+
+
+def _name(parts: Parts, name: str) -> str:
+    # The prefix makes browsers refuse it from other hosts, other paths and plain http.
+    return f"__Host-{name}" if _is_https(parts) else name
+
+
+def _is_https(parts: Parts) -> bool:
+    return parts.base_url.startswith("https:")

@@ -1,0 +1,183 @@
+"""The pay page as customers meet it: on a desktop, on a phone, without JavaScript, light and dark."""
+
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import PHONE, Open, Scene, violations
+from tests.live import PASSWORD, PIN, PURSE, WRONG_PIN, Customer
+
+KINDS: Final[dict[str, dict[str, Any]]] = {
+    "desktop": {},
+    "phone": PHONE,
+    "no script": {"java_script_enabled": False},
+}
+SMALLEST: Final = """() => [...document.querySelectorAll("a, button, summary, input:not([type=hidden])")]
+    .map(element => [element.outerHTML.slice(0, 80), element.getBoundingClientRect().height])
+    .filter(([, height]) => height > 0 && height < 48)"""
+LARGEST: Final = """() => {
+    const size = element => parseFloat(getComputedStyle(element).fontSize);
+    const all = [...document.querySelectorAll("main *")].sort((a, b) => size(b) - size(a));
+    return all[0].className;
+}"""
+
+
+def sign_in(page: Page, customer: Customer) -> None:
+    page.get_by_label("E-mail address").fill(customer.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def confirm(page: Page, pin: str = PIN) -> None:
+    page.get_by_label("Your payment PIN").fill(pin)
+    page.get_by_role("button", name="Pay").click()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_customer_pays_and_comes_back_to_the_shop(scene: Scene, open_page: Open, kind: str) -> None:
+    customer = scene.customer()
+    payment_id = scene.payment(amount=10098, note="Order 1029", returnUrl=f"{scene.shop_url}/thanks?order=1029#top")
+    page = open_page(**KINDS[kind])
+    page.goto(f"{scene.base_url}/pay/{payment_id}")
+    assert page.title() == "Pay 100.98 USD to Al-Sham Books · Qirsh"
+    sign_in(page, customer)
+    confirm(page, WRONG_PIN)
+    assert "4 tries are left" in page.locator("#pin-wrong").inner_text()
+    confirm(page)
+    page.wait_for_url(f"{scene.shop_url}/**")
+    assert page.url == f"{scene.shop_url}/thanks?order=1029&paymentId={payment_id}&status=paid#top"
+    assert scene.status(payment_id) == "paid"
+    # Back leads to no form: whatever the browser kept of it, it may not show.
+    page.go_back()
+    assert "You can close this page." in page.inner_text("main")
+    page.get_by_role("link", name="Go back to the shop").click()
+    assert page.url.startswith(f"{scene.shop_url}/thanks?")
+    assert scene.held(customer) == PURSE - 10098
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_receipt_stays_a_receipt(scene: Scene, open_page: Open, kind: str) -> None:
+    customer = scene.customer()
+    page = open_page(**KINDS[kind])
+    page.goto(f"{scene.base_url}/pay/{scene.payment(amount=500)}")
+    sign_in(page, customer)
+    confirm(page)
+    for _ in range(2):
+        assert "Paid" in page.inner_text(".outcome")
+        page.reload()
+    page.get_by_role("button", name="Sign out").click()
+    assert "Already paid" in page.inner_text("main")
+    # What was seen while signed in is not kept for the next one at this screen.
+    page.go_back()
+    assert customer.account[:4] not in page.inner_text("main")
+    assert scene.held(customer) == PURSE - 500
+
+
+def test_a_double_click_pays_once(scene: Scene, open_page: Open) -> None:
+    customer = scene.customer()
+    payment_id = scene.payment(amount=300)
+    page = open_page()
+    page.goto(f"{scene.base_url}/pay/{payment_id}")
+    sign_in(page, customer)
+    page.get_by_label("Your payment PIN").fill(PIN)
+    page.get_by_role("button", name="Pay").dblclick()
+    page.wait_for_selector(".outcome")
+    assert scene.held(customer) == PURSE - 300
+
+
+def test_two_tabs_pay_once(scene: Scene, open_page: Open) -> None:
+    customer = scene.customer()
+    payment_id = scene.payment(amount=400)
+    first = open_page()
+    first.goto(f"{scene.base_url}/pay/{payment_id}")
+    second = first.context.new_page()
+    second.goto(f"{scene.base_url}/pay/{payment_id}")
+    # Both had the form to sign in; both get on.
+    sign_in(first, customer)
+    sign_in(second, customer)
+    first.reload()
+    for tab in (first, second):
+        tab.wait_for_selector("#pin")
+    for tab in (first, second):
+        confirm(tab)
+        assert "Paid" in tab.inner_text(".outcome")
+    assert scene.held(customer) == PURSE - 400
+
+
+def test_not_you_signs_out_and_cancel_goes_back(scene: Scene, open_page: Open) -> None:
+    payment_id = scene.payment(cancelUrl=f"{scene.shop_url}/basket")
+    page = open_page()
+    page.goto(f"{scene.base_url}/pay/{payment_id}")
+    sign_in(page, scene.customer())
+    page.get_by_role("button", name="Not you?").click()
+    assert page.get_by_label("Password").is_visible()
+    page.get_by_role("link", name="Cancel and go back to the shop").click()
+    assert page.url == f"{scene.shop_url}/basket?paymentId={payment_id}&status=pending"
+    assert scene.status(payment_id) == "pending"
+
+
+def test_what_a_shop_writes_never_runs(scene: Scene, open_page: Open) -> None:
+    note = "<script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}<style>*{display:none}</style>\u202e"
+    page = open_page()
+    page.goto(f"{scene.base_url}/pay/{scene.payment(note=note)}")
+    assert "<script>alert(1)</script>" in page.inner_text(".note")
+    assert page.locator("img, main script, main style").count() == 0
+    assert page.get_by_role("heading", level=1).inner_text() == "Al-Sham Books"
+
+
+def test_no_other_page_can_frame_it(scene: Scene, browser: Browser) -> None:
+    with browser.new_context() as context, context.new_page() as page:
+        told: list[str] = []
+        page.on("console", lambda message: told.append(message.text))
+        page.goto(f"{scene.shop_url}/frame/{scene.payment()}")
+        page.wait_for_timeout(300)
+        assert all("pay" not in frame.url or not frame.locator("form").count() for frame in page.frames[1:])
+        assert any("frame-ancestors" in text for text in told)
+
+
+def walk(scene: Scene, page: Page) -> None:
+    """Every kind of page, one after another, with a look at each."""
+    customer, other = scene.customer(), scene.customer()
+    base, note = scene.base_url, "Order 1029: two novels and a notebook"
+    payment_id = scene.payment(amount=10098, note=note, cancelUrl=f"{scene.shop_url}/basket")
+    look(page, f"{base}/pay/{payment_id}")
+    page.get_by_label("E-mail address").fill(customer.email)
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    look(page, None)
+    sign_in(page, customer)
+    look(page, None)
+    confirm(page, WRONG_PIN)
+    look(page, None)
+    look(page, f"{base}/pay/{scene.payment(amount=999_999_999_999_999, note='long ' * 100)}")
+    look(page, f"{base}/pay/{scene.payment()}/cancel")
+    look(page, f"{base}/pay/{scene.payment(scene.merchant.test_key)}")
+    look(page, f"{base}/pay/1")
+    theirs = scene.payment()
+    scene.pay(other, theirs)
+    look(page, f"{base}/pay/{theirs}")
+    page.goto(f"{base}/pay/{payment_id}")
+    confirm(page)
+    look(page, None)
+    page.context.clear_cookies()
+    look(page, f"{base}/pay/{theirs}")
+
+
+def look(page: Page, address: str | None) -> None:
+    """At one page: nothing that axe finds, nothing too small to touch, nothing wider than the screen."""
+    if address:
+        page.goto(address)
+    where = f"{page.url}: {page.inner_text('main')[:80]}"
+    assert violations(page) == [], where
+    assert page.evaluate(SMALLEST) == [], where
+    assert page.viewport_size is not None
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], where
+    assert page.locator(".button:not(.quiet)").count() <= 1, where
+    if page.locator(".amount").count():
+        assert page.evaluate(LARGEST).startswith("amount"), where
+
+
+@pytest.mark.parametrize(("kind", "scheme"), [("desktop", "light"), ("phone", "dark")])
+def test_every_page_can_be_read_and_touched(scene: Scene, open_page: Open, kind: str, scheme: str) -> None:
+    walk(scene, open_page(color_scheme=scheme, **KINDS[kind]))

@@ -1,0 +1,56 @@
+"""What holds for every template and style sheet, whichever page uses it."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import qirsh.web
+
+WEB: Final = Path(qirsh.web.__file__).parent
+TEMPLATES: Final = sorted((WEB / "templates").iterdir())
+STYLES: Final = sorted((WEB / "static").glob("*.css"))
+# A page that is read from right to left is the mirror image of one that is not, with the same sheet.
+PHYSICAL: Final = re.compile(
+    r"(?<![-\w])(?:(?:margin|padding|border|scroll-margin)-(?:left|right|top|bottom)|left|right|float"
+    r"|(?:min-|max-)?(?:width|height))\s*:|text-align:\s*(?:left|right)"
+)
+
+
+def physical_in(text: str) -> list[str]:
+    # What a media query asks for has no logical name.
+    return PHYSICAL.findall(re.sub(r"@media[^{]*", "", text))
+
+
+def test_a_physical_property_is_found() -> None:
+    assert physical_in("a { margin-left: 1px }")
+    assert physical_in("a{text-align:right}")
+    assert physical_in("a { max-width: 1px }")
+    assert not physical_in("@media (max-width: 46rem) { a { margin-inline-start: 1px; line-height: 1 } }")
+
+
+@pytest.mark.parametrize("sheet", STYLES, ids=lambda sheet: sheet.name)
+def test_style_sheets_are_logical_and_load_nothing(sheet: Path) -> None:
+    text = sheet.read_text()
+    assert physical_in(text) == []
+    assert not re.search(r"url\(|@import|https?:", text)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_templates_have_no_inline_code_and_trust_no_text(template: Path) -> None:
+    text = template.read_text()
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", text)
+    assert not re.search(r"\|\s*safe|Markup|autoescape", text)
+    # An attribute without quotes could be left.
+    assert not re.search(r"=\{\{", text)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_only_the_layout_says_which_language_it_is(template: Path) -> None:
+    text = template.read_text()
+    if template.name == "layout.html":
+        assert '<html lang="{{ language }}" dir="{{ direction }}">' in text
+    else:
+        assert "<html" not in text
+        assert 'dir="rtl"' not in text
