@@ -7,23 +7,108 @@ from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
-from qirsh.web.api import remote_payments, wallet
+from qirsh.web.api import bodies, remote_payments, views, wallet
 from qirsh.web.callers import KEY, SESSION
 from qirsh.web.http import Request, Response, problem_response, request_ids
+from qirsh.web.openapi.reference import Reference
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
-from qirsh.web.route import Route
+from qirsh.web.route import Route, Told
 from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
 
+# Why the merchant's or the customer's account may not act.
+_STANDING: Final = ("account_suspended", "not_verified", "not_approved")
+_TOO_LATE: Final = ("already_paid", "cancelled", "expired")
+_PAY: Final = (
+    *_STANDING,
+    *_TOO_LATE,
+    *("test_and_live", "same_account", "merchant_suspended", "pin_locked", "wrong_pin"),
+    *("insufficient_funds", "balance_limit"),
+)
+
+_CALLS: Final = (
+    Route(
+        "POST",
+        "/api/v1/remote-payments",
+        remote_payments.create,
+        KEY,
+        "payments:write",
+        Told(
+            "Create a remote payment",
+            views.CreatedView,
+            201,
+            bodies.CreatePaymentBody,
+            problems=_STANDING,
+            takes_key=True,
+            description="Asks for money. The answer holds the payment's id; send the customer to where `Link` says.",
+            headers=("Location", "Link"),
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}",
+        remote_payments.retrieve,
+        KEY,
+        "payments:read",
+        Told(
+            "Retrieve a remote payment",
+            views.PaymentView,
+            query=remote_payments.RetrieveQuery,
+            description="What became of it. What a customer's browser brings is a hint; only this tells.",
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/wallet/sessions",
+        wallet.sign_in,
+        None,
+        told=Told(
+            "Sign in",
+            views.SessionView,
+            201,
+            bodies.SignInBody,
+            problems=("wrong_credentials",),
+            description="Begins a session of 12 hours.",
+            example={"expiresAt": "2026-03-01T21:30:00.125Z"},
+        ),
+    ),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalancesView)),
+    Route(
+        "GET",
+        "/api/v1/wallet/remote-payments/{id}",
+        wallet.see,
+        SESSION,
+        told=Told(
+            "See a payment as its payer",
+            views.PayerView,
+            problems=("already_paid",),
+            description="Who asks for how much. Once it is paid, only its payer sees it.",
+            example={"status": "pending", "paidAt": None},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/wallet/remote-payments/{id}/pay",
+        wallet.pay,
+        SESSION,
+        told=Told(
+            "Pay a payment",
+            views.PayerView,
+            body=bodies.PayBody,
+            problems=_PAY,
+            takes_key=True,
+            description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",
+        ),
+    ),
+)
+_REFERENCE: Final = Reference(_CALLS)
+
 ROUTES: Final = (
-    Route("POST", "/api/v1/remote-payments", remote_payments.create, KEY, "payments:write"),
-    Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, KEY, "payments:read"),
-    Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, None),
-    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
-    Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
-    Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, SESSION),
+    *_CALLS,
+    Route("GET", "/openapi.json", _REFERENCE.serve_document, None),
+    Route("GET", "/docs", _REFERENCE.serve_page, None),
     Route("GET", "/static/{file}", serve_file, None),
     Route("GET", "/healthz", health.healthz, None),
     Route("GET", "/readyz", health.readyz, None),

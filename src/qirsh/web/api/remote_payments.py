@@ -2,9 +2,10 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Meta
 
 from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Answer
@@ -19,6 +20,13 @@ from qirsh.web.api.views import payment_body
 from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import FieldError, Problem, problem_of
+
+
+class RetrieveQuery(msgspec.Struct):
+    """How a payment may be asked for."""
+
+    wait: Annotated[int, Meta(ge=0, le=WAIT_S_MAX)] = 0
+
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'

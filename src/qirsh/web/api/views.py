@@ -13,6 +13,12 @@ _DAY_ZERO: Final = date(1970, 1, 1).toordinal()
 _MINUTES_AND_SECONDS: Final = tuple(f"{second // 60:02d}:{second % 60:02d}" for second in range(3600))
 
 
+class CreatedView(msgspec.Struct):
+    """What was just made is known by its id; all else of it is read by that."""
+
+    id: str
+
+
 class PaymentView(msgspec.Struct):
     """As the merchant's server retrieves it: the documented fields first, in their order."""
 
@@ -51,6 +57,26 @@ class PayerView(msgspec.Struct):
     expiresAt: str  # noqa: N815
     paidAt: str | None  # noqa: N815
     livemode: bool
+
+
+class SessionView(msgspec.Struct):
+    """A session that has just begun."""
+
+    token: str
+    expiresAt: str  # noqa: N815
+
+
+class BalanceView(msgspec.Struct):
+    """What an account holds of one currency."""
+
+    currency: str
+    amount: int
+
+
+class BalancesView(msgspec.Struct):
+    """What an account holds, of each currency that it ever held."""
+
+    items: list[BalanceView]
 
 
 class _Data(msgspec.Struct):

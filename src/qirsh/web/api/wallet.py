@@ -10,7 +10,7 @@ from qirsh.domain.state import State
 from qirsh.store import queries
 from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
 from qirsh.web.api import bodies
-from qirsh.web.api.views import data, moment, payer_body
+from qirsh.web.api.views import BalancesView, BalanceView, SessionView, data, moment, payer_body
 from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
@@ -30,14 +30,14 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     session = await parts.engine.submit(command)
     if type(session) is Refused:
         raise problem_of(session)
-    return Response(201, data({"token": token, "expiresAt": moment(session.expires_at)}))
+    return Response(201, data(SessionView(token, moment(session.expires_at))))
 
 
 async def balances(parts: Parts, request: Request) -> Response:
     """What the person's account holds."""
     assert request.caller is not None
     rows = await parts.store.select(queries.BALANCES_OF, request.caller.account)
-    return Response(200, data({"items": [{"currency": currency, "amount": amount} for currency, amount in rows]}))
+    return Response(200, data(BalancesView([BalanceView(currency, amount) for currency, amount in rows])))
 
 
 async def see(parts: Parts, request: Request) -> Response:
