@@ -39,6 +39,7 @@ function filter() {
   }
   for (const chapter of document.querySelectorAll(".docs-chapter")) {
     chapter.hidden = chapter.querySelector(".docs-call:not([hidden])") === null;
+    document.querySelector(`.docs-menu [href="#${chapter.id}"]`).parentElement.hidden = chapter.hidden;
   }
   document.querySelector("#start").hidden = wanted !== "";
   status.textContent = wanted === "" ? "" : `${count} of ${calls.length} found`;
