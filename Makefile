@@ -22,7 +22,7 @@ setup: .venv/editable ## .venv with exactly what the lock names
 run: setup ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql ## check, then every test but the slow ones
+test: setup debian-postgresql chromium ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j2 -Otarget check unit
 	@$(MAKE) --no-print-directory faults
 
@@ -73,6 +73,10 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 debian-postgresql:
 	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql-15) || true
 
+# A real browser looks at the pages. libatomic1: Playwright's driver dies without it.
+chromium:
+	@command -v chromium >/dev/null || $(call apt,chromium libatomic1 fonts-noto-core)
+
 system:
 	@test -n "$(PYTHON)" || $(call apt,python3-venv)
 
@@ -88,4 +92,4 @@ system:
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.PHONY: help setup run test test-all check description unit faults bench lock wheel-check debian-postgresql system
+.PHONY: help setup run test test-all check description unit faults bench lock wheel-check debian-postgresql chromium system

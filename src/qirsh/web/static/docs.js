@@ -29,7 +29,8 @@ function filter() {
     if (call.entry) call.entry.hidden = !isShown;
     for (const field of call.fields) field.element.hidden = !isNamed && !field.text.includes(wanted);
     for (const title of call.element.querySelectorAll(".docs-said h4")) {
-      title.hidden = title.nextElementSibling.querySelector(".field:not([hidden])") === null;
+      const fields = title.nextElementSibling;
+      title.hidden = fields.hidden = fields.querySelector(".field:not([hidden])") === null;
     }
     if (call.faults) {
       call.faults.hidden = call.faults.querySelector(".field:not([hidden])") === null;
