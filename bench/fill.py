@@ -20,6 +20,8 @@ from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
+from qirsh.domain.metadata_index import IndexedBlock
 from qirsh.domain.payment import Payment
 from qirsh.store import rows
 
@@ -29,8 +31,16 @@ METADATA: Final = (
     '{"sku":"CUP-BLUE","qty":1}],"coupon":"SPRING26","delivery":"courier","city":"Damascus","gift":true}'
 )
 assert len(METADATA) == 200  # noqa: PLR2004 - what the bench promises
+# One payment in a thousand came another way, so that there is something rare to be listed.
+RARE: Final = "phone"
+RARE_METADATA: Final = METADATA.replace('"web"', f'"{RARE}"')
+RARE_EVERY: Final = 1000
 
 _CHUNK: Final = 20_000
+_INDEX_METADATA: Final = """
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number
+FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
+"""
 _MONTH_MS: Final = 30 * 24 * 3600 * 1000
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
 # Of each hundred payments before the newest twentieth, which are still pending.
@@ -89,6 +99,7 @@ class Books:
                 progress(len(chunk.payments))
             self._replace(rows.BALANCE, [history.credit, *history.debits])
             self._replace(rows.EVENT_COUNTER, [EventCounter(self._merchant, history.events)])
+            connection.execute(_INDEX_METADATA)
         connection.execute("PRAGMA journal_mode = WAL")
         sample = random.sample(numbers, min(count, 20_000))
         return [self._identifiers.payment_id(number) for number in sample]
@@ -109,11 +120,15 @@ class Books:
         return _asked(self._merchant, number, now, expires_in_ms)
 
     def _reserve(self, count: int) -> range:
-        """A block of numbers, taken as the store takes its own."""
+        """Blocks of numbers, taken as the store takes its own; their metadata is not the service's work any more."""
+        taken = -(-count // PAYMENT_NUMBER_BLOCK) * PAYMENT_NUMBER_BLOCK
         sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = last + ? RETURNING last"
-        row = self._connection.execute(sql, (PAYMENT, count, count)).fetchone()
-        last = row[0]  # type: ignore[index]
-        return range(last - count + 1, last + 1)
+        with self._connection:
+            row = self._connection.execute(sql, (PAYMENT, taken, taken)).fetchone()
+            first = row[0] - taken + 1  # type: ignore[index]
+            blocks = range(first, first + taken, PAYMENT_NUMBER_BLOCK)
+            self._insert(rows.INDEXED_BLOCK, [IndexedBlock(one, one + PAYMENT_NUMBER_BLOCK - 1) for one in blocks])
+        return range(first, first + count)
 
     def _insert(self, table: rows.Table[Any], records: Sequence[msgspec.Struct], how: str = "INSERT") -> None:
         places = ", ".join("?" * len(table.columns))
@@ -153,7 +168,7 @@ class _History:
     def _add(self, chunk: _Chunk, index: int, created_at: int, *, is_new: bool) -> None:
         number = self._numbers[index]
         # The newest lie days before their end, so that nothing expires while the bench runs.
-        asked = _asked(self._merchant, number, created_at, _WEEK_MS if is_new else 3_600_000)
+        asked = _asked(self._merchant, number, created_at, _WEEK_MS if is_new else 3_600_000, reference=f"R-{number}")
         # Nobody will read this answer again: its length counts, and a true id takes longer than all the rest.
         body = b'{"data":{"id":"%016d"}}' % number
         key = f"{self._random.getrandbits(128):032x}"
@@ -182,7 +197,7 @@ class _History:
         chunk.payments.append(changed)
 
 
-def _asked(merchant: int, number: int, created_at: int, expires_in_ms: int) -> Payment:
+def _asked(merchant: int, number: int, created_at: int, expires_in_ms: int, *, reference: str | None = None) -> Payment:
     return Payment(
         number,
         merchant,
@@ -191,8 +206,8 @@ def _asked(merchant: int, number: int, created_at: int, expires_in_ms: int) -> P
         CURRENCY,
         "pending",
         f"order {number}",
-        METADATA,
-        None,
+        METADATA if number % RARE_EVERY else RARE_METADATA,
+        reference,
         None,
         None,
         created_at,

@@ -14,6 +14,7 @@ from bench.case import RETRIEVE, Case, Loader
 from bench.disk import CommitProbe
 from bench.display import Display
 from bench.fill import Books
+from bench.lists import Listed, measure_lists
 from bench.measure import START_S, Measured, Pace, measure
 from bench.sampling import sample
 from bench.seed import seed
@@ -42,6 +43,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     empty: list[Measured]
     grown: list[Measured]  # Empty without growth.
+    lists: list[Listed]  # The same.
 
 
 class Plan:
@@ -68,8 +70,9 @@ class Plan:
             probe = CommitProbe(self._scratch)
             stack.callback(probe.close)
             measured = [self._measure(case, [self._fresh(case), *grown], hello, probe) for case in self._options.cases]
+        lists = [one for data_dir, _ in grown for one in self._listed(data_dir)]
         self._audit([*(case.name for case in self._options.cases), *(data_dir.name for data_dir, _ in grown)])
-        return Outcome([each[0] for each in measured], [each[1] for each in measured if grown])
+        return Outcome([each[0] for each in measured], [each[1] for each in measured if grown], lists)
 
     def profile(self, directory: Path) -> Iterator[tuple[str, Path, str]]:
         """For each case the file of its stacks, and a listing, which is kept beside it."""
@@ -121,6 +124,11 @@ class Plan:
             )
         self._display.advance(START_S)
         return measured
+
+    def _listed(self, data_dir: Path) -> list[Listed]:
+        self._display.say("measuring lists")
+        with running_service(data_dir) as server:
+            return measure_lists(server, self._town.shops[0].key)
 
     @contextmanager
     def _loaded(self, case: Case, data_dir: Path, ids: Sequence[str]) -> Iterator[Loader]:

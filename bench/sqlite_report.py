@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from bench import lists
 from bench.case import CASES, CREATE, GROWTH_RATIO_MIN, LONE_RATIO_MAX, MEMORY_MB_MAX
 from bench.load import Run
 from bench.measure import CONNECTIONS, Measured, Pace, Round, growth
@@ -24,6 +25,8 @@ _COLUMNS: Final = (
 def report(outcome: Outcome, pace: Pace) -> Report:
     """What was measured, and what should have been."""
     tables = [Table(title, _COLUMNS, list(_rows(measured))) for title, measured in _tables(outcome)]
+    if outcome.lists:
+        tables.append(lists.table(outcome.lists))
     return Report("Performance", tables, _legend(), _checks(outcome), _method(pace))
 
 
@@ -35,6 +38,8 @@ def _checks(outcome: Outcome) -> list[Check]:
         found.append(Check(ratio >= GROWTH_RATIO_MIN, text))
     peak_mb = max(one.peak_mb for one in (*outcome.empty, *outcome.grown))
     found.append(Check(peak_mb < MEMORY_MB_MAX, f"memory: {peak_mb:.0f} MB at most (< {MEMORY_MB_MAX:.0f})"))
+    if outcome.lists:
+        found.append(lists.check(outcome.lists))
     found.append(Check(is_met=True, text="every request succeeded, and the books balance"))
     return found
 

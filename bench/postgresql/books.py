@@ -11,11 +11,11 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from bench.fill import METADATA
+from bench.fill import METADATA, RARE_EVERY, RARE_METADATA
 from bench.seed import CURRENCY, Town
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.limits import EPOCH_NUMBERS
+from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 
 T = TypeVar("T")
 
@@ -58,9 +58,10 @@ WITH told AS (
 )
 """  # noqa: S608 - our own numbers
 _PAYMENTS: Final = f"""{_HISTORY}
-INSERT INTO payment (number, merchant, payer, amount, currency, status, note, metadata, created_at, updated_at,
-    expires_at, paid_at, cancelled_at, refunded_amount, version)
-SELECT number, merchant, payer, {_AMOUNT}, '{CURRENCY}', status, 'order ' || number, '{METADATA}', created_at,
+INSERT INTO payment (number, merchant, payer, amount, currency, status, note, metadata, reference, created_at,
+    updated_at, expires_at, paid_at, cancelled_at, refunded_amount, version)
+SELECT number, merchant, payer, {_AMOUNT}, '{CURRENCY}', status, 'order ' || number,
+    CASE number % {RARE_EVERY} WHEN 0 THEN '{RARE_METADATA}' ELSE '{METADATA}' END, 'R-' || number, created_at,
     updated_at, expires_at, CASE status WHEN 'paid' THEN updated_at END,
     CASE status WHEN 'cancelled' THEN updated_at END, 0, CASE status WHEN 'pending' THEN 1 ELSE 2 END
 FROM history
@@ -109,6 +110,14 @@ ON CONFLICT (account) DO UPDATE SET last = c.last + excluded.last
 _RESERVED: Final = """
 INSERT INTO counter AS c VALUES ($1, $2::bigint + $3) ON CONFLICT (name)
 DO UPDATE SET last = greatest(c.last, $2) + $3 RETURNING last
+"""
+_NOT_TO_INDEX: Final = f"""
+INSERT INTO indexed_block SELECT first, first + {PAYMENT_NUMBER_BLOCK - 1}
+FROM generate_series($1::bigint, $2::bigint, {PAYMENT_NUMBER_BLOCK}) first
+"""  # noqa: S608 - our own numbers
+_INDEX_METADATA: Final = """
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number
+FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
 """
 _PENDING: Final = f"""
 INSERT INTO payment (number, merchant, amount, currency, status, note, metadata, created_at, updated_at, expires_at,
@@ -180,6 +189,11 @@ class Books:
         places = {account: place for place, account in enumerate(self._shops)}
         return [(self._identifiers.payment_id(number), places[merchant]) for number, merchant in rows]
 
+    def index_metadata(self) -> None:
+        """All of it, as the service would have done meanwhile."""
+        self._run(self._connection.execute(_INDEX_METADATA))
+        self._run(self._connection.execute("VACUUM (ANALYZE) payment_metadata"))
+
     async def _filled(self, numbers: range) -> None:
         now = time.time_ns() // 1_000_000
         arguments = (numbers[0], len(numbers), now, self._epoch, self._shops, list(self._town.payers))
@@ -198,10 +212,13 @@ class Books:
         await self._connection.execute("CHECKPOINT")
 
     async def _reserved(self, count: int) -> range:
-        """A block of numbers, taken as the store takes its own."""
-        first = self._epoch * EPOCH_NUMBERS
-        last: int = await self._connection.fetchval(_RESERVED, PAYMENT, first, count)
-        return range(last - count + 1, last + 1)
+        """Blocks of numbers, taken as the store takes its own; their metadata is not the service's work any more."""
+        taken = -(-count // PAYMENT_NUMBER_BLOCK) * PAYMENT_NUMBER_BLOCK
+        async with self._connection.transaction():
+            last: int = await self._connection.fetchval(_RESERVED, PAYMENT, self._epoch * EPOCH_NUMBERS, taken)
+            first = last - taken + 1
+            await self._connection.execute(_NOT_TO_INDEX, first, last)
+        return range(first, first + count)
 
     async def _connected(self) -> asyncpg.Connection:
         return await asyncpg.connect(self._url, server_settings=_FOR_FILLING)

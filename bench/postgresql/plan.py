@@ -12,6 +12,7 @@ import msgspec
 
 from bench.audit import require_clean
 from bench.display import Display
+from bench.lists import Listed, measure_lists
 from bench.load import Run
 from bench.measure import CONNECTIONS, Pace, hello_run
 from bench.postgresql.books import Books
@@ -66,6 +67,7 @@ class Outcome(msgspec.Struct, frozen=True):
     small_at_end: int  # Payments in the smallest database when all was done.
     audits: dict[int, float]  # Payments in each database that was audited, and the seconds it took.
     peak_mb: float  # Of one process of the service.
+    lists: list[Listed]  # Empty without growth.
 
     def median(self, key: Key, value: Callable[[Run], float]) -> float:
         """Of something that each round shows."""
@@ -122,7 +124,8 @@ class Plan:
                 rounds.append(self._round(jobs, options.pace.seconds))
             small_at_end = places[0].books.payments()
             peak_mb = max(server.peak_mb() for place in places for server in place.servers)
-        return Outcome(options, rounds, small_at_end, self._audited(databases), peak_mb)
+        lists = self._listed() if GROWN in options.sizes else []
+        return Outcome(options, rounds, small_at_end, self._audited(databases), peak_mb, lists)
 
     def profile(self, directory: Path) -> Iterator[tuple[str, Path, str]]:
         """For each call of one process the file of its stacks, and a listing, which is kept beside it."""
@@ -145,6 +148,23 @@ class Plan:
                         connections=CONNECTIONS, seconds=seconds
                     )
         return jobs
+
+    def _listed(self) -> list[Listed]:
+        """In a database of its own, in which one shop has all payments."""
+        self._display.say(f"filling a database with {GROWN:,} payments of one shop")
+        database = self._postgres.create_database(self._seeded)
+        town = msgspec.structs.replace(self._town, shops=self._town.shops[:1])
+        books = Books(self._postgres.url(database), town)
+        try:
+            books.add_history(GROWN)
+            books.index_metadata()
+        finally:
+            books.close()
+        self._display.say("measuring lists")
+        data_dir = self._scratch / database
+        data_dir.mkdir()
+        with running_service(data_dir, **self._settings(database)) as server:
+            return measure_lists(server, town.shops[0].key)
 
     def _audited(self, databases: Sequence[str]) -> dict[int, float]:
         """The smallest two in any case; the largest if it will not take too long."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bench import lists
 from bench.case import MEMORY_MB_MAX
 from bench.measure import CONNECTIONS
 from bench.postgresql.call import (
@@ -42,6 +43,8 @@ def report(outcome: Outcome) -> Report:
     if sizes[1:]:
         grown = f"many payments over none (≥ {GROWTH_RATIO_MIN})"
         tables.append(Table(grown, ("call", *titles[1:]), list(_grown_over_empty(outcome))))
+    if outcome.lists:
+        tables.append(lists.table(outcome.lists))
     return Report("Performance on PostgreSQL", tables, _legend(outcome), _checks(outcome), _method(outcome))
 
 
@@ -119,6 +122,7 @@ def _checks(outcome: Outcome) -> list[Check]:
     peak_mb = outcome.peak_mb
     audited = " and ".join(f"{payments:,} payments in {seconds:.0f} s" for payments, seconds in outcome.audits.items())
     return [
+        *([lists.check(outcome.lists)] if outcome.lists else []),
         Check(peak_mb < MEMORY_MB_MAX, f"memory of a process: {peak_mb:.0f} MB at most (< {MEMORY_MB_MAX:.0f})"),
         Check(is_met=True, text=f"every request succeeded, and the books balance (verified: {audited})"),
     ]

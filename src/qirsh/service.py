@@ -37,6 +37,7 @@ from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.waiters import Waiters
+from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.payment_expirer import PaymentExpirer
 
 log = logging.getLogger(__name__)
@@ -147,6 +148,7 @@ async def serve(
         await control.open()
     roles = [
         asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
+        asyncio.create_task(MetadataIndexer(parts.store, parts.engine).run(), name="metadata-indexer"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
     try:

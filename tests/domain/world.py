@@ -20,8 +20,10 @@ from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
@@ -57,8 +59,11 @@ class World:
         self.sessions: dict[bytes, Session] = {}
         self.leases: dict[str, Lease] = {}
         self.constants: dict[str, Constant] = {}
+        self.refunds: dict[str, Refund] = {}
+        self.indexed_blocks: dict[int, IndexedBlock] = {}
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
+        self.metadata_entries: list[MetadataEntry] = []
         self.audit: list[AuditEntry] = []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
-from qirsh.store import invariants
-from qirsh.store.invariants import ALL, ROWS_NAMED_MAX, Invariant, Violation, check
+from qirsh.store.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
+from qirsh.store.invariants import ALL, check
 from tests.store.filled import FILLED, Hand
 
 NAMES: Final = FILLED.names()
@@ -486,7 +486,7 @@ def test_an_engine_may_hand_out_its_rows_one_by_one() -> None:
             taken.append(number)
             yield ("USD", number)
 
-    found = invariants.violations_of(ALL[0], select)
+    found = violations_of(ALL[0], select)
     assert len(found) == ROWS_NAMED_MAX + 1
     assert len(taken) == ROWS_NAMED_MAX + 1
 

@@ -12,7 +12,7 @@ from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store import invariants, migrate
 from qirsh.store.interface import CannotTell
-from qirsh.store.invariants import Invariant
+from qirsh.store.invariant import Invariant
 from qirsh.store.postgres import open_postgres
 from qirsh.store.postgres_verify import GUARDS, LEADS_TO, REFERENCES, read_only, verify
 from tests.domain.world import ENTROPY_SEED

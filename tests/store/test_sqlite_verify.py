@@ -14,7 +14,7 @@ import pytest
 
 from qirsh.store import invariants, migrate
 from qirsh.store.interface import CannotTell, Store
-from qirsh.store.invariants import Invariant
+from qirsh.store.invariant import Invariant
 from qirsh.store.sqlite_verify import FILE, GUARDS, read_only, verify
 from tests.store.filled import FILLED, SqliteHand, open_store
 from tests.store.test_conformance import asking, opening, submit

@@ -37,8 +37,8 @@ def look(browser: Browser, address: str) -> dict[str, Any]:
         told |= {"calls": shown(page, ".docs-call"), "field": find(page, "refundedAmount")}
         told |= {"code": find(page, "wrong_pin"), "call": find(page, "sign in")}
         told |= {"again": find(page, ""), "nothing": find(page, "no such thing")}
-        page.goto(f"{address}/docs#walletPay")
-        told["top"] = page.evaluate("document.querySelector('#walletPay').getBoundingClientRect().top")
+        page.goto(f"{address}/docs#walletRemotePaymentsPay")
+        told["top"] = page.evaluate("document.querySelector('#walletRemotePaymentsPay').getBoundingClientRect().top")
     return told | {"faults": faults}
 
 

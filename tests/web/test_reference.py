@@ -97,7 +97,7 @@ def test_an_example_with_an_apostrophe_can_be_pasted_into_a_shell() -> None:
     operation = changed["paths"]["/api/v1/wallet/sessions"]["post"]
     operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"] = {"password": "it's"}
     requests = {call.id: call.request for chapter in chapters_of(changed) for call in chapter.calls}
-    assert "it'\\''s" in requests["walletSignIn"]
+    assert "it'\\''s" in requests["walletSessionsCreate"]
 
 
 def test_a_browser_shows_it_on_a_phone_and_finds_calls_fields_and_codes(world: Live) -> None:
@@ -113,9 +113,9 @@ def test_a_browser_shows_it_on_a_phone_and_finds_calls_fields_and_codes(world: L
     # A field shows the calls that have it, and nothing else of them; a call's name shows it whole.
     assert "remotePaymentsRetrieve" in told["field"]["calls"]
     assert set(told["field"]["fields"]) <= {"refundedAmount", "data.refundedAmount", "items[].refundedAmount"}
-    assert "walletPay" in told["code"]["calls"]
+    assert "walletRemotePaymentsPay" in told["code"]["calls"]
     assert set(told["code"]["fields"]) == {"wrong_pin 403"}
-    assert "walletSignIn" in told["call"]["calls"]
+    assert "walletSessionsCreate" in told["call"]["calls"]
     assert "password" in told["call"]["fields"]
     assert told["nothing"] == {"calls": [], "fields": []}
     # A deep link leads to its call.

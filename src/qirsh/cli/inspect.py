@@ -16,7 +16,7 @@ from qirsh.cli.demo_file import read_demo, shell_lines
 from qirsh.cli.look import operators, shown
 from qirsh.settings import Settings, read_settings
 from qirsh.store.interface import CannotTell
-from qirsh.store.invariants import Invariant
+from qirsh.store.invariant import Invariant
 from qirsh.store.verify import verify
 
 _READY_S_MAX: Final = 5

@@ -7,7 +7,7 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo_file import Demo, Player, new_password, new_pin
-from qirsh.domain.command import Cancel, Command, CreatePayment, Expire, Pay
+from qirsh.domain.command import Cancel, Command, CreatePayment, Expire, Pay, RefundPayment
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
@@ -25,6 +25,7 @@ _PAYMENTS: Final = 60
 _PENDING: Final = 6  # The last ones are still waiting.
 _EXPIRED: Final = range(8, _PAYMENTS, 10)
 _CANCELLED: Final = range(4, _PAYMENTS, 10)
+_REFUNDED: Final[dict[int, int | None]] = {11: None, 23: 2_000, 47: None}  # All of it, or a part.
 _EVERY_MS: Final = 7 * _DAY_MS // _PAYMENTS
 
 SHOP: Final = "Souq Al-Nour"
@@ -137,7 +138,7 @@ async def _deposit(parts: Parts, demo: Demo) -> None:
 
 
 async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
-    """A week of payments, one after the other: paid by turns, a few cancelled, expired, or waiting at the end."""
+    """A week of payments: paid by turns; a few given back, cancelled, expired, or waiting at the end."""
     begin = clock.now
     for number in range(_PAYMENTS):
         clock.now = begin + number * _EVERY_MS + number * 37 % 50 * _MINUTE_MS
@@ -156,6 +157,16 @@ async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
             fate = _fate(parts, demo, payment, number)
             clock.advance(_HOUR_MS if type(fate) is Expire else (1 + number * 7 % 11) * _MINUTE_MS)
             await _submit(parts, fate)
+            if number in _REFUNDED:
+                clock.advance(_HOUR_MS)
+                refund = RefundPayment(
+                    f"rf_{parts.entropy(12).hex()}",
+                    payment.number,
+                    payment.merchant,
+                    _REFUNDED[number],
+                    "Sent back by the customer",
+                )
+                await _submit(parts, refund)
 
 
 def _fate(parts: Parts, demo: Demo, payment: Payment, number: int) -> Command:

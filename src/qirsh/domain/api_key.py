@@ -7,7 +7,7 @@ import msgspec
 
 from qirsh.domain.account import Mode
 
-SCOPES: Final = ("payments:read", "payments:write")
+SCOPES: Final = ("payments:read", "payments:write", "refunds:read", "refunds:write", "events:read", "balance:read")
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz"
 _BODY_LENGTH: Final = 45  # 256 bits in an alphabet of 54.

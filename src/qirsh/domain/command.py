@@ -3,6 +3,7 @@
 import msgspec
 
 from qirsh.domain import cash_order
+from qirsh.domain.metadata_index import MetadataEntry
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -34,6 +35,34 @@ class Pay(Command, frozen=True):
 
 class Cancel(Command, frozen=True):
     """A merchant takes a request back. The outcome is the cancelled payment."""
+
+    payment: int
+    merchant: int
+
+
+class RefundPayment(Command, frozen=True):
+    """A merchant gives money back. The outcome is the refund."""
+
+    id: str
+    payment: int
+    merchant: int
+    amount: int | None  # None: all that is left.
+    note: str = ""
+    metadata: str = "{}"
+
+
+class PayAsTest(Command, frozen=True):
+    """A merchant tries what happens when a customer pays, with test money. The outcome is the paid payment."""
+
+    payment: int
+    merchant: int
+    payer: int  # The test customer of the same merchant,
+    mint: int  # and where their money comes from.
+    has_funds: bool
+
+
+class ExpireAsTest(Command, frozen=True):
+    """A merchant tries what happens when the time of a test payment is over. The outcome is the expired payment."""
 
     payment: int
     merchant: int
@@ -146,6 +175,18 @@ class ConfirmCash(Command, frozen=True):
     reference: str
     operator: int
     actor: str
+
+
+class IndexMetadata(Command, frozen=True):
+    """What a list finds payments by is filled in, for a run of payments of one block of numbers.
+
+    The outcome is whether it was this command that did it.
+    """
+
+    block: int
+    after: int  # So far it was done.
+    until: int  # So far it is now.
+    entries: tuple[MetadataEntry, ...]
 
 
 class HoldLease(Command, frozen=True):

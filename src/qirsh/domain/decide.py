@@ -11,7 +11,7 @@ import msgspec
 from qirsh.domain import command as c
 from qirsh.domain.idempotency import Once, Remembered, is_forgotten
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.rules import account, cash, constant, lease, payment, people
+from qirsh.domain.rules import account, cash, constant, lease, metadata_index, payment, people, refund, trial
 from qirsh.domain.state import Needs, State
 
 
@@ -44,6 +44,9 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.CreatePayment: (payment.create_facts, payment.create_needs, payment.create),
     c.Pay: (payment.pay_facts, payment.pay_needs, payment.pay),
     c.Cancel: (payment.cancel_facts, payment.cancel_needs, payment.cancel),
+    c.RefundPayment: (refund.refund_facts, refund.refund_needs, refund.refund),
+    c.PayAsTest: (trial.pay_facts, trial.pay_needs, trial.pay),
+    c.ExpireAsTest: (trial.expire_facts, trial.expire_needs, trial.expire),
     c.Expire: (payment.expire_facts, payment.expire_needs, payment.expire),
     c.AddPerson: (_no_facts, people.add_person_needs, people.add_person),
     c.MakeOperator: (people.make_operator_facts, people.make_operator_needs, people.make_operator),
@@ -56,6 +59,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.RevokeKey: (_no_facts, account.revoke_key_needs, account.revoke_key),
     c.AskCash: (_no_facts, cash.ask_needs, cash.ask),
     c.ConfirmCash: (cash.confirm_facts, cash.confirm_needs, cash.confirm),
+    c.IndexMetadata: (_no_facts, metadata_index.index_needs, metadata_index.index),
     c.HoldLease: (_no_facts, lease.hold_needs, lease.hold),
     c.FixConstant: (_no_facts, constant.fix_needs, constant.fix),
 }

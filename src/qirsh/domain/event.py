@@ -1,12 +1,16 @@
 """Events: facts that happened to a merchant's payments, numbered per account without gaps, in commit order."""
 
+import re
 from typing import Final
 
 import msgspec
 
 from qirsh.domain.payment import Payment
 
-TYPES: Final = ("remote_payment.paid", "remote_payment.cancelled", "remote_payment.expired")
+REFUND_CREATED: Final = "refund.created"
+TYPES: Final = ("remote_payment.paid", "remote_payment.cancelled", "remote_payment.expired", REFUND_CREATED)
+
+_ID: Final = re.compile(r"evt_(0|[1-9][0-9]{0,5})_([1-9][0-9]{11})_([1-9][0-9]{0,17})", re.ASCII)
 
 
 class EventCounter(msgspec.Struct, frozen=True):
@@ -32,13 +36,24 @@ class Event(msgspec.Struct, frozen=True):
     created_at: int
 
 
-def of_change(payment: Payment, *, sequence: int, epoch: int) -> Event:
-    """The event for the change that has just been made to this payment."""
+def event_id(*, account: int, sequence: int, epoch: int) -> str:
+    """The public id. It says whose it is and where it stands, and contains the epoch."""
+    return f"evt_{epoch}_{account}_{sequence}"
+
+
+def parse_event_id(text: str) -> tuple[int, int, int] | None:
+    """Account, sequence and epoch; None for what is no id of ours."""
+    found = _ID.fullmatch(text)
+    return (int(found[2]), int(found[3]), int(found[1])) if found else None
+
+
+def of_change(payment: Payment, *, sequence: int, epoch: int, type: str = "") -> Event:  # noqa: A002 - the event's own word
+    """The event for the change that has just been made to this payment; by default its move to the status it has."""
     return Event(
         payment.merchant,
         sequence,
         epoch,
-        f"remote_payment.{payment.status}",
+        type or f"remote_payment.{payment.status}",
         payment.number,
         payment.version,
         payment.updated_at,

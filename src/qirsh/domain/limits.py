@@ -15,11 +15,17 @@ NAME_CHARACTERS_MAX: Final = 100  # A business name that a slip can print.
 METADATA_BYTES_MAX: Final = 8192  # Room for references, not for documents: it is copied into each answer.
 METADATA_KEYS_MAX: Final = 50  # Top-level keys; a list filter reads them.
 METADATA_KEY_CHARACTERS_MAX: Final = 64
+METADATA_FILTER_CHARACTERS_MAX: Final = 200  # Longer texts are kept, and cannot be searched for.
 METADATA_DEPTH_MAX: Final = 5  # The object itself is depth 1.
 
 EXPIRES_IN_S_MIN: Final = 300  # A customer needs minutes to sign in and pay.
 EXPIRES_IN_S_MAX: Final = 604_800  # A week: longer promises belong to invoices.
 EXPIRES_IN_S_DEFAULT: Final = 3600
+
+LIST_ITEMS_MAX: Final = 100  # A page of these is some hundred kilobytes at most of usual payments.
+LIST_ITEMS_DEFAULT: Final = 20
+LIST_LOOKED_AT_MAX: Final = 500  # Rows a page looks at for those that fit; it then ends early and says how to go on.
+EVENTS_LISTED_MS: Final = 90 * 24 * 3600 * 1000
 
 WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
@@ -46,6 +52,10 @@ QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an ho
 BATCH_COMMANDS_MAX: Final = 512  # Keeps one commit short, so that a lone caller behind it waits little.
 PAYMENT_NUMBER_BLOCK: Final = 10_000  # Numbers a process reserves at a time; a restart skips the rest.
 EPOCH_NUMBERS: Final = 10_000_000_000  # Payment numbers of one epoch; a restore jumps to the next.
+INDEXED_AT_ONCE_MAX: Final = 1000  # Payments whose metadata is written down in one commit.
+INDEXED_ENTRIES_MAX: Final = 2000  # And about so many texts, so that no pay waits long behind that commit.
+BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
+BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
 
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.

@@ -61,6 +61,32 @@ def why_not_payable(payment: Payment, now: int) -> Refusal | None:
     return Refusal.EXPIRED if is_due(payment, now) else None
 
 
+def left_to_refund(payment: Payment) -> int:
+    """How much of it can still go back."""
+    return payment.amount - payment.refunded_amount if payment.status == "paid" else 0
+
+
+def refunded(payment: Payment, amount: int, now: int) -> Payment:
+    """The payment after one more refund. It stays paid."""
+    assert 0 < amount <= left_to_refund(payment)
+    changed: Payment = msgspec.structs.replace(
+        payment,
+        updated_at=now,
+        refunded_amount=payment.refunded_amount + amount,
+        version=payment.version + 1,
+    )
+    return changed
+
+
+def at_version(payment: Payment, *, version: int, updated_at: int, refunded_amount: int) -> Payment:
+    """The payment as it was after an earlier change: all else of it has been the same since it became final."""
+    assert 1 < version <= payment.version
+    earlier: Payment = msgspec.structs.replace(
+        payment, version=version, updated_at=updated_at, refunded_amount=refunded_amount
+    )
+    return earlier
+
+
 def moved(payment: Payment, to: Status, now: int, *, payer: int | None = None) -> Payment:
     """The payment after a move. Asking for a move outside the table is a programming error."""
     assert to in MOVES[payment.status], f"{payment.status} -> {to}"

@@ -23,6 +23,7 @@ class Refusal(enum.Enum):
     OWN_REQUEST = "own_request"
     SECOND_OPERATOR_NEEDED = "second_operator_needed"
     # About the state of what it names.
+    NOT_PAID = "not_paid"
     ALREADY_PAID = "already_paid"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -31,6 +32,7 @@ class Refusal(enum.Enum):
     ALREADY_CONFIRMED = "already_confirmed"
     EMAIL_TAKEN = "email_taken"
     REFERENCE_USED = "reference_used"
+    REFUND_EXCEEDS = "refund_exceeds"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"
@@ -41,6 +43,7 @@ class Refusal(enum.Enum):
     WRONG_PIN = "wrong_pin"
     # About the money.
     INSUFFICIENT_FUNDS = "insufficient_funds"
+    MERCHANT_BALANCE_SHORT = "merchant_balance_short"
     BALANCE_LIMIT = "balance_limit"
 
 

@@ -17,8 +17,10 @@ from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.refund import Refund
 from qirsh.domain.session import Session
 
 K = TypeVar("K", bound=Hashable)
@@ -38,6 +40,10 @@ class Rows(Generic[K, R]):
     def get(self, key: K) -> R | None:
         """The row as the commands before left it; None if there is none. A key nobody loaded is a KeyError: a bug."""
         return self.known[key]
+
+    def absent(self, key: K) -> None:
+        """Nobody can have such a row: what it belongs to has just come into being."""
+        self.known[key] = None
 
     def add(self, key: K, row: R) -> None:
         """A row that was not there."""
@@ -71,6 +77,7 @@ class Needs:
         "constants",
         "counters",
         "event_counters",
+        "indexed_blocks",
         "leases",
         "logins",
         "operators",
@@ -95,6 +102,7 @@ class Needs:
         self.operators: set[int] = set()
         self.leases: set[str] = set()
         self.constants: set[str] = set()
+        self.indexed_blocks: set[int] = set()
 
 
 class State:
@@ -121,9 +129,12 @@ class State:
         self.sessions: Rows[bytes, Session] = Rows()
         self.leases: Rows[str, Lease] = Rows()
         self.constants: Rows[str, Constant] = Rows()
+        self.refunds: Rows[str, Refund] = Rows()
+        self.indexed_blocks: Rows[int, IndexedBlock] = Rows()
 
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
+        self.metadata_entries: list[MetadataEntry] = []
         self.audit: list[AuditEntry] = []
 
     def count(self, name: str) -> int:

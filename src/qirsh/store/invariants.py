@@ -6,36 +6,11 @@ The SQL is plain and takes no arguments, so that both engines run it. Nothing he
 # Every part of every query is a constant of this file.
 # ruff: noqa: S608
 
-from collections.abc import Callable, Iterable
-from decimal import Decimal
-from itertools import islice
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Callable
+from typing import Final
 
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
-from qirsh.store.queries import Query
-
-ROWS_NAMED_MAX: Final = 20  # Enough to see a pattern; a broken table has millions.
-
-Select = Callable[[str], Iterable[tuple[Any, ...]]]
-
-
-class Invariant(msgspec.Struct, frozen=True):
-    """One rule. Its sentence is filled with the columns of each row that the query finds."""
-
-    number: int  # In the design's list; a rule that the list does not name stands under the one it serves.
-    name: str
-    sentence: str
-    sql: Query
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """One row that breaks a rule, named so that a person can go and look at it."""
-
-    number: int
-    name: str
-    sentence: str
+from qirsh.store.invariant import Invariant, Select, Violation, rule, total, violations_of
 
 
 def check(select: Select, progress: Callable[[Invariant], None]) -> list[Violation]:
@@ -45,30 +20,6 @@ def check(select: Select, progress: Callable[[Invariant], None]) -> list[Violati
         progress(invariant)
         violations += violations_of(invariant, select)
     return violations
-
-
-def violations_of(invariant: Invariant, select: Select) -> list[Violation]:
-    """The first rows that break one rule, and a last sentence if there are more."""
-    rows = list(islice(select(f"{invariant.sql} LIMIT {ROWS_NAMED_MAX + 1}"), ROWS_NAMED_MAX + 1))
-    named = [map(_named, row) for row in rows[:ROWS_NAMED_MAX]]
-    sentences = [invariant.sentence.format(*row) for row in named]
-    if len(rows) > ROWS_NAMED_MAX:
-        sentences.append(f"and more than these {ROWS_NAMED_MAX}")
-    return [Violation(invariant.number, invariant.name, sentence) for sentence in sentences]
-
-
-def _named(value: object) -> object:
-    # PostgreSQL sums into decimals, which would print 100000 as 1.0E+5.
-    return "nothing" if value is None else int(value) if isinstance(value, Decimal) else value
-
-
-def _rule(number: int, name: str, sentence: str, sql: str) -> Invariant:
-    return Invariant(number, name, sentence, Query(sql))
-
-
-def _total(amount: str) -> str:
-    """A sum in two halves: what moved through a busy account can exceed 64 bits and leave a small balance."""
-    return f"(sum({amount} / 1000000000) * 1000000000 + sum({amount} % 1000000000))"
 
 
 # Each transfer seen from both of its accounts.
@@ -81,24 +32,24 @@ _NOT_AN_AMOUNT: Final = f"NOT BETWEEN 1 AND {AMOUNT_MAX}"
 _HOUSE: Final = "CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END"
 
 _LEDGER: Final = (
-    _rule(
+    rule(
         1,
         "per currency, debits equal credits",
         "balances in {} sum to {}, not to zero",
-        f"""SELECT currency, {_total("amount")} FROM balance
-        GROUP BY currency HAVING {_total("amount")} <> 0""",
+        f"""SELECT currency, {total("amount")} FROM balance
+        GROUP BY currency HAVING {total("amount")} <> 0""",
     ),
-    _rule(
+    rule(
         1,
         "a balance is the sum of its transfers",
         "balance of account {} in {} is {}, its transfers sum to {}",
         f"""{_SIDE},
-        moved AS (SELECT account, currency, {_total("change")} AS total FROM side GROUP BY account, currency)
+        moved AS (SELECT account, currency, {total("change")} AS total FROM side GROUP BY account, currency)
         SELECT b.account, b.currency, b.amount, coalesce(m.total, 0)
         FROM balance b LEFT JOIN moved m ON m.account = b.account AND m.currency = b.currency
         WHERE b.amount <> coalesce(m.total, 0)""",
     ),
-    _rule(
+    rule(
         1,
         "a balance is what its last transfer left",
         "balance of account {} in {} is {} at sequence {}, that transfer left {}, and {} are later",
@@ -116,7 +67,7 @@ _LEDGER: Final = (
             FROM balance b) AS found
         WHERE after IS DISTINCT FROM amount OR later > 0""",
     ),
-    _rule(
+    rule(
         1,
         "whoever has transfers has a balance",
         "account {} has {} transfers in {} and no balance",
@@ -126,7 +77,7 @@ _LEDGER: Final = (
         FROM moved m LEFT JOIN balance b ON b.account = m.account AND b.currency = m.currency
         WHERE b.account IS NULL""",
     ),
-    _rule(
+    rule(
         1,
         "a sequence has no gap and no number twice",
         "transfer {} of account {} in {} has sequence {}, the one before it has {}",
@@ -134,7 +85,7 @@ _LEDGER: Final = (
             lag(sequence, 1, 0) OVER (PARTITION BY account, currency ORDER BY sequence) AS before FROM side)
         SELECT id, account, currency, sequence, before FROM ordered WHERE sequence <> before + 1""",
     ),
-    _rule(
+    rule(
         1,
         "a balance-after follows from the one before it",
         "transfer {} leaves account {} with {} {} at sequence {}, not with {}",
@@ -143,7 +94,7 @@ _LEDGER: Final = (
             FROM side)
         SELECT id, account, after, currency, sequence, due FROM ordered WHERE after <> due""",
     ),
-    _rule(
+    rule(
         2,
         "only a house account is below zero",
         "balance of account {} in {} is {}, and the account is {}",
@@ -151,14 +102,14 @@ _LEDGER: Final = (
         FROM balance b JOIN account a ON a.number = b.account
         WHERE b.amount < 0 AND a.kind <> 'house'""",
     ),
-    _rule(
+    rule(
         2,
         "only a house account was ever below zero",
         "transfer {} leaves account {} with {} {}, and the account is {}",
         f"""{_SIDE} SELECT s.id, s.account, s.after, s.currency, a.kind
         FROM side s JOIN account a ON a.number = s.account WHERE s.after < 0 AND a.kind <> 'house'""",
     ),
-    _rule(
+    rule(
         2,
         "a balance knows whether its account is of the house",
         "balance of account {} in {} has is_house {}, and the account is {}",
@@ -166,7 +117,7 @@ _LEDGER: Final = (
         FROM balance b JOIN account a ON a.number = b.account
         WHERE CAST(b.is_house AS INTEGER) <> CASE WHEN a.kind = 'house' THEN 1 ELSE 0 END""",
     ),
-    _rule(
+    rule(
         2,
         "an amount is in its range",
         "{} {} has the amount {}",
@@ -177,14 +128,14 @@ _LEDGER: Final = (
         UNION ALL SELECT 'balance of account', CAST(account AS TEXT), amount FROM balance
         WHERE amount NOT BETWEEN -{BALANCE_MAX} AND {BALANCE_MAX}""",
     ),
-    _rule(
+    rule(
         2,
         "no transfer goes from an account to itself",
         "transfer {} goes from account {} to itself",
         "SELECT id, debit FROM transfer WHERE debit = credit",
     ),
     # The test accounts of one merchant are a world of their own too.
-    _rule(
+    rule(
         2,
         "no transfer crosses live and test",
         "transfer {} goes from account {} ({}) to account {} ({}), which are not of one world",
@@ -192,7 +143,7 @@ _LEDGER: Final = (
         JOIN account d ON d.number = t.debit JOIN account c ON c.number = t.credit
         WHERE d.mode <> c.mode OR d.twin_of IS DISTINCT FROM c.twin_of""",
     ),
-    _rule(
+    rule(
         2,
         "money enters and leaves only through the house",
         "transfer {} is a {} from account {} ({}, {}) to account {} ({})",
@@ -208,7 +159,7 @@ _LEDGER: Final = (
             WHEN 'fee' THEN d.kind = 'house'
             ELSE d.kind = 'house' OR c.kind = 'house' END""",
     ),
-    _rule(
+    rule(
         3,
         "a confirmed cash order has exactly one transfer, and it matches",
         "cash order {} of account {} is {} and has {} transfers, of which {} match it",
@@ -221,7 +172,7 @@ _LEDGER: Final = (
             GROUP BY o.house, o.reference, o.state) AS found
         WHERE moves <> matching OR matching <> CASE state WHEN 'confirmed' THEN 1 ELSE 0 END""",
     ),
-    _rule(
+    rule(
         3,
         "a deposit or withdrawal has its cash order",
         "transfer {} is a {} by the cash order {}, which does not exist",
@@ -229,7 +180,7 @@ _LEDGER: Final = (
         LEFT JOIN cash_order o ON o.reference = t.cash_order AND o.house = {_HOUSE}
         WHERE t.kind IN ('deposit', 'withdrawal') AND o.house IS NULL""",
     ),
-    _rule(
+    rule(
         3,
         "a cash order is confirmed by a second operator",
         "cash order {} of account {} is {}, asked by operator {} and confirmed by {}",
@@ -240,7 +191,7 @@ _LEDGER: Final = (
 )
 
 _PAYMENTS: Final = (
-    _rule(
+    rule(
         3,
         "a paid payment has exactly one pay transfer, and it matches",
         "payment number {} is paid and has {} pay transfers, of which {} match it",
@@ -252,24 +203,36 @@ _PAYMENTS: Final = (
             FROM payment p WHERE p.status = 'paid') AS found
         WHERE pays <> 1 OR matching <> 1""",
     ),
-    _rule(
+    rule(
         3,
         "a pay transfer has its paid payment",
         "transfer {} pays payment number {}, whose status is {}",
         """SELECT t.id, t.payment, p.status FROM transfer t LEFT JOIN payment p ON p.number = t.payment
         WHERE t.kind = 'pay' AND p.status IS DISTINCT FROM 'paid'""",
     ),
-    _rule(
+    rule(
         4,
         "what was refunded is the sum of its refunds, and no more than was paid",
         "payment number {} of {} has {} refunded, its refund transfers sum to {}",
         f"""WITH refunded AS (
-            SELECT payment, {_total("amount")} AS total FROM transfer WHERE kind = 'refund' GROUP BY payment)
+            SELECT payment, {total("amount")} AS total FROM transfer WHERE kind = 'refund' GROUP BY payment)
         SELECT p.number, p.amount, p.refunded_amount, coalesce(r.total, 0)
         FROM payment p LEFT JOIN refunded r ON r.payment = p.number
         WHERE p.refunded_amount <> coalesce(r.total, 0) OR p.refunded_amount > p.amount""",
     ),
-    _rule(
+    rule(
+        4,
+        "a refund has its transfer, and a refund transfer its refund",
+        "refund {} of payment number {} is {}, its transfer moved {}",
+        """SELECT r.id, r.payment, r.amount, t.amount FROM refund r LEFT JOIN payment p ON p.number = r.payment
+        LEFT JOIN transfer t ON t.kind = 'refund' AND t.payment = r.payment AND t.debit = p.merchant
+            AND t.currency = p.currency AND t.debit_sequence = r.sequence
+        WHERE t.amount IS DISTINCT FROM r.amount OR r.version > p.version
+        UNION ALL SELECT 'that is missing', t.payment, r.amount, t.amount FROM transfer t
+        LEFT JOIN refund r ON r.payment = t.payment AND r.sequence = t.debit_sequence
+        WHERE t.kind = 'refund' AND r.id IS NULL""",
+    ),
+    rule(
         4,
         "a refund goes back from the merchant to the payer",
         "transfer {} refunds {} from account {} to account {}, payment number {} is {}",
@@ -278,7 +241,7 @@ _PAYMENTS: Final = (
         WHERE t.kind = 'refund' AND (p.status IS DISTINCT FROM 'paid' OR t.debit IS DISTINCT FROM p.merchant
             OR t.credit IS DISTINCT FROM p.payer OR t.currency IS DISTINCT FROM p.currency)""",
     ),
-    _rule(
+    rule(
         5,
         "status and times of a payment agree",
         "payment number {} is {} with payer {}, paid at {}, cancelled at {}, updated at {}, due at {}",
@@ -293,7 +256,7 @@ _PAYMENTS: Final = (
             WHEN 'expired' THEN payer IS NOT NULL OR paid_at IS NOT NULL OR cancelled_at IS NOT NULL
             ELSE TRUE END""",
     ),
-    _rule(
+    rule(
         5,
         "the version of a payment counts its changes",
         "payment number {} is {} at version {}, and its changes make it {}",
@@ -304,7 +267,7 @@ _PAYMENTS: Final = (
             FROM payment p LEFT JOIN refunded r ON r.payment = p.number)
         SELECT number, status, version, due FROM counted WHERE version <> due""",
     ),
-    _rule(
+    rule(
         5,
         "a number in use was handed out",
         "{} number {} is in use and its counter stands at {}: it would be given again",
@@ -313,7 +276,7 @@ _PAYMENTS: Final = (
         SELECT u.name, u.number, c.last FROM used u LEFT JOIN counter c ON c.name = u.name
         WHERE u.number > coalesce(c.last, 0)""",
     ),
-    _rule(
+    rule(
         6,
         "every change of a payment has exactly one event",
         "payment number {} is {} at version {} and has {} events for {} versions",
@@ -325,7 +288,7 @@ _PAYMENTS: Final = (
             OR t.first < 2 OR t.last > p.version""",
     ),
     # The first change is the move to a final state; all later ones are refunds.
-    _rule(
+    rule(
         6,
         "an event tells of its change",
         "event {} of account {} says {} of version {} at {}, payment number {} of {} is {} at version {}",
@@ -338,7 +301,7 @@ _PAYMENTS: Final = (
                 WHEN 'paid' THEN p.paid_at WHEN 'cancelled' THEN p.cancelled_at ELSE p.updated_at END
             END""",
     ),
-    _rule(
+    rule(
         6,
         "events are numbered without gaps",
         "event {} of account {} comes after event {}",
@@ -346,7 +309,7 @@ _PAYMENTS: Final = (
             lag(sequence, 1, 0) OVER (PARTITION BY account ORDER BY sequence) AS before FROM event) AS ordered
         WHERE sequence <> before + 1""",
     ),
-    _rule(
+    rule(
         6,
         "an event counter stands at the last event",
         "the event counter of account {} stands at {}, its last event is {}",
@@ -359,7 +322,7 @@ _PAYMENTS: Final = (
 )
 
 _ACCOUNTS: Final = (
-    _rule(
+    rule(
         2,
         "a test account mirrors a live commercial account of the same owner",
         "account {} ({}, {}, {}) is a twin of account {} ({}, {})",
@@ -370,7 +333,7 @@ _ACCOUNTS: Final = (
                 OR l.kind IS DISTINCT FROM 'commercial' OR l.owner IS DISTINCT FROM a.owner
             ELSE a.twin_of IS NOT NULL OR a.state = 'mirrored' END""",
     ),
-    _rule(
+    rule(
         2,
         "an approved merchant has one test account of each kind, and nobody else has any",
         "account {} ({}, {}) has test accounts: commercial {}, personal {}, house {}",
@@ -386,7 +349,7 @@ _ACCOUNTS: Final = (
             THEN t.times IS NULL OR t.shops <> 1 OR t.payers <> 1 OR t.mints <> 1
             ELSE t.times IS NOT NULL END""",
     ),
-    _rule(
+    rule(
         2,
         "a person owns their personal account",
         "person {} has account {} ({}, {}), which is owned by person {}",

@@ -8,6 +8,7 @@ locks, notifications or the order of sequences.
 import asyncio
 import logging
 import random
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from itertools import chain
@@ -20,7 +21,7 @@ import msgspec
 
 from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 from qirsh.domain.state import State
 from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.postgres_connection import (
@@ -63,6 +64,7 @@ class _Writer:
         self.name = name
         self.batch = 0
         self.numbers: Iterator[int] = iter(())
+        self.numbers_end = 0.0
         self._url = url
         self._connection: asyncpg.Connection | None = None
 
@@ -295,8 +297,9 @@ def _away(error: BaseException) -> str:
 
 async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
     """Payment numbers come in blocks, in a commit of their own: no batch waits for another's."""
-    if length_hint(writer.numbers) >= count:
+    if length_hint(writer.numbers) >= count and time.monotonic() < writer.numbers_end:
         return
+    writer.numbers_end = time.monotonic() + BLOCK_USED_S_MAX
     first, block = instance.epoch * EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
     last: int = await connection.fetchval(
         "INSERT INTO counter AS c VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET last = greatest(c.last, $3) + $4"

@@ -12,7 +12,7 @@ import asyncpg
 
 from qirsh.store import invariants, migrate, postgres_guard
 from qirsh.store.interface import CannotTell, UnusableDatabase
-from qirsh.store.invariants import Invariant, Violation
+from qirsh.store.invariant import Invariant, Violation, violations_of
 from qirsh.store.queries import Query
 
 _CONNECT_S_MAX: Final = 5.0
@@ -34,6 +34,7 @@ LEADS_TO: Final = {
     "payment.payer": "account.number",
     "payment.currency": "currency.code",
     "refund.payment": "payment.number",
+    "payment_metadata.payment": "payment.number",
     "cash_order.house": "account.number",
     "cash_order.account": "account.number",
     "cash_order.currency": "currency.code",
@@ -161,7 +162,7 @@ def _violations_of(invariant: Invariant, look: Look) -> list[Violation]:
     """A page that the server finds damaged is told, and the other checks go on."""
     look.select("SAVEPOINT one_check")
     try:
-        return invariants.violations_of(invariant, look.select)
+        return violations_of(invariant, look.select)
     except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
         look.select("ROLLBACK TO one_check")
         return [_violation(WHOLE, str(error), invariant.name)]

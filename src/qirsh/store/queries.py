@@ -2,11 +2,14 @@
 
 from typing import Final, NewType
 
+from qirsh.domain.payment import Payment
+from qirsh.domain.refund import Refund
+
 # SQL whose arguments are $1, $2, ... in order of appearance.
 Query = NewType("Query", str)
 
 API_KEY_BY_HASH: Final = Query(
-    "SELECT k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"
+    "SELECT k.id, k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"
     " WHERE k.hash = $1 AND k.revoked_at IS NULL"
 )
 BALANCES_OF: Final = Query("SELECT currency, amount FROM balance WHERE account = $1 ORDER BY currency")
@@ -15,5 +18,33 @@ DUE_PAYMENTS: Final = Query(
 )
 REVOCATIONS: Final = Query("SELECT last FROM counter WHERE name = 'revocation'")
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
+# The accounts around a merchant's test account.
+TEST_CIRCLE: Final = Query(
+    "SELECT number, kind FROM account WHERE twin_of = (SELECT twin_of FROM account WHERE number = $1)"
+)
+REFUNDS_OF: Final = Query(
+    f"SELECT {', '.join(Refund.__struct_fields__)} FROM refund"  # noqa: S608 - our own names
+    " WHERE payment = $1 AND version > $2 ORDER BY version LIMIT $3"
+)
+PAYMENT_NUMBERS: Final = Query("SELECT last FROM counter WHERE name = 'payment'")
+INDEXED_BLOCKS: Final = Query("SELECT first, until FROM indexed_block")
+METADATA_AFTER: Final = Query(
+    "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
+    " ORDER BY number LIMIT $3"
+)
+# Events with their payment as it is now, what had been refunded of it then, and the refund that some tell of.
+_EVENTS: Final = (
+    "SELECT e.sequence, e.epoch, e.type, e.version, e.created_at,"  # noqa: S608 - our own names
+    " CAST((SELECT coalesce(sum(s.amount), 0) FROM refund s WHERE s.payment = e.payment AND s.version <= e.version)"
+    f" AS BIGINT), {', '.join(f'p.{name}' for name in Payment.__struct_fields__)},"
+    f" {', '.join(f'r.{name}' for name in Refund.__struct_fields__)}"
+    " FROM event e JOIN payment p ON p.number = e.payment"
+    " LEFT JOIN refund r ON r.payment = e.payment AND r.version = e.version"
+    " WHERE e.account = $1"
+)
+EVENTS_AFTER: Final = Query(f"{_EVENTS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
+EVENT: Final = Query(f"{_EVENTS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
+LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

@@ -15,8 +15,10 @@ from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.refund import Refund
 from qirsh.domain.session import Session
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -83,11 +85,14 @@ PERSON: Final = Table("person", Person, state="people", key="id", is_locked=Fals
 LOGIN: Final = Table("login", Login, state="logins", key="email", changes="password_hash totp_sealed")
 OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
 
+REFUND: Final = Table("refund", Refund, state="refunds", key="id")
+INDEXED_BLOCK: Final = Table("indexed_block", IndexedBlock, state="indexed_blocks", key="first", changes="until")
 LEASE: Final = Table("lease", Lease, state="leases", key="role", changes="holder until")
 CONSTANT: Final = Table("instance", Constant, state="constants", key="name")
 
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")
+METADATA_ENTRY: Final = Table("payment_metadata", MetadataEntry, state="metadata_entries")
 AUDIT: Final = Table("audit", AuditEntry, state="audit")
 
 # In the one lock order.
@@ -104,6 +109,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     PERSON,
     LOGIN,
     OPERATOR,
+    INDEXED_BLOCK,
     LEASE,
     CONSTANT,
 )
@@ -127,6 +133,7 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", PAYMENT),
     ("add", CASH_ORDER),
     ("append", TRANSFER),
+    ("add", REFUND),
     ("add", BALANCE),
     ("change", BALANCE),
     ("change", PAYMENT),
@@ -137,6 +144,9 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", REMEMBERED),
     ("change", REMEMBERED),
     ("append", AUDIT),
+    ("add", INDEXED_BLOCK),
+    ("change", INDEXED_BLOCK),
+    ("append", METADATA_ENTRY),
     ("add", LEASE),
     ("change", LEASE),
     ("add", CONSTANT),

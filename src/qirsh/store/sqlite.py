@@ -16,7 +16,7 @@ from msgspec.structs import astuple
 
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.limits import EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
 from qirsh.domain.state import Needs, State
 from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
@@ -70,6 +70,7 @@ class SqliteStore:
             os.close(self._lock)
             raise
         self._numbers: Iterator[int] = iter(())
+        self._numbers_end = 0.0
         # A cursor that is used again costs half of a new one.
         self._cursor = self._writer.cursor()
         self._reading = self._reader.cursor()
@@ -150,8 +151,9 @@ class SqliteStore:
 
     def _reserve(self, count: int) -> None:
         """Payment numbers come in blocks, so that no batch writes a counter for them."""
-        if length_hint(self._numbers) >= count:
+        if length_hint(self._numbers) >= count and time.monotonic() < self._numbers_end:
             return
+        self._numbers_end = time.monotonic() + BLOCK_USED_S_MAX
         first = self.instance.epoch * EPOCH_NUMBERS
         block = PAYMENT_NUMBER_BLOCK
         # `get` runs to the end, which is the commit: a number that is not durably ours must not be used.

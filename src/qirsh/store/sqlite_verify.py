@@ -12,7 +12,7 @@ import apsw
 
 from qirsh.store import invariants, migrate
 from qirsh.store.interface import CannotTell, UnusableDatabase
-from qirsh.store.invariants import Invariant, Violation
+from qirsh.store.invariant import Invariant, Violation, violations_of
 from qirsh.store.queries import Query
 
 __all__ = ["FILE", "GUARDS", "CannotTell", "read_only", "verify"]
@@ -126,6 +126,6 @@ def _expected_schema() -> dict[tuple[str, str], str]:
 
 def _violations_of(invariant: Invariant, connection: apsw.Connection) -> list[Violation]:
     try:
-        return invariants.violations_of(invariant, connection.execute)
+        return violations_of(invariant, connection.execute)
     except apsw.CorruptError as error:
         return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {invariant.name}")]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from qirsh.store import postgres_verify, sqlite_verify
-from qirsh.store.invariants import Invariant, Violation
+from qirsh.store.invariant import Invariant, Violation
 
 
 def verify(database: Path | str, progress: Callable[[Invariant], None]) -> list[Violation]:

@@ -7,10 +7,29 @@ from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
-from qirsh.web.api import bodies, remote_payments, views, wallet
+from qirsh.web.api import (
+    balance,
+    bodies,
+    events,
+    merchant,
+    payment_list,
+    refunds,
+    remote_payments,
+    test_calls,
+    views,
+    wallet,
+)
+from qirsh.web.api.parameters import (
+    EventParameters,
+    PageParameters,
+    PaymentParameters,
+    TransferParameters,
+    WaitParameters,
+)
 from qirsh.web.callers import KEY, SESSION
 from qirsh.web.http import Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
+from qirsh.web.openapi.words import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 from qirsh.web.route import Route, Told
@@ -18,15 +37,7 @@ from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
 
-# Why the merchant's or the customer's account may not act.
 _STANDING: Final = ("account_suspended", "not_verified", "not_approved")
-_TOO_LATE: Final = ("already_paid", "cancelled", "expired")
-_PAY: Final = (
-    *_STANDING,
-    *_TOO_LATE,
-    *("test_and_live", "same_account", "merchant_suspended", "pin_locked", "wrong_pin"),
-    *("insufficient_funds", "balance_limit"),
-)
 
 _CALLS: Final = (
     Route(
@@ -37,13 +48,14 @@ _CALLS: Final = (
         "payments:write",
         Told(
             "Create a remote payment",
-            views.CreatedView,
+            views.IdView,
             201,
             bodies.CreatePaymentBody,
             problems=_STANDING,
             takes_key=True,
             description="Asks for money. The answer holds the payment's id; send the customer to where `Link` says.",
             headers=("Location", "Link"),
+            example={"id": PAYMENT_ID},
         ),
     ),
     Route(
@@ -55,8 +67,142 @@ _CALLS: Final = (
         Told(
             "Retrieve a remote payment",
             views.PaymentView,
-            query=remote_payments.RetrieveQuery,
+            query=WaitParameters,
             description="What became of it. What a customer's browser brings is a hint; only this tells.",
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments",
+        payment_list.list_payments,
+        KEY,
+        "payments:read",
+        Told("List remote payments", views.PaymentPage, query=PaymentParameters),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/cancel",
+        remote_payments.cancel,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a remote payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
+            takes_key=True,
+            example=CANCELLED_EXAMPLE,
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refund,
+        KEY,
+        "refunds:write",
+        Told(
+            "Refund a remote payment",
+            views.IdView,
+            201,
+            bodies.RefundBody,
+            problems=(
+                *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
+                *("merchant_balance_short", "balance_limit"),
+            ),
+            takes_key=True,
+            headers=("Location",),
+            example={"id": REFUND_ID},
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refunds_of,
+        KEY,
+        "refunds:read",
+        Told("List the refunds of a remote payment", views.RefundPage, query=PageParameters, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/refunds/{id}",
+        refunds.see_refund,
+        KEY,
+        "refunds:read",
+        Told("Retrieve a refund", views.RefundView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events",
+        events.list_events,
+        KEY,
+        "events:read",
+        Told("List events, or wait for the next one", views.EventPage, query=EventParameters),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events/{id}",
+        events.see_event,
+        KEY,
+        "events:read",
+        Told("Retrieve an event", views.EventView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/transfers",
+        balance.transfers,
+        KEY,
+        "balance:read",
+        Told("List the transfers of the account", views.TransferPage, query=TransferParameters),
+    ),
+    Route("GET", "/api/v1/balance", balance.balance, KEY, "balance:read", Told("See the balance", views.BalanceList)),
+    Route("GET", "/api/v1/currencies", merchant.currencies, KEY, None, Told("List currencies", views.CurrencyList)),
+    Route("GET", "/api/v1/me", merchant.me, KEY, None, Told("Tell whose key this is", views.MeView)),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/pay",
+        test_calls.pay_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Pay a test payment",
+            views.PaymentView,
+            body=bodies.TestPayBody,
+            problems=(
+                *("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+                *("insufficient_funds", "balance_limit"),
+            ),
+            takes_key=True,
+            example={"livemode": False},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/expire",
+        test_calls.expire_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Expire a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+            example={**EXPIRED_EXAMPLE, "livemode": False},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/cancel",
+        test_calls.cancel_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+            example={**CANCELLED_EXAMPLE, "livemode": False},
         ),
     ),
     Route(
@@ -74,7 +220,7 @@ _CALLS: Final = (
             example={"expiresAt": "2026-03-01T21:30:00.125Z"},
         ),
     ),
-    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalancesView)),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalanceList)),
     Route(
         "GET",
         "/api/v1/wallet/remote-payments/{id}",
@@ -97,7 +243,10 @@ _CALLS: Final = (
             "Pay a payment",
             views.PayerView,
             body=bodies.PayBody,
-            problems=_PAY,
+            problems=(
+                *(*_STANDING, "already_paid", "cancelled", "expired", "test_and_live", "same_account"),
+                *("merchant_suspended", "pin_locked", "wrong_pin", "insufficient_funds", "balance_limit"),
+            ),
             takes_key=True,
             description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",
         ),

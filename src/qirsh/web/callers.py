@@ -33,6 +33,7 @@ class Caller(msgspec.Struct, frozen=True):
     scopes: frozenset[str]
     expires_at: int | None
     person: int | None = None
+    key: str = ""  # The id of the API key, if it is one.
 
 
 class Callers:
@@ -90,8 +91,8 @@ class Callers:
             return None
         hashed = token_hash(token)
         if kind is KEY:
-            for account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
-                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at)
+            for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
+                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, key=key)
         else:
             session = await self._store.find(rows.SESSION, hashed)
             if session is not None and session.revoked_at is None:

@@ -71,6 +71,7 @@ KINDS: Final[dict[str, Kind]] = {
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
     "own_request": Kind(403, "Own request", "Nobody decides on a request or an account of their own."),
     "second_operator_needed": Kind(403, "Second operator needed", "Another operator must confirm this."),
+    "not_paid": Kind(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
     "already_paid": Kind(409, "Already paid", "The payment has been paid."),
     "cancelled": Kind(409, "Cancelled", "The payment has been cancelled by the merchant."),
     "expired": Kind(409, "Expired", "The payment's time is over. Ask the merchant for a new one."),
@@ -79,6 +80,7 @@ KINDS: Final[dict[str, Kind]] = {
     "already_confirmed": Kind(409, "Already confirmed", "This order has been confirmed."),
     "email_taken": Kind(409, "E-mail taken", "Somebody has this e-mail address already."),
     "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),
+    "refund_exceeds": Kind(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
     "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
@@ -86,6 +88,9 @@ KINDS: Final[dict[str, Kind]] = {
     "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Ask the operators of this service for a new one."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
     "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
+    "merchant_balance_short": Kind(
+        409, "Merchant balance short", "The merchant's account does not hold enough of this currency to give it back."
+    ),
     "balance_limit": Kind(409, "Balance limit", "The receiving account cannot hold that much."),
 }
 

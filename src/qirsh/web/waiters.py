@@ -1,4 +1,4 @@
-"""Callers who wait for a payment to become final, and how they hear of it."""
+"""Callers who wait for a payment to become final or for an event, and how they hear of it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -6,12 +6,20 @@ from contextlib import contextmanager
 
 from qirsh.domain.state import State
 
+# A payment by its number, or the events of an account.
+Subject = int | tuple[str, int]
+
+
+def events_of(account: int) -> Subject:
+    """What those wait for who want an account's next event."""
+    return ("events", account)
+
 
 class Waiters:
     """Told by the engine after each commit of this process."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, set[asyncio.Event]] = {}
+        self._waiting: dict[Subject, set[asyncio.Event]] = {}
         self.is_closed = False
 
     def close(self) -> None:
@@ -24,18 +32,19 @@ class Waiters:
     def hear(self, state: State) -> None:
         """A batch was committed."""
         if self._waiting:
-            for number in state.payments.changed:
-                for changed in self._waiting.get(number, ()):
+            subjects = {*state.payments.changed, *(events_of(event.account) for event in state.events)}
+            for subject in subjects & self._waiting.keys():
+                for changed in self._waiting[subject]:
                     changed.set()
 
     @contextmanager
-    def registered(self, number: int) -> Iterator[asyncio.Event]:
-        """An event that is set when the payment changes. Look at the payment after registering, not before."""
+    def registered(self, subject: Subject) -> Iterator[asyncio.Event]:
+        """An event that is set when the subject changes. Look at it after registering, not before."""
         changed = asyncio.Event()
-        self._waiting.setdefault(number, set()).add(changed)
+        self._waiting.setdefault(subject, set()).add(changed)
         try:
             yield changed
         finally:
-            self._waiting[number].discard(changed)
-            if not self._waiting[number]:
-                del self._waiting[number]
+            self._waiting[subject].discard(changed)
+            if not self._waiting[subject]:
+                del self._waiting[subject]

@@ -2,17 +2,15 @@
 
 import msgspec
 
-from qirsh.domain import ledger
 from qirsh.domain.account import Account, Kind, Mode, may_move
 from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.counter import ACCOUNT, REVOCATION
-from qirsh.domain.ledger import Balance
-from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.standing import need_twin, why_not_acting
+from qirsh.domain.rules.trial import fill_purse
 from qirsh.domain.state import Needs, State
 
 
@@ -154,13 +152,6 @@ def _open_test_accounts(state: State, live: Account) -> None:
     payer = open_test("personal", "Test customer")
     mint = open_test("house", "Test mint")
     for currency in CURRENCIES:
-        minted, debited, credited = ledger.transfer(
-            "mint",
-            debit=Balance(mint.number, currency, 0, 0, is_house=True),
-            credit=Balance(payer.number, currency, 0, 0, is_house=False),
-            amount=AMOUNT_MAX,
-            now=state.now,
-        )
-        state.transfers.append(minted)
-        state.balances.add((mint.number, currency), debited)
-        state.balances.add((payer.number, currency), credited)
+        for party in (mint, payer):
+            state.balances.absent((party.number, currency))
+        fill_purse(state, mint=mint.number, payer=payer.number, currency=currency)

@@ -5,9 +5,9 @@ import msgspec
 from qirsh.domain import ledger
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash, ConfirmCash
-from qirsh.domain.ledger import Balance
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.standing import why_not_acting
 from qirsh.domain.state import Needs, State
 
@@ -72,24 +72,15 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.SECOND_OPERATOR_NEEDED)
     if order.state != "asked":
         return Refused(Refusal.ALREADY_CONFIRMED)
-    house_side = _balance(state, order.house, order.currency, is_house=True)
-    account_side = _balance(state, order.account, order.currency, is_house=False)
+    house_side = balance(state, order.house, order.currency, is_house=True)
+    account_side = balance(state, order.account, order.currency)
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
-    transfer, debited, credited = ledger.transfer(
-        order.kind, debit=debit, credit=credit, amount=order.amount, now=state.now, cash_order=order.reference
-    )
-    state.transfers.append(transfer)
-    state.balances.put((debited.account, debited.currency), debited)
-    state.balances.put((credited.account, credited.currency), credited)
+    move(state, order.kind, debit=debit, credit=credit, amount=order.amount, cash_order=order.reference)
     confirmed: CashOrder = msgspec.structs.replace(
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=state.now
     )
     state.cash_orders.change((order.house, order.reference), confirmed)
     state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed
-
-
-def _balance(state: State, account: int, currency: str, *, is_house: bool) -> Balance:
-    return state.balances.get((account, currency)) or Balance(account, currency, 0, 0, is_house)

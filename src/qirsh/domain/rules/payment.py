@@ -6,11 +6,11 @@ from qirsh.domain import event, ledger, payment
 from qirsh.domain.account import Account, may_return_to
 from qirsh.domain.command import Cancel, CreatePayment, Expire, Pay
 from qirsh.domain.event import EventCounter
-from qirsh.domain.ledger import Balance
 from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Pin, attempts_left
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.standing import need_twin, why_not_acting
 from qirsh.domain.state import Needs, State
 
@@ -94,19 +94,18 @@ def pay(command: Pay, state: State) -> Payment | Refused:
     pin = state.pins.get(command.person)
     if refused := _check_pin(pin, command.pin_macs, state):
         return refused
-    debit = _balance(state, command.payer, asked.currency)
-    credit = _balance(state, asked.merchant, asked.currency)
+    return post_pay(state, asked, payer=command.payer)
+
+
+def post_pay(state: State, asked: Payment, *, payer: int) -> Payment | Refused:
+    """The money moves, if it is there, and the payment is paid. Everything else has been asked before."""
+    debit = balance(state, payer, asked.currency)
+    credit = balance(state, asked.merchant, asked.currency)
     if why := ledger.why_not(debit, credit, asked.amount):
         return Refused(why)
-
-    transfer, debited, credited = ledger.transfer(
-        "pay", debit=debit, credit=credit, amount=asked.amount, now=state.now, payment=asked.number
-    )
-    state.transfers.append(transfer)
-    state.balances.put((debited.account, debited.currency), debited)
-    state.balances.put((credited.account, credited.currency), credited)
-    paid = payment.moved(asked, "paid", state.now, payer=command.payer)
-    _record(state, paid)
+    move(state, "pay", debit=debit, credit=credit, amount=asked.amount, payment=asked.number)
+    paid = payment.moved(asked, "paid", state.now, payer=payer)
+    record(state, paid)
     return paid
 
 
@@ -131,7 +130,7 @@ def cancel(command: Cancel, state: State) -> Payment | Refused:
     if why := why_not_acting(state, merchant) or payment.why_not_payable(asked, state.now):
         return Refused(why)
     cancelled = payment.moved(asked, "cancelled", state.now)
-    _record(state, cancelled)
+    record(state, cancelled)
     return cancelled
 
 
@@ -155,7 +154,7 @@ def expire(command: Expire, state: State) -> Payment | Refused:
     if not payment.is_due(asked, state.now):
         return Refused(Refusal.NOT_EXPIRED)
     expired = payment.moved(asked, "expired", state.now)
-    _record(state, expired)
+    record(state, expired)
     return expired
 
 
@@ -187,14 +186,10 @@ def _check_pin(pin: Pin | None, macs: tuple[bytes, ...], state: State) -> Refuse
     return None
 
 
-def _balance(state: State, account: int, currency: str) -> Balance:
-    return state.balances.get((account, currency)) or Balance(account, currency, 0, 0, is_house=False)
-
-
-def _record(state: State, changed: Payment) -> None:
+def record(state: State, changed: Payment, type: str = "") -> None:  # noqa: A002 - the event's own word
     """A visible change and its event are one."""
     state.payments.change(changed.number, changed)
     counter = state.event_counters.get(changed.merchant)
     sequence = (counter.last if counter else 0) + 1
     state.event_counters.put(changed.merchant, EventCounter(changed.merchant, sequence))
-    state.events.append(event.of_change(changed, sequence=sequence, epoch=state.epoch))
+    state.events.append(event.of_change(changed, sequence=sequence, epoch=state.epoch, type=type))

@@ -145,17 +145,33 @@ CREATE TABLE payment (
     CHECK (status = 'paid' OR (refunded_amount = 0 AND payer IS NULL AND paid_at IS NULL))
 );
 CREATE INDEX payment_due ON payment (expires_at) WHERE status = 'pending';
+CREATE INDEX payment_listed ON payment (merchant, status, currency, created_at, number);
+CREATE INDEX payment_reference ON payment (merchant, reference, created_at, number) WHERE reference IS NOT NULL;
 
--- Room for refunds: each is its own object and its own transfer.
 CREATE TABLE refund (
     id TEXT PRIMARY KEY,
     payment BIGINT NOT NULL REFERENCES payment,
+    version BIGINT NOT NULL CHECK (version >= 3),
     amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     note TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    sequence BIGINT NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE INDEX refund_payment ON refund (payment);
+CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
+
+CREATE TABLE payment_metadata (
+    merchant BIGINT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    payment BIGINT NOT NULL,
+    PRIMARY KEY (merchant, key, value, created_at, payment)
+);
+CREATE TABLE indexed_block (
+    first BIGINT PRIMARY KEY,
+    until BIGINT NOT NULL
+);
 
 CREATE TABLE cash_order (
     house BIGINT NOT NULL REFERENCES account,
@@ -391,10 +407,28 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'payment: refunded without transfers';
     END IF;
+    IF EXISTS (SELECT 1 FROM changed p WHERE p.refunded_amount > 0 AND p.refunded_amount IS DISTINCT FROM
+        (SELECT sum(r.amount) FROM refund r WHERE r.payment = p.number))
+    THEN
+        RAISE check_violation USING MESSAGE = 'payment: refunded without a refund';
+    END IF;
     RETURN NULL;
 END $$;
 CREATE TRIGGER payments_are_paid AFTER UPDATE ON payment REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION payments_are_paid();
+
+CREATE FUNCTION refunds_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added r LEFT JOIN payment p ON p.number = r.payment
+        LEFT JOIN transfer t ON t.debit = p.merchant AND t.currency = p.currency AND t.debit_sequence = r.sequence
+        WHERE (t.kind = 'refund' AND t.payment = r.payment AND t.amount = r.amount) IS NOT TRUE)
+    THEN
+        RAISE check_violation USING MESSAGE = 'refund: without its transfer';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER refunds_follow AFTER INSERT ON refund REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION refunds_follow();
 
 CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order FOR EACH ROW
     WHEN (NEW.state <> 'asked') EXECUTE FUNCTION refused('cash order: begins asked');
@@ -447,6 +481,7 @@ CREATE TRIGGER instance_stays BEFORE UPDATE ON instance FOR EACH ROW
     WHEN (OLD.name <> 'epoch' OR NEW.name <> OLD.name) EXECUTE FUNCTION refused('constants never change');
 CREATE TRIGGER instance_remains BEFORE DELETE OR TRUNCATE ON instance FOR EACH STATEMENT EXECUTE FUNCTION refused('constants never vanish');
 CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never change');
+CREATE TRIGGER refund_stays BEFORE UPDATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never change');
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never change');
 CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH STATEMENT EXECUTE FUNCTION refused('operators never change');
@@ -456,6 +491,7 @@ CREATE TRIGGER transfer_remains BEFORE DELETE OR TRUNCATE ON transfer FOR EACH S
 CREATE TRIGGER balance_remains BEFORE DELETE OR TRUNCATE ON balance FOR EACH STATEMENT EXECUTE FUNCTION refused('balances never vanish');
 CREATE TRIGGER payment_remains BEFORE DELETE OR TRUNCATE ON payment FOR EACH STATEMENT EXECUTE FUNCTION refused('payments never vanish');
 CREATE TRIGGER cash_order_remains BEFORE DELETE OR TRUNCATE ON cash_order FOR EACH STATEMENT EXECUTE FUNCTION refused('cash orders never vanish');
+CREATE TRIGGER refund_remains BEFORE DELETE OR TRUNCATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never vanish');
 CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never vanish');
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');
 CREATE TRIGGER account_remains BEFORE DELETE OR TRUNCATE ON account FOR EACH STATEMENT EXECUTE FUNCTION refused('accounts never vanish');

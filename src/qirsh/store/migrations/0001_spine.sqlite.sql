@@ -126,17 +126,36 @@ CREATE TABLE payment (
     CHECK (status = 'paid' OR (refunded_amount = 0 AND payer IS NULL AND paid_at IS NULL))
 ) STRICT;
 CREATE INDEX payment_due ON payment (expires_at) WHERE status = 'pending';
+-- A list is merged from one range for each status and currency, so that this index is the only one that lists cost.
+CREATE INDEX payment_listed ON payment (merchant, status, currency, created_at);
+CREATE INDEX payment_reference ON payment (merchant, reference, created_at) WHERE reference IS NOT NULL;
 
--- Room for refunds: each is its own object and its own transfer.
+-- Each refund is its own object and its own transfer, which its sequence names.
 CREATE TABLE refund (
     id TEXT PRIMARY KEY,
     payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
+    version INTEGER NOT NULL CHECK (version >= 3),
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     note TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX refund_payment ON refund (payment);
+CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
+
+-- What lists find payments by; filled in a moment after the payments, by blocks of their numbers.
+CREATE TABLE payment_metadata (
+    merchant INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
+    PRIMARY KEY (merchant, key, value, created_at, payment)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE indexed_block (
+    first INTEGER PRIMARY KEY,
+    until INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE cash_order (
     house INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
@@ -320,8 +339,20 @@ CREATE TRIGGER payment_moves BEFORE UPDATE ON payment BEGIN
     SELECT RAISE(ROLLBACK, 'payment: refunded without transfers')
     WHERE NEW.refunded_amount > OLD.refunded_amount AND NEW.refunded_amount IS NOT
         (SELECT sum(amount) FROM transfer WHERE payment = NEW.number AND kind = 'refund');
+    SELECT RAISE(ROLLBACK, 'payment: refunded without a refund')
+    WHERE NEW.refunded_amount > OLD.refunded_amount AND NEW.refunded_amount IS NOT
+        (SELECT sum(amount) FROM refund WHERE payment = NEW.number);
 END;
 CREATE TRIGGER payment_remains BEFORE DELETE ON payment BEGIN SELECT RAISE(ROLLBACK, 'payments never vanish'); END;
+
+CREATE TRIGGER refund_follows BEFORE INSERT ON refund BEGIN
+    SELECT RAISE(ROLLBACK, 'refund: without its transfer')
+    WHERE NOT EXISTS (SELECT 1 FROM payment p JOIN transfer t
+        ON t.debit = p.merchant AND t.currency = p.currency AND t.debit_sequence = NEW.sequence
+        WHERE p.number = NEW.payment AND t.kind = 'refund' AND t.payment = NEW.payment AND t.amount = NEW.amount);
+END;
+CREATE TRIGGER refund_stays BEFORE UPDATE ON refund BEGIN SELECT RAISE(ROLLBACK, 'refunds never change'); END;
+CREATE TRIGGER refund_remains BEFORE DELETE ON refund BEGIN SELECT RAISE(ROLLBACK, 'refunds never vanish'); END;
 
 CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order WHEN NEW.state <> 'asked' BEGIN
     SELECT RAISE(ROLLBACK, 'cash order: begins asked');
@@ -383,6 +414,10 @@ BEGIN SELECT RAISE(ROLLBACK, 'balances are never replaced'); END;
 CREATE TRIGGER payment_is_new BEFORE INSERT ON payment
 WHEN EXISTS (SELECT 1 FROM payment WHERE number = NEW.number)
 BEGIN SELECT RAISE(ROLLBACK, 'payments are never replaced'); END;
+CREATE TRIGGER refund_is_new BEFORE INSERT ON refund
+WHEN EXISTS (SELECT 1 FROM refund WHERE id = NEW.id)
+    OR EXISTS (SELECT 1 FROM refund WHERE payment = NEW.payment AND version = NEW.version)
+BEGIN SELECT RAISE(ROLLBACK, 'refunds are never replaced'); END;
 CREATE TRIGGER cash_order_is_new BEFORE INSERT ON cash_order
 WHEN EXISTS (SELECT 1 FROM cash_order WHERE house = NEW.house AND reference = NEW.reference)
 BEGIN SELECT RAISE(ROLLBACK, 'cash orders are never replaced'); END;

@@ -14,6 +14,7 @@ from qirsh.domain.account import origin
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.person import is_pin
 from qirsh.web.api.metadata import TOO_LONG, colons_in, why_not_metadata
+from qirsh.web.http import Request, json_body
 from qirsh.web.refusals import FieldError, Problem
 
 Wrong = tuple[str, str]  # A stable code, and words.
@@ -24,7 +25,8 @@ _CURRENCY = Literal["SYP", "USD", "TRY", "EUR"]
 assert set(_CURRENCY.__args__) == set(CURRENCIES)  # type: ignore[attr-defined]
 
 
-def _no_controls(allowed: str = "") -> Check:
+def no_controls(allowed: str = "") -> Check:
+    """A check for texts of one line, or of several when line breaks are allowed."""
     refused = _CONTROL - set(allowed)
 
     def check(value: str) -> Wrong | None:
@@ -72,12 +74,36 @@ class CreatePaymentBody(Body):
     )
 
     checks = {
-        "note": _no_controls(allowed="\n\t"),
+        "note": no_controls(allowed="\n\t"),
         "metadata": _metadata,
-        "reference": _no_controls(),
+        "reference": no_controls(),
         "return_url": _url,
         "cancel_url": _url,
     }
+
+
+class RefundBody(Body):
+    """A merchant gives money back."""
+
+    amount: Annotated[int, Meta(ge=1, le=limits.AMOUNT_MAX)] | UnsetType = UNSET
+    note: Annotated[str, Meta(max_length=limits.NOTE_CHARACTERS_MAX)] = ""
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+
+    checks = {"note": no_controls(allowed="\n\t"), "metadata": _metadata}
+
+
+class TestPayBody(Body):
+    """A merchant tries a payment."""
+
+    outcome: Literal["paid", "insufficient_funds"] = "paid"
+
+    checks = {}
+
+
+class NoBody(Body):
+    """A call that needs none: nothing is sent, or an empty object."""
+
+    checks = {}
 
 
 class SignInBody(Body):
@@ -87,7 +113,7 @@ class SignInBody(Body):
     password: Annotated[str, Meta(max_length=limits.PASSWORD_CHARACTERS_MAX)]
     totp: Annotated[str, Meta(max_length=16)] = ""
 
-    checks = {"email": _no_controls(), "password": _no_controls(), "totp": _no_controls()}
+    checks = {"email": no_controls(), "password": no_controls(), "totp": no_controls()}
 
 
 class PayBody(Body):
@@ -123,6 +149,9 @@ def _without_unset(hint: Any) -> Any:  # noqa: ANN401 - types
 
 
 CREATE_PAYMENT: Final = _reader(CreatePaymentBody)
+REFUND: Final = _reader(RefundBody)
+TEST_PAY: Final = _reader(TestPayBody)
+NO_BODY: Final = _reader(NoBody)
 SIGN_IN: Final = _reader(SignInBody)
 PAY: Final = _reader(PayBody)
 
@@ -158,6 +187,12 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
     return body
 
 
+def no_body(request: Request) -> None:
+    """For calls that need none: nothing, or an empty object."""
+    if request.body:
+        read(NO_BODY, json_body(request))
+
+
 def _explain(reader: Reader, text: bytes) -> NoReturn:
     """The slow way: field by field, against the same types and checks."""
     loaded = _load(text)
@@ -185,6 +220,7 @@ def _explain(reader: Reader, text: bytes) -> NoReturn:
 # What msgspec says, and what we make of it: a code, and words for people of any programming language.
 _WORDS: Final = (
     (re.compile(r"Invalid enum value"), "unknown_value", "Must be one of the documented values, spelt exactly so."),
+    (re.compile(r"of length >= (\d+)"), "too_short", "Must have at least {} characters."),
     (re.compile(r"of length <= (\d+)"), "too_long", "Must have at most {} characters."),
     (re.compile(r"int >= (\d+)"), "out_of_range", "Must be at least {}."),
     (re.compile(r"int <= (\d+)"), "out_of_range", "Must be at most {}."),
@@ -194,7 +230,8 @@ _WORDS: Final = (
 )
 
 
-def _in_words(said: str) -> Wrong:
+def in_words(said: str) -> Wrong:
+    """A code, and words that need no knowledge of ours."""
     for pattern, code, words in _WORDS:
         if found := pattern.search(said):
             return code, words.format(*found.groups())
@@ -205,7 +242,7 @@ def _why_not(raw: msgspec.Raw, kind: Any, check: Check | None) -> Wrong | None: 
     try:
         value = msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        return _in_words(str(error).replace("`", ""))
+        return in_words(str(error).replace("`", ""))
     return None if check is None else check(value)
 
 

@@ -1,32 +1,25 @@
-"""The merchant's calls: create a remote payment, retrieve it."""
+"""The merchant's calls about one payment: create it, retrieve it, cancel it."""
 
 import asyncio
 from contextlib import suppress
-from typing import Annotated, Final
+from typing import Final
 
-import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
-from qirsh.domain.command import CreatePayment
+from qirsh.domain.command import Cancel, Command, CreatePayment
 from qirsh.domain.decide import Answer
-from qirsh.domain.idempotency import Once, fingerprint
-from qirsh.domain.limits import WAIT_S_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
 from qirsh.store.rows import PAYMENT
-from qirsh.web.api import bodies
-from qirsh.web.api.views import payment_body
-from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
+from qirsh.web.api import bodies, parameters
+from qirsh.web.api.bodies import no_body
+from qirsh.web.api.once import once, replay_header
+from qirsh.web.api.parameters import WaitParameters
+from qirsh.web.api.views import data, payment_view
+from qirsh.web.http import REPLAYED, Request, Response, json_body
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import FieldError, Problem, problem_of
-
-
-class RetrieveQuery(msgspec.Struct):
-    """How a payment may be asked for."""
-
-    wait: Annotated[int, Meta(ge=0, le=WAIT_S_MAX)] = 0
-
+from qirsh.web.refusals import Problem, problem_of
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
@@ -37,17 +30,14 @@ async def create(parts: Parts, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     text = json_body(request)
-    key = idempotency_key(request)
+    only_once = once(parts, request, caller, text)
     body = bodies.read(bodies.CREATE_PAYMENT, text)
-    once = None
-    if key is not None:
-        once = Once(caller.account, key, fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), text))
     identifiers = parts.identifiers
 
     def render(payment: Payment, _state: State) -> Answer:
         return Answer(201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID))
 
-    outcome = await parts.engine.submit(_command(caller.account, body), once=once, render=render)
+    outcome = await parts.engine.submit(_command(caller.account, body), once=only_once, render=render)
     if type(outcome) is Refused:
         raise problem_of(outcome)
     payment_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
@@ -65,17 +55,52 @@ async def retrieve(parts: Parts, request: Request) -> Response:
     """200 with the payment; with `?wait=`, after it has become final or at the end of the wait."""
     caller = request.caller
     assert caller is not None
-    wait_s = _wait_s(request.query) if request.query else 0
+    wait_s = parameters.read(WaitParameters, request.query).wait if request.query else 0
+    payment = await own_payment(parts, request)
+    if wait_s and payment.status == "pending":
+        payment = await _wait(parts, payment.number, wait_s)
+    view = payment_view(payment, request.argument, base_url=parts.base_url, is_live=caller.is_live)
+    return Response(200, data(view))
+
+
+async def cancel(parts: Parts, request: Request) -> Response:
+    """200 with the cancelled payment."""
+    caller = request.caller
+    assert caller is not None
+    no_body(request)
+    return await change_payment(parts, request, Cancel(payment_number(parts, request), caller.account), b"")
+
+
+async def change_payment(parts: Parts, request: Request, command: Command, told: bytes) -> Response:
+    """Carry out what changes the payment that the address names: 200 with the payment after it."""
+    caller = request.caller
+    assert caller is not None
+    payment_id = request.argument
+
+    def render(payment: Payment, _state: State) -> Answer:
+        view = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
+        return Answer(200, data(view))
+
+    outcome = await parts.engine.submit(command, once=once(parts, request, caller, told), render=render)
+    if type(outcome) is Refused:
+        raise problem_of(outcome)
+    return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))
+
+
+def payment_number(parts: Parts, request: Request) -> int:
+    """Of the payment that the address names. A mistyped id never reaches the database."""
     number = parts.identifiers.payment_number(request.argument)
     if number is None:
         raise Problem("not_found")
-    payment = await parts.store.find(PAYMENT, number)
-    if payment is None or payment.merchant != caller.account:
+    return number
+
+
+async def own_payment(parts: Parts, request: Request) -> Payment:
+    """The payment that the address names, if it is the caller's."""
+    payment = await parts.store.find(PAYMENT, payment_number(parts, request))
+    if payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
-    if wait_s and payment.status == "pending":
-        payment = await _wait(parts, number, wait_s)
-    body = payment_body(payment, request.argument, base_url=parts.base_url, is_live=caller.is_live)
-    return Response(200, body)
+    return payment
 
 
 async def _wait(parts: Parts, number: int, wait_s: int) -> Payment:
@@ -92,14 +117,6 @@ async def _wait(parts: Parts, number: int, wait_s: int) -> Payment:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(left_s, 1.0)):
                     await changed.wait()
-
-
-def _wait_s(query: bytes) -> int:
-    name, _, value = query.partition(b"=")
-    if name == b"wait" and value.isdigit() and len(value) <= len(str(WAIT_S_MAX)) and int(value) <= WAIT_S_MAX:
-        return int(value)
-    detail = f"The only parameter is wait, a whole number of seconds from 0 to {WAIT_S_MAX}."
-    raise Problem("validation_failed", errors=[FieldError("wait", "invalid", detail)])
 
 
 def _command(merchant: int, body: bodies.CreatePaymentBody) -> CreatePayment:

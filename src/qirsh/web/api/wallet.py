@@ -3,15 +3,16 @@
 from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import OpenSession, Pay
 from qirsh.domain.decide import Answer
-from qirsh.domain.idempotency import Once, fingerprint
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
-from qirsh.store import queries
 from qirsh.store.rows import ACCOUNT, PAYMENT, PERSON
 from qirsh.web.api import bodies
-from qirsh.web.api.views import BalancesView, BalanceView, SessionView, data, moment, payer_body
-from qirsh.web.http import REPLAYED, Request, Response, idempotency_key, json_body
+from qirsh.web.api.balance import balance_list
+from qirsh.web.api.once import once, replay_header
+from qirsh.web.api.remote_payments import payment_number
+from qirsh.web.api.views import SessionView, data, moment, payer_body
+from qirsh.web.http import Request, Response, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
 from qirsh.web.sign_in import prove
@@ -36,14 +37,12 @@ async def sign_in(parts: Parts, request: Request) -> Response:
 async def balances(parts: Parts, request: Request) -> Response:
     """What the person's account holds."""
     assert request.caller is not None
-    rows = await parts.store.select(queries.BALANCES_OF, request.caller.account)
-    return Response(200, data(BalancesView([BalanceView(currency, amount) for currency, amount in rows])))
+    return Response(200, data(await balance_list(parts, request.caller.account)))
 
 
 async def see(parts: Parts, request: Request) -> Response:
     """What the payer may see of a payment, before and after."""
-    number = parts.identifiers.payment_number(request.argument)
-    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    payment = await parts.store.find(PAYMENT, payment_number(parts, request))
     if payment is None:
         raise Problem("not_found")
     merchant = await parts.store.find(ACCOUNT, payment.merchant)
@@ -62,16 +61,9 @@ async def pay(parts: Parts, request: Request) -> Response:
     assert caller is not None
     assert caller.person is not None
     text = json_body(request)
-    key = idempotency_key(request)
+    only_once = once(parts, request, caller, b"")  # Without the body: all it holds is the PIN.
     body = bodies.read(bodies.PAY, text)
-    number = parts.identifiers.payment_number(request.argument)
-    if number is None:
-        raise Problem("not_found")
-    once = None
-    if key is not None:
-        # Without the body: all it holds is the PIN.
-        mark = fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), b"")
-        once = Once(caller.account, key, mark)
+    number = payment_number(parts, request)
     payment_id = request.argument
 
     def render(payment: Payment, state: State) -> Answer:
@@ -81,7 +73,7 @@ async def pay(parts: Parts, request: Request) -> Response:
         return Answer(200, payer_body(payment, payment_id, merchant_name=merchant.name, is_live=is_live))
 
     macs = parts.keyring.pin_macs(caller.person, body.pin)
-    outcome = await parts.engine.submit(Pay(number, caller.person, caller.account, macs), once=once, render=render)
+    outcome = await parts.engine.submit(Pay(number, caller.person, caller.account, macs), once=only_once, render=render)
     if type(outcome) is Refused:
         raise problem_of(outcome)
-    return Response(outcome.status, outcome.body, [REPLAYED] if outcome.replayed else [])
+    return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))

@@ -9,7 +9,7 @@ from qirsh.web.callers import KEY
 from qirsh.web.openapi import problems
 from qirsh.web.openapi.shapes import Shape, Shapes, example_of, field_example
 from qirsh.web.openapi.webhooks import webhooks
-from qirsh.web.openapi.words import BASE_URL, PAYMENT_ID, REQUEST_ID, Json, Word, word_of
+from qirsh.web.openapi.words import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json, Word, word_of
 from qirsh.web.refusals import KINDS
 from qirsh.web.route import Route, Told
 
@@ -53,9 +53,11 @@ _TAG_TEXTS: Final = {
 }
 
 _IDS: Final = {
-    "remote-payments": Word("The payment's identifier: 16 digits.", PAYMENT_ID, {"pattern": "^[1-9][0-9]{15}$"})
+    "refunds": Word("The refund's identifier.", REFUND_ID),
+    "events": Word("The event's identifier.", EVENT_ID),
+    "remote-payments": Word("The payment's identifier: 16 digits.", PAYMENT_ID, {"pattern": "^[1-9][0-9]{15}$"}),
 }
-_ID: Final = Word("The identifier.", "re_9472744451232654")
+_ID: Final = Word("The identifier.")
 
 _RATE: Final = '"minute";r=58;t=42'
 _HEADERS: Final[dict[str, tuple[str, Json]]] = {
@@ -158,7 +160,7 @@ class _Description:
             if schema["type"] == "object":
                 # `metadata[key]=value`: a filter, so its values are texts, whatever was sent with the payment.
                 text = "Only those whose metadata hold this text under this key: `metadata[key]=value`."
-                schema = {"type": "object", "additionalProperties": {"type": "string"}}
+                schema = {"type": "object", "additionalProperties": schema["additionalProperties"]}
                 shown: Any = {"cart": "c-5581"}
             else:
                 shown = field_example(shape, name)
@@ -170,7 +172,9 @@ class _Description:
 
     def _body(self, shape: Shape) -> Json:
         content = {"schema": self.shapes.reference(shape), "examples": {"usual": {"value": example_of(shape)}}}
-        return {"required": True, "content": {JSON_TYPE: content}}
+        # Where nothing must be said, nothing has to be sent.
+        is_required = any(must_be for _, must_be in self.shapes.fields(shape).values())
+        return {"required": is_required, "content": {JSON_TYPE: content}}
 
     def _answer(self, route: Route, told: Told) -> Json:
         names = ["X-Request-Id", *told.headers, *_RATE_HEADERS]
@@ -229,10 +233,14 @@ def _at(base_url: str, value: Any) -> Any:  # noqa: ANN401 - JSON is anything
 
 
 def operation_id(route: Route) -> str:
-    """`remotePaymentsCreate` for `remote_payments.create`."""
-    handler = route.handler
-    first, *rest = f"{handler.__module__.rpartition('.')[2]}_{getattr(handler, '__name__', '')}".split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    """From the address, which never changes: `remotePaymentsCreate` for a POST to `/api/v1/remote-payments`."""
+    *_, last = parts = [part for part in route.path.removeprefix("/api/v1/").split("/") if not part.startswith("{")]
+    names = re.split("[/-]", "/".join(parts))
+    if route.path.endswith("}") or (route.method == "GET" and not last.endswith("s")):
+        names.append("retrieve")
+    elif last.endswith("s"):
+        names.append("list" if route.method == "GET" else "create")
+    return names[0] + "".join(name.capitalize() for name in names[1:])
 
 
 def _tag(path: str) -> str:

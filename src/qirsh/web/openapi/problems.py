@@ -19,6 +19,9 @@ _WRITES_ONLY: Final = frozenset({"outcome_unknown"})
 FIELD_CODES: Final = {
     "required": "it is missing",
     "unknown_field": "no field has this name",
+    "unknown_parameter": "no parameter has this name",
+    "repeated": "a parameter that was sent twice",
+    "unreadable": "the query is not made of pairs such as name=value",
     "wrong_type": "a string where a number belongs, for example",
     "out_of_range": "too small or too large",
     "too_long": "too many characters or bytes",

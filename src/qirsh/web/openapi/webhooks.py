@@ -4,15 +4,15 @@ from typing import Any, Final
 
 import msgspec
 
-from qirsh.web.api.views import PaymentView
+from qirsh.domain.event import REFUND_CREATED
+from qirsh.web.api.views import PaymentView, RefundAndPayment
 from qirsh.web.openapi.shapes import Shape, Shapes, example_of
-from qirsh.web.openapi.words import CREATED, PAID, PAYMENT_ID, Json
+from qirsh.web.openapi.words import CANCELLED_EXAMPLE, CREATED, EVENT_ID, EXPIRED_EXAMPLE, PAID, Json
 
 LATER: Final = (
-    "Delivery follows in a later version of this service; the shape is already that of the event. Until then, ask for"
-    " the payment."
+    "Delivery follows in a later version of this service; the shape is already that of the event. Until then, pull"
+    " them from `GET /api/v1/events`."
 )
-_UNPAID: Final[Json] = {"from": None, "paidAt": None}
 
 
 class Webhook(msgspec.Struct, frozen=True):
@@ -25,25 +25,18 @@ class Webhook(msgspec.Struct, frozen=True):
 
 WEBHOOKS: Final = {
     "remote_payment.paid": Webhook("A payment was paid", PaymentView, {}),
-    "remote_payment.cancelled": Webhook(
-        "A payment was taken back by its merchant",
-        PaymentView,
-        _UNPAID | {"status": "cancelled", "cancelledAt": PAID},
-    ),
-    "remote_payment.expired": Webhook("A payment's time was over", PaymentView, _UNPAID | {"status": "expired"}),
-    "refund.created": Webhook(
+    "remote_payment.cancelled": Webhook("A payment was taken back by its merchant", PaymentView, CANCELLED_EXAMPLE),
+    "remote_payment.expired": Webhook("A payment's time was over", PaymentView, EXPIRED_EXAMPLE),
+    REFUND_CREATED: Webhook(
         "A refund was made",
-        None,
-        {
-            "refund": {"id": "re_9472744451232654", "amount": 2500, "currency": "USD", "createdAt": PAID},
-            "payment": {"_id": PAYMENT_ID, "status": "paid", "refundedAmount": 2500, "version": 3},
-        },
+        RefundAndPayment,
+        {"payment": example_of(PaymentView, {"refundedAmount": 2500, "version": 3})},
     ),
     "ping": Webhook("A ping, asked for by the endpoint's owner", None, {}),
 }
 
 _HEADERS: Final = {
-    "webhook-id": ("The event's id: the same at each try, so that a receiver does it once.", "evt_1_1"),
+    "webhook-id": ("The event's id: the same at each try, so that a receiver does it once.", EVENT_ID),
     "webhook-timestamp": ("When this try was made, in seconds since 1970. Refuse what is 5 minutes off.", "1772357472"),
     "webhook-signature": (
         "`v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the endpoint's secret (`whsec_...`).",
@@ -71,7 +64,7 @@ def _operation(name: str, webhook: Webhook, shapes: Shapes) -> Json:
         },
     }
     told: Any = webhook.example if shape is None else example_of(shape, webhook.example)
-    example = {"id": "evt_1_1", "type": name, "createdAt": CREATED if name == "ping" else PAID, "data": told}
+    example = {"id": EVENT_ID, "type": name, "createdAt": CREATED if name == "ping" else PAID, "data": told}
     return {
         "operationId": "webhook" + "".join(word.capitalize() for word in name.replace(".", "_").split("_")),
         "tags": ["Webhooks"],

@@ -21,7 +21,12 @@ MERCHANT: Final = "393195094804"
 CUSTOMER: Final = "493249773237"
 CREATED: Final = "2026-03-01T09:30:00.125Z"
 PAID: Final = "2026-03-01T09:31:12.480Z"
+REFUND_ID: Final = "rf_3f9c01d2a7b84e5f60718293"
+EVENT_ID: Final = f"evt_0_{MERCHANT}_1"
 REQUEST_ID: Final = "req_5f2c81a90b3e0000002a"
+# What differs from the usual story, in which the payment is paid.
+CANCELLED_EXAMPLE: Final[Json] = {"status": "cancelled", "from": None, "paidAt": None, "cancelledAt": PAID}
+EXPIRED_EXAMPLE: Final[Json] = {"status": "expired", "from": None, "paidAt": None}
 METADATA: Final[Json] = {"cart": "c-5581", "items": [{"sku": "arabica-1kg", "count": 2}]}
 
 _MOMENT: Final[Json] = {"format": "date-time"}
@@ -56,15 +61,17 @@ _ORIGIN_RULE: Final = "It must be on an origin that is registered for the accoun
 WORDS: Final[dict[str, Word]] = {
     # Identifiers.
     "_id": _PAYMENT_ID,
-    "id": Word("The identifier.", "re_9472744451232654"),
-    "CreatedView.id": _PAYMENT_ID,
-    "payment": _PAYMENT_ID,
+    "id": Word("The identifier.", REFUND_ID),
+    "EventView.id": Word("The event's id; as a `cursor`, it begins the list after this event.", EVENT_ID),
+    "TransferView.id": Word("The line's id within this account.", "tr_USD_1"),
+    "KeyView.id": Word("The key's id, which is no secret.", "key_7d1f"),
     "paymentId": _PAYMENT_ID,
     "account": Word("An account's number: 12 digits.", MERCHANT, _DIGITS_12),
     "to": Word("Account number of the merchant's commercial account.", MERCHANT, _DIGITS_12),
     "from": Word("Account number of the customer who paid; null until then.", CUSTOMER, _DIGITS_12),
-    "debit": Word("The account that the money left.", CUSTOMER, _DIGITS_12),
-    "credit": Word("The account that the money came to.", MERCHANT, _DIGITS_12),
+    "TransferView.account": Word("The account on the other side.", CUSTOMER, _DIGITS_12),
+    "TransferView.reference": Word("The reference of a deposit or withdrawal; null for others.", None),
+    "TransferView.paymentId": Word("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
     "merchantName": Word("The business's name, checked by the operators.", "Damas Coffee"),
     "reference": Word("The merchant's own order number.", "order-1042", _SINGLE_LINE),
     # Money.
@@ -73,13 +80,17 @@ WORDS: Final[dict[str, Word]] = {
         10098,
         _AMOUNT,
     ),
-    "BalanceView.amount": Word("What the account holds, in the currency's smallest unit.", 7598, _BALANCE),
+    "BalanceView.amount": Word("What the account holds, in the currency's smallest unit.", 10098, _BALANCE),
     "currency": Word("The currency's code, spelt exactly so.", "USD", _CURRENCY),
     "refundedAmount": Word("How much of the amount went back to the customer.", 0, {"minimum": 0}),
-    "balanceAfter": Word("What the account held right after this, in the smallest unit.", 7598, _BALANCE),
+    "RefundBody.amount": Word("How much goes back; all that is left when absent.", 2500, _AMOUNT),
+    "RefundView.amount": Word("How much went back.", 2500, _AMOUNT),
+    "TransferView.amount": Word(
+        "What moved, in the smallest unit; below zero, it left the account.", 10098, {"maximum": limits.AMOUNT_MAX}
+    ),
+    "balance": Word("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
     "code": Word("The currency's code.", "USD", _CURRENCY),
     "exponent": Word("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),
-    "since": Word("From which day on the smallest unit means this.", "2026-01-01", {"format": "date"}),
     # A payment's state.
     "status": Word("`pending`, then one of the others, which are final.", "paid", _STATUS),
     "version": Word("Counts visible changes; events carry it, so that a receiver can order them.", 2, {"minimum": 1}),
@@ -128,7 +139,7 @@ WORDS: Final[dict[str, Word]] = {
     "nextCursor": Word("Send it as `cursor` for the next page; null on the last.", None),
     "hasMore": Word("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
     "limit": Word("How many rows a page has at most.", 20),
-    "cursor": Word("The `nextCursor` of the page before; absent for the first.", None),
+    "cursor": Word("The `nextCursor` of the page before; absent for the first page.", None),
     "createdAfter": Word("Only what was made at or after this moment.", "2026-03-01T00:00:00Z", _MOMENT),
     "createdBefore": Word("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "paidAfter": Word("Only what was paid at or after this moment.", "2026-03-01T00:00:00Z", _MOMENT),
@@ -137,9 +148,16 @@ WORDS: Final[dict[str, Word]] = {
     # Events, transfers, keys.
     "type": Word("What happened.", "remote_payment.paid"),
     "data": Word("The object as a GET showed it at that version."),
-    "sequence": Word("Counts without gaps, in the order of commits.", 1, {"minimum": 1}),
-    "kind": Word("What kind it is of.", "pay"),
-    "name": Word("The name.", "Damas Coffee"),
+    "refund": Word("The refund."),
+    "RefundAndPayment.payment": Word("The payment after it."),
+    "kind": Word("What it was: a payment, a refund, a deposit and so on.", "pay"),
+    "name": Word("The account's name.", "Damas Coffee"),
+    "KeyView.name": Word("What its owner calls it.", "web shop"),
+    "hint": Word("The key's last characters, so that a person can tell two keys apart.", "Tz4k"),
+    "state": Word("The state of the account.", "approved"),
+    "returnOrigins": Word("Where customers may be sent back to.", ["https://shop.example"]),
+    "key": Word("The key that asks."),
+    "KeyView.expiresAt": Word("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
     "scopes": Word("What the key may do.", list(SCOPES)),
     "outcome": Word("How the pretended payer's attempt ends.", "paid"),
 }

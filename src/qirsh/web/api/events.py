@@ -1,0 +1,108 @@
+"""Events to pull: everything that happened to a merchant's payments, in order, each once."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Final
+
+from qirsh.domain.event import event_id, parse_event_id
+from qirsh.domain.limits import EVENTS_LISTED_MS
+from qirsh.domain.payment import Payment, at_version
+from qirsh.domain.refund import Refund
+from qirsh.store import queries
+from qirsh.web.api import parameters
+from qirsh.web.api.cursor import bad_cursor
+from qirsh.web.api.parameters import EventParameters
+from qirsh.web.api.views import EventPage, EventView, RefundAndPayment, data, moment, payment_view, refund_view
+from qirsh.web.callers import Caller
+from qirsh.web.http import Request, Response
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import Problem
+from qirsh.web.waiters import events_of
+
+_OF_EVENT: Final = 6  # Columns before those of the payment.
+_OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
+
+
+async def list_events(parts: Parts, request: Request) -> Response:
+    """Those after the cursor, oldest first; with `wait`, as soon as there is one.
+
+    The cursor is the id of the last event that was seen. There is always a next one, so that a puller can go on.
+    """
+    caller = request.caller
+    assert caller is not None
+    asked = parameters.read(EventParameters, request.query)
+    after = _sequence(caller, asked.cursor) if asked.cursor else None
+    begin = await _first_listed(parts, caller.account) - 1
+    after = begin if after is None else max(after, begin)
+    rows = await parts.store.search(queries.EVENTS_AFTER, caller.account, after, asked.limit + 1)
+    if not rows and asked.wait:
+        rows = await _wait(parts, caller.account, after, asked)
+    items = [_view(parts, caller, row) for row in rows[: asked.limit]]
+    next_cursor = items[-1].id if items else asked.cursor
+    return Response(200, data(EventPage(items, next_cursor, len(rows) > asked.limit)))
+
+
+async def see_event(parts: Parts, request: Request) -> Response:
+    """One event, also when it is no longer listed."""
+    caller = request.caller
+    assert caller is not None
+    named = parse_event_id(request.argument)
+    if named is None or named[0] != caller.account:
+        raise Problem("not_found")
+    rows = await parts.store.search(queries.EVENT, *named)
+    if not rows:
+        raise Problem("not_found")
+    return Response(200, data(_view(parts, caller, rows[0])))
+
+
+def _sequence(caller: Caller, text: str) -> int:
+    named = parse_event_id(text)
+    if named is None or named[0] != caller.account:
+        raise bad_cursor()
+    return named[1]
+
+
+async def _first_listed(parts: Parts, account: int) -> int:
+    """The sequence of the first event that is not too old to be listed; one after the last if all are."""
+    oldest = parts.clock() - EVENTS_LISTED_MS
+    last = await parts.store.select(queries.LAST_EVENT, account)
+    low, high = 1, (last[0][0] if last else 0) + 1
+    # There are no gaps, so halving finds it without an index of times. Mostly the first look ends it.
+    middle = low
+    while low < high:
+        [(created_at,)] = await parts.store.select(queries.EVENT_TIME, account, middle)
+        low, high = (low, middle) if created_at >= oldest else (middle + 1, high)
+        middle = (low + high) // 2
+    return low
+
+
+async def _wait(parts: Parts, account: int, after: int, asked: EventParameters) -> list[tuple[Any, ...]]:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + asked.wait
+    while True:
+        with parts.waiters.registered(events_of(account)) as changed:
+            rows = await parts.store.search(queries.EVENTS_AFTER, account, after, asked.limit + 1)
+            left_s = end - loop.time()
+            if rows or left_s <= 0 or parts.waiters.is_closed:
+                return rows
+            # Another process may have written one, so nobody waits longer than a second without a look.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left_s, 1.0)):
+                    await changed.wait()
+
+
+def _view(parts: Parts, caller: Caller, row: tuple[Any, ...]) -> EventView:
+    sequence, epoch, kind, version, created_at, refunded = row[:_OF_EVENT]
+    payment = at_version(
+        Payment(*row[_OF_EVENT:_OF_PAYMENT]), version=version, updated_at=created_at, refunded_amount=refunded
+    )
+    payment_id = parts.identifiers.payment_id(payment.number)
+    seen = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
+    told: object = seen
+    if row[_OF_PAYMENT] is not None:
+        refund = Refund(*row[_OF_PAYMENT:])
+        told = RefundAndPayment(
+            refund_view(refund, payment_id, currency=payment.currency, is_live=caller.is_live), seen
+        )
+    name = event_id(account=caller.account, sequence=sequence, epoch=epoch)
+    return EventView(name, kind, moment(created_at), told)

@@ -1,0 +1,49 @@
+"""Who asks, and in which currencies one can ask."""
+
+from qirsh.domain.account import Account
+from qirsh.domain.money import CURRENCIES
+from qirsh.store.rows import ACCOUNT, API_KEY
+from qirsh.web.api.views import CurrencyList, CurrencyView, KeyView, MeView, data, moment
+from qirsh.web.http import Request, Response
+from qirsh.web.parts import Parts
+
+
+async def me(parts: Parts, request: Request) -> Response:
+    """The account and the key that asks."""
+    caller = request.caller
+    assert caller is not None
+    account = await parts.store.find(ACCOUNT, caller.account)
+    key = await parts.store.find(API_KEY, caller.key)
+    assert account is not None, "a key without its account"
+    assert key is not None, "keys never vanish"
+    view = MeView(
+        str(account.number),
+        account.name,
+        (await _answering(parts, account)).state,
+        caller.is_live,
+        account.return_origins.split(),
+        KeyView(
+            key.id,
+            key.name,
+            key.hint,
+            key.scopes.split(),
+            moment(key.created_at),
+            None if key.expires_at is None else moment(key.expires_at),
+        ),
+    )
+    return Response(200, data(view))
+
+
+async def currencies(_parts: Parts, _request: Request) -> Response:
+    """The table of currencies."""
+    items = [CurrencyView(currency.code, currency.exponent) for currency in CURRENCIES.values()]
+    return Response(200, data(CurrencyList(items)))
+
+
+async def _answering(parts: Parts, account: Account) -> Account:
+    """The account whose state counts: of a test account, its live one."""
+    if account.twin_of is None:
+        return account
+    live = await parts.store.find(ACCOUNT, account.twin_of)
+    assert live is not None, "a test account without its live one"
+    return live

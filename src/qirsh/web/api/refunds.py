@@ -1,0 +1,81 @@
+"""Refunds: give money back, see what was given back."""
+
+from typing import Final
+
+from msgspec import UNSET
+
+from qirsh.domain.command import RefundPayment
+from qirsh.domain.decide import Answer
+from qirsh.domain.payment import Payment
+from qirsh.domain.refund import Refund
+from qirsh.domain.refusal import Refused
+from qirsh.domain.state import State
+from qirsh.store import queries
+from qirsh.store.rows import PAYMENT, REFUND
+from qirsh.web.api import bodies, parameters
+from qirsh.web.api.cursor import cursor, parts_of
+from qirsh.web.api.once import once, replay_header
+from qirsh.web.api.parameters import PageParameters
+from qirsh.web.api.remote_payments import own_payment, payment_number
+from qirsh.web.api.views import IdView, RefundPage, RefundView, data, refund_view
+from qirsh.web.http import Request, Response, json_body
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import Problem, problem_of
+
+_BEFORE_ID: Final = b'{"data":{"id":"'
+_AFTER_ID: Final = b'"}}'
+
+
+async def refund(parts: Parts, request: Request) -> Response:
+    """201 with the refund's id, after the money has moved."""
+    caller = request.caller
+    assert caller is not None
+    text = json_body(request) if request.body else b"{}"
+    only_once = once(parts, request, caller, text)
+    body = bodies.read(bodies.REFUND, text)
+    command = RefundPayment(
+        f"rf_{parts.entropy(12).hex()}",
+        payment_number(parts, request),
+        caller.account,
+        None if body.amount is UNSET else body.amount,
+        body.note,
+        bytes(body.metadata).decode(),
+    )
+
+    def render(made: Refund, _state: State) -> Answer:
+        return Answer(201, data(IdView(made.id)))
+
+    outcome = await parts.engine.submit(command, once=only_once, render=render)
+    if type(outcome) is Refused:
+        raise problem_of(outcome)
+    refund_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
+    location = (b"location", b"%b/api/v1/refunds/%b" % (parts.base_url.encode(), refund_id))
+    return Response(outcome.status, outcome.body, [location, *replay_header(is_replayed=outcome.replayed)])
+
+
+async def refunds_of(parts: Parts, request: Request) -> Response:
+    """The refunds of one payment, oldest first."""
+    asked = parameters.read(PageParameters, request.query)
+    after = parts_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
+    payment = await own_payment(parts, request)
+    rows = await parts.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
+    refunds = [Refund(*row) for row in rows[: asked.limit]]
+    has_more = len(rows) > asked.limit
+    next_cursor = cursor("r", refunds[-1].version) if has_more else None
+    views = [_view(request, payment, made, request.argument) for made in refunds]
+    return Response(200, data(RefundPage(views, next_cursor, has_more)))
+
+
+async def see_refund(parts: Parts, request: Request) -> Response:
+    """One refund."""
+    found = await parts.store.find(REFUND, request.argument)
+    payment = await parts.store.find(PAYMENT, found.payment) if found else None
+    if found is None or payment is None or request.caller is None or payment.merchant != request.caller.account:
+        raise Problem("not_found")
+    view = _view(request, payment, found, parts.identifiers.payment_id(payment.number))
+    return Response(200, data(view))
+
+
+def _view(request: Request, payment: Payment, refund: Refund, payment_id: str) -> RefundView:
+    assert request.caller is not None
+    return refund_view(refund, payment_id, currency=payment.currency, is_live=request.caller.is_live)

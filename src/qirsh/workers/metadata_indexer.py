@@ -1,0 +1,138 @@
+"""What payments can be found by is written down a moment after them, so that no create waits for it.
+
+Numbers are given out in blocks, and those of one block become visible in their order: how far each block has been
+looked at is all there is to remember. It never takes more than a small part of the time from payments: after a burst
+it catches up.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from qirsh.domain.command import IndexMetadata
+from qirsh.domain.limits import (
+    BLOCK_WATCHED_S,
+    EPOCH_NUMBERS,
+    INDEXED_AT_ONCE_MAX,
+    INDEXED_ENTRIES_MAX,
+    PAYMENT_NUMBER_BLOCK,
+)
+from qirsh.domain.metadata_index import MetadataEntry, entries_of
+from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.store import queries
+from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.workers.role import Role
+
+log = logging.getLogger(__name__)
+
+_LOOK_EVERY_S: Final = 0.25
+_REST: Final = 10  # Times as long as the work before it,
+_REST_S_MAX: Final = 0.6  # and yet within a second, at any load but the heaviest.
+_BLOCKS_AT_ONCE: Final = 16  # In one look: those that grew last, and the others by turns.
+
+
+class _Block:
+    """One block of numbers that may still grow."""
+
+    def __init__(self, first: int, until: int, now: float) -> None:
+        self.first = first
+        self.kept = until  # So far in the database.
+        self.seen = until  # So far by us; between the two there is nothing to be found by.
+        self.grew_at = now
+
+    @property
+    def last(self) -> int:
+        return self.first + PAYMENT_NUMBER_BLOCK - 1
+
+
+class MetadataIndexer:
+    """Follows the blocks, while the role is its own."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._role = Role("metadata indexer", store, engine)
+        self._store = store
+        self._engine = engine
+        self._blocks: dict[int, _Block] = {}
+        self._done_below = 0  # Blocks before this one are known to us.
+        self._turn = 0
+
+    async def run(self) -> None:
+        """Until it is cancelled. A failure is told and tried again: a payment found late is harmless."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                began, found = loop.time(), 0
+                try:
+                    if await self._role.is_held():
+                        found = await self.look()
+                    else:
+                        self._forget()
+                except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                    self._forget()
+                    log.warning("the index of metadata waits: %r", error)
+                except Exception:
+                    self._forget()
+                    log.exception("the index of metadata failed")
+                rest_s = min(_REST * (loop.time() - began), _REST_S_MAX) if found else 0
+                await asyncio.sleep(max(_LOOK_EVERY_S, rest_s))
+        finally:
+            await self._role.give_up()
+
+    async def look(self) -> int:
+        """One look at the blocks that may have grown; how many new payments it found."""
+        now = asyncio.get_running_loop().time()
+        await self._find_blocks(now)
+        return sum([await self._follow(block, now) for block in self._chosen(now)])
+
+    def _forget(self) -> None:
+        """Another process may go on from where we were."""
+        self._blocks.clear()
+        self._done_below = 0
+
+    async def _find_blocks(self, now: float) -> None:
+        rows = await self._store.select(queries.PAYMENT_NUMBERS)
+        last = rows[0][0] if rows else 0
+        first = max(self._done_below, self._store.instance.epoch * EPOCH_NUMBERS + 1)
+        if first > last:
+            return
+        kept = dict(await self._store.search(queries.INDEXED_BLOCKS)) if not self._done_below else {}
+        for begin in range(first, last + 1, PAYMENT_NUMBER_BLOCK):
+            block = _Block(begin, kept.get(begin, begin - 1), now)
+            if block.kept < block.last:
+                self._blocks[begin] = block
+        self._done_below = last + 1
+
+    def _chosen(self, now: float) -> list[_Block]:
+        for block in [block for block in self._blocks.values() if _is_over(block, now)]:
+            del self._blocks[block.first]
+        ordered = sorted(self._blocks.values(), key=lambda block: (-block.grew_at, -block.first))
+        half = _BLOCKS_AT_ONCE // 2
+        lively, others = ordered[:half], ordered[half:]
+        self._turn = (self._turn + half) % len(others) if others else 0
+        return lively + (others[self._turn :] + others[: self._turn])[:half]
+
+    async def _follow(self, block: _Block, now: float) -> int:
+        rows = await self._store.search(queries.METADATA_AFTER, block.seen, block.last, INDEXED_AT_ONCE_MAX)
+        if not rows:
+            return 0
+        until = 0
+        entries: list[MetadataEntry] = []
+        for until, merchant, created_at, metadata in rows:
+            if metadata != "{}":
+                entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=until)
+            if len(entries) >= INDEXED_ENTRIES_MAX:
+                break
+        # A look that found nothing is not written down, unless it was the last one at this block.
+        if entries or until == block.last:
+            command = IndexMetadata(block.first, block.kept, until, tuple(entries))
+            if not await self._engine.submit(command):
+                self._forget()
+                return 0
+            block.kept = until
+        block.seen, block.grew_at = until, now
+        return len(rows)
+
+
+def _is_over(block: _Block, now: float) -> bool:
+    """All its numbers are used, or none of them will be any more."""
+    return block.seen >= block.last or now - block.grew_at > BLOCK_WATCHED_S
