@@ -254,35 +254,62 @@ def test_the_document_is_served_to_anyone_with_the_services_own_address(world: L
     assert answer.json()["servers"][0]["url"] == world.settings.base_url
 
 
-def test_every_call_answers_as_described(world: Live) -> None:
+FULL: Final = {
+    "amount": 10098,
+    "currency": "SYP",
+    "note": "Two bags\nof coffee",
+    "metadata": {"a": [1.0, None, {"b": "🙂"}]},
+    "reference": "order 1",
+    "returnUrl": f"{ORIGIN}/thanks",
+    "cancelUrl": f"{ORIGIN}/cart",
+    "expiresIn": 300,
+}
+
+
+def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
+    """Every call of the API, each so that it succeeds."""
     merchant, customer = world.merchant(), world.customer()
-    full = {
-        "amount": 10098,
-        "currency": "SYP",
-        "note": "Two bags\nof coffee",
-        "metadata": {"a": [1.0, None, {"b": "🙂"}]},
-        "reference": "order 1",
-        "returnUrl": f"{ORIGIN}/thanks",
-        "cancelUrl": f"{ORIGIN}/cart",
-        "expiresIn": 300,
-    }
-    created = world.send(create(merchant.key, full).once("as described"))
-    payment_id = created.json()["data"]["id"]
-    seen = [
-        (f"POST {PAYMENTS}", created),
-        (f"POST {PAYMENTS}", world.send(create(merchant.key, full).once("as described"))),
-        (f"GET {PAYMENTS}/{{id}}", world.send(retrieve(merchant.key, payment_id))),
-        (f"GET {WALLET}/{{id}}", world.send(see(customer, payment_id))),
-        (f"POST {WALLET}/{{id}}/pay", world.send(pay(customer, payment_id).once("as described"))),
-        (f"GET {PAYMENTS}/{{id}}", world.send(retrieve(merchant.key, payment_id))),
-        (f"POST {SESSIONS}", world.send(sign_in(customer.email))),
-        ("GET /api/v1/wallet/balances", world.send(Call("GET", "/api/v1/wallet/balances", customer.token))),
-    ]
-    assert {call for call, _ in seen} == set(OPERATIONS), "each call is made here"
-    for call, answer in seen:
-        assert answer.is_success, answer.text
+    payment_id = world.payment(merchant, FULL)
+    yield f"POST {PAYMENTS}", create(merchant.key, FULL).once("as described")
+    yield f"POST {PAYMENTS}", create(merchant.key, FULL).once("as described")
+    yield f"GET {PAYMENTS}/{{id}}", retrieve(merchant.key, payment_id)
+    yield f"GET {WALLET}/{{id}}", see(customer, payment_id)
+    yield f"POST {WALLET}/{{id}}/pay", pay(customer, payment_id).once("as described")
+    yield f"GET {PAYMENTS}/{{id}}", retrieve(merchant.key, payment_id)
+    yield f"POST {SESSIONS}", sign_in(customer.email)
+    yield "GET /api/v1/wallet/balances", Call("GET", "/api/v1/wallet/balances", customer.token)
+    refunding = post(f"{PAYMENTS}/{payment_id}/refunds", merchant.key, {"amount": 98, "metadata": {"why": "late"}})
+    yield f"POST {PAYMENTS}/{{id}}/refunds", refunding
+    refund_id = world.data(Call("POST", f"{PAYMENTS}/{payment_id}/refunds", merchant.key))["id"]
+    yield f"GET {PAYMENTS}/{{id}}/refunds", Call("GET", f"{PAYMENTS}/{payment_id}/refunds?limit=1", merchant.key)
+    yield "GET /api/v1/refunds/{id}", Call("GET", f"/api/v1/refunds/{refund_id}", merchant.key)
+    yield f"POST {PAYMENTS}/{{id}}/cancel", Call("POST", f"{PAYMENTS}/{world.payment(merchant)}/cancel", merchant.key)
+    yield (
+        f"GET {PAYMENTS}",
+        Call("GET", f"{PAYMENTS}?limit=1&metadata[b]=c&createdAfter=2026-01-01T00:00:00Z", merchant.key),
+    )
+    yield f"GET {PAYMENTS}", Call("GET", f"{PAYMENTS}?limit=1", merchant.key)
+    events = world.data(Call("GET", "/api/v1/events", merchant.key))["items"]
+    assert {one["type"] for one in events} == {"remote_payment.paid", "refund.created", "remote_payment.cancelled"}
+    yield "GET /api/v1/events", Call("GET", "/api/v1/events", merchant.key)
+    for seen in events:
+        yield "GET /api/v1/events/{id}", Call("GET", f"/api/v1/events/{seen['id']}", merchant.key)
+    for path in ("transfers", "balance", "currencies", "me"):
+        yield f"GET /api/v1/{path}", Call("GET", f"/api/v1/{path}", merchant.key)
+    for word in ("pay", "expire", "cancel"):
+        made = world.data(create(merchant.test_key))["id"]
+        trial = f"/api/v1/test/remote-payments/{{id}}/{word}"
+        yield f"POST {trial}", Call("POST", trial.replace("{id}", made), merchant.test_key)
+
+
+def test_every_call_answers_as_described(world: Live) -> None:
+    made = set()
+    for call, sent in calls_of(world):
+        answer = world.send(sent)
+        assert answer.is_success, f"{call}: {answer.text}"
         check(call, answer)
-    assert seen[1][1].headers["idempotency-replayed"] == "true"
+        made.add(call)
+    assert made == set(OPERATIONS), "each call is made here"
 
 
 def test_every_refusal_answers_as_described(world: Live) -> None:

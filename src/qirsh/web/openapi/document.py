@@ -208,7 +208,8 @@ class _Description:
 
     def _problems(self, route: Route, told: Told) -> Json:
         shape = told.body or told.query
-        field = None if shape is None else shape.__struct_encode_fields__[0]
+        # Something of it can be wrong in any case: if nothing else, its key.
+        field = next(iter(shape.__struct_encode_fields__ if shape else ()), "Idempotency-Key")
         found = {}
         for status, response in problems.responses_of(route, field).items():
             codes = list(response["content"][problems.PROBLEM_TYPE]["examples"])

@@ -61,7 +61,7 @@ def codes_of(route: Route) -> list[str]:
     return [code for code in KINDS if code in codes]
 
 
-def responses_of(route: Route, field: str | None) -> dict[str, Json]:
+def responses_of(route: Route, field: str) -> dict[str, Json]:
     """The error answers of a call, by status. `field` is one of its own, for the example of a wrong one."""
     by_status: dict[int, list[str]] = {}
     for code in codes_of(route):
@@ -127,7 +127,7 @@ def schemas() -> dict[str, Json]:
     }
 
 
-def _response(status: int, codes: list[str], field: str | None) -> Json:
+def _response(status: int, codes: list[str], field: str) -> Json:
     headers: Json = {"X-Request-Id": _header("X-Request-Id")}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = _header("WWW-Authenticate")
@@ -148,12 +148,12 @@ def _response(status: int, codes: list[str], field: str | None) -> Json:
     }
 
 
-def example(code: str, field: str | None) -> Json:
+def example(code: str, field: str) -> Json:
     """One problem, as the caller sees it."""
     kind = KINDS[code]
     errors: list[Any] = []
     if code == "validation_failed":
-        errors = [{"field": field or "amount", "code": "wrong_type", "detail": "Must be of another type."}]
+        errors = [{"field": field, "code": "wrong_type", "detail": "Must be of another type."}]
     problem: Json = {
         "type": f"urn:qirsh:problem:{code}",
         "title": kind.title,

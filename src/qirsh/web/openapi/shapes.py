@@ -5,11 +5,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
+from qirsh.web.api.views import PaymentView, RefundAndPayment
 from qirsh.web.openapi.words import Json, Word, word_of
 
 REFERENCE: Final = "#/components/schemas/"
 
 Shape = type[msgspec.Struct]
+
+# What a field holds whose type is only `object`, because msgspec cannot tell the structs apart when it reads them.
+_HELD: Final[dict[str, tuple[Shape, ...]]] = {"EventView.data": (PaymentView, RefundAndPayment)}
 
 
 class Shapes:
@@ -48,7 +52,8 @@ class Shapes:
 
     def _field(self, shape: Shape, field: inspect.Field) -> Json:
         word = _word(shape, field)
-        schema = self._schema(field.type)
+        held = _HELD.get(f"{shape.__name__}.{field.encode_name}")
+        schema = {"anyOf": [self.reference(one) for one in held]} if held else self._schema(field.type)
         if "$ref" in schema:
             # Beside a reference OpenAPI allows words, and nothing that would narrow it.
             return schema | ({"description": word.text} if word else {})
@@ -125,6 +130,8 @@ def _example(shape: Shape, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON 
     word = _word(shape, field)
     if word is not None and word.example is not None:
         return word.example
+    if held := _HELD.get(f"{shape.__name__}.{field.encode_name}"):
+        return example_of(held[0])
     return _usual(field.type, word)
 
 
