@@ -21,6 +21,7 @@ from tests.live import ORIGIN, PASSWORD, PIN
 calls: Counter[tuple[str, int]] = Counter()
 # What exists, by the part of the path that comes before an id.
 known: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=20))
+cursors: defaultdict[tuple[str, bool], deque[str]] = defaultdict(lambda: deque(maxlen=20))
 numbers = itertools.count(1)
 
 
@@ -36,10 +37,19 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
         case.headers["Idempotency-Key"] = f"{os.getpid()}-{number}"
     if isinstance(case.body, dict):
         mend_body(case.body, number)
+    if case.query and "cursor" in case.query:
+        case.query.pop("cursor")
+        if pages := cursors[list_of(case)]:
+            case.query["cursor"] = pages[number % len(pages)]
     collection = case.path.partition("/{")[0].rpartition("/")[2]
     pool = known[collection]
     if pool and "id" in case.path_parameters and case.path_parameters["id"] not in pool and number % 4:
         case.path_parameters["id"] = pool[number % len(pool)]
+
+
+def list_of(case: Case[Any]) -> tuple[str, bool]:
+    """A cursor is of use for one list only, and payments by when they were paid are another one."""
+    return case.formatted_path, "paidAfter" in (case.query or {})
 
 
 def mend_body(body: dict[str, Any], number: int) -> None:
@@ -78,6 +88,8 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
     if response.status_code in {200, 201} and case.method in {"GET", "POST"}:
         data = json.loads(response.content)["data"]
         pool = known[case.path.rpartition("/")[2]]
+        if data.get("nextCursor"):
+            cursors[list_of(case)].append(data["nextCursor"])
         for item in data.get("items", [data]):
             found = item.get("id", item.get("_id"))
             if found is not None and found not in pool:
