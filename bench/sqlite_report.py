@@ -96,7 +96,7 @@ def _legend() -> str:
 def _method(pace: Pace) -> str:
     return (
         "`qirsh serve` runs as its own process on a fresh database, with one merchant and customers who pay in turn;"
-        " every call is authenticated, every write is durable before it is answered, and nothing limits rates."
+        " every call is authenticated, every write is durable before it is answered, and rate limits are off."
         " Beside it run a second one on a large database and a bare ASGI hello on the same uvicorn with the same"
         f" options. wrk loads them in turn, {pace.rounds} rounds of {pace.seconds} s each at {CONNECTIONS} connections"
         f" and {pace.lone_seconds} s each at one; each ratio compares what was measured in one round, and the median"

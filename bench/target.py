@@ -52,9 +52,10 @@ def running_hello(log: Path) -> Iterator[Server]:
 
 @contextmanager
 def running_service(data_dir: Path, **settings: str) -> Iterator[Server]:
-    """The service as anybody starts it, on the data in this directory or wherever the settings say."""
+    """The service as anybody starts it, without rate limits, on the data in this directory or wherever told."""
     port = _free_port()
-    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port), **settings}
+    # One key asks for all.
+    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port), "QIRSH_RATE_LIMITS": "off", **settings}
     with _running(["qirsh", "serve"], environment, port, "/healthz", data_dir / "log") as server:
         yield server
 

@@ -38,6 +38,7 @@ from qirsh.web.app import App
 from qirsh.web.http import Request, wire
 from qirsh.web.operator.control import Reply, Wish, perform
 from qirsh.web.parts import Parts
+from qirsh.web.rate_limit import RateLimits
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
 from tests.postgres import PostgresServer
@@ -372,12 +373,13 @@ class _NoNetwork(httpx2.AsyncBaseTransport):
 
     def __init__(self, apps: Iterable[App]) -> None:
         self._apps = itertools.cycle(apps)
+        self.peer = "127.0.0.1"
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         url = request.url
         headers = {name.lower(): value for name, value in request.headers.raw}
         app = next(self._apps)
-        asked = Request(app.next_id(), request.method, url.path, url.query, headers, await request.aread())
+        asked = Request(app.next_id(), request.method, url.path, url.query, headers, await request.aread(), self.peer)
         answer = wire(await app.answer(asked), [], is_last=False)
         head, _, body = answer.partition(b"\r\n\r\n")
         status, *lines = head.split(b"\r\n")
@@ -408,14 +410,27 @@ class InProcess(World):
         for _ in range(self._services):
             opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
             parts = self.run(_waited(opening))
-            self._all.append(msgspec.structs.replace(parts, passwords=_QuickPasswords()))
+            self._all.append(msgspec.structs.replace(parts, passwords=_QuickPasswords(), limits=None))
         self.parts = self._all[0]
         self._turns = itertools.cycle(self._all)
-        transport = _NoNetwork([App(parts) for parts in self._all])
-        self._client = httpx2.AsyncClient(
-            transport=transport, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
-        )
+        self._connect()
         return self
+
+    def _connect(self) -> None:
+        self._line = _NoNetwork([App(parts) for parts in self._all])
+        self._client = httpx2.AsyncClient(
+            transport=self._line, base_url=self.settings.base_url, trust_env=False, verify=_NO_TLS
+        )
+
+    def limit(self, limits: RateLimits) -> None:
+        """From now on calls are counted, and calls of before are forgotten. Nobody is while a world is settled."""
+        self.run(self._client.aclose())
+        self._all = [msgspec.structs.replace(parts, limits=limits) for parts in self._all]
+        self._connect()
+
+    def come_from(self, peer: str) -> None:
+        """From now on calls come from this address."""
+        self._line.peer = peer
 
     def __exit__(self, *_: object) -> None:
         for parts in self._all:
@@ -563,10 +578,15 @@ def in_process(
 
 @contextlib.contextmanager
 def live(
-    server: PostgresServer | None = None, *, shops: int = 2, people: int = 2, processes: int = 1
+    server: PostgresServer | None = None,
+    *,
+    shops: int = 2,
+    people: int = 2,
+    processes: int = 1,
+    more: Mapping[str, str] = {},
 ) -> Iterator[Live]:
-    """A world that is served. It is settled before the servers start, because that is quick."""
-    with _settings(server, processes) as places:
+    """A world that is served, with more settings if told. It is settled before the servers start: that is quick."""
+    with _settings(server, processes, more) as places:
         with InProcess(places[0], lambda: time.time_ns() // 1_000_000) as founding:
             founding.settle(shops=shops, people=people)
         world = Live(*places)
@@ -577,12 +597,15 @@ def live(
 
 
 @contextlib.contextmanager
-def _settings(server: PostgresServer | None, processes: int = 1) -> Iterator[list[Settings]]:
+def _settings(
+    server: PostgresServer | None, processes: int = 1, more: Mapping[str, str] = {}
+) -> Iterator[list[Settings]]:
     """For each process a place and an address; for all of them one database. Whichever engine, it is chosen here."""
     with contextlib.ExitStack() as stack:
         folders = [stack.enter_context(tempfile.TemporaryDirectory(prefix="qirsh-")) for _ in range(processes)]
         ports = [str(free_port()) for _ in range(processes)]
-        shared: dict[str, str] = {}
+        # Tests call as fast as they can. Those of the limits ask for them.
+        shared = {"QIRSH_RATE_LIMITS": "off", **more}
         if server is not None:
             shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database())
             # What one process tells and seals, the others tell and unseal.
@@ -611,7 +634,10 @@ def environment(settings: Settings) -> dict[str, str]:
         "QIRSH_PORT": str(settings.port),
         "QIRSH_BASE_URL": settings.base_url,
         "QIRSH_DATABASE_URL": f"sqlite:///{database}" if isinstance(database, Path) else database,
+        "QIRSH_RATE_LIMITS": "on" if settings.has_rate_limits else "off",
     }
+    if settings.trusted_proxies:
+        told["QIRSH_TRUSTED_PROXIES"] = ",".join(map(str, settings.trusted_proxies))
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told

@@ -36,6 +36,7 @@ from qirsh.web.connection import Connection
 from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
+from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.payment_expirer import PaymentExpirer
@@ -76,6 +77,7 @@ async def opened(
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
+            limits=_limits(settings),
         )
     finally:
         await engine.close()
@@ -88,6 +90,12 @@ async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
         return SqliteStore(settings.database, clock=clock, entropy=entropy)
     # Machines disagree about the time, so that of the database counts, unless a test has its own.
     return await open_postgres(settings.database, clock=None if clock is system_clock else clock, entropy=entropy)
+
+
+def _limits(settings: Settings) -> RateLimits | None:
+    if not settings.has_rate_limits:
+        return None
+    return RateLimits(workers=settings.workers, proxies=settings.trusted_proxies)
 
 
 def _keep_freed_memory() -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -27,7 +28,10 @@ SETTINGS: Final = {
     "QIRSH_PORT": "port to listen on (default: 8420)",
     "QIRSH_BASE_URL": "how customers and merchants reach the service (default: http://HOST:PORT)",
     "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one, PostgreSQL any number)",
-    "QIRSH_RATE_LIMITS": "off (this version has none)",
+    "QIRSH_RATE_LIMITS": "on or off (default: on)",
+    "QIRSH_TRUSTED_PROXIES": (
+        "addresses or networks, by commas, of proxies whose X-Forwarded-For tells the client's address (default: none)"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -85,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True):
     host: str
     port: int
     base_url: str
+    has_rate_limits: bool
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
 
     @property
@@ -117,7 +123,6 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     data_dir = Path(values.get("QIRSH_DATA_DIR", "qirsh-data")).absolute()
     host = values.get("QIRSH_HOST", "127.0.0.1")
     port = _read(values, "QIRSH_PORT", "8420", _port)
-    _read(values, "QIRSH_RATE_LIMITS", "off", _rate_limits)
     database = _read(values, "QIRSH_DATABASE_URL", f"sqlite:///{data_dir}/qirsh.db", _database)
     workers = _read(values, "QIRSH_WORKERS", "1", _workers)
     if workers > 1 and isinstance(database, Path):
@@ -130,6 +135,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         host=host,
         port=port,
         base_url=_read(values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url),
+        has_rate_limits=_read(values, "QIRSH_RATE_LIMITS", "on", _on_or_off),
+        trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", _networks),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
     )
 
@@ -164,10 +171,19 @@ def _workers(text: str) -> int:
     return int(text)
 
 
-def _rate_limits(text: str) -> None:
-    if text != "off":
-        message = "this version has no rate limits: set it to off or leave it out"
+def _on_or_off(text: str) -> bool:
+    if text not in {"on", "off"}:
+        message = "must be on or off"
         raise ValueError(message)
+    return text == "on"
+
+
+def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",")) if text else ()
+    except ValueError:
+        message = "must be addresses or networks, by commas, such as 10.0.0.5,10.1.0.0/16"
+        raise ValueError(message) from None
 
 
 def _database(text: str) -> Path | PostgresUrl:

@@ -68,7 +68,7 @@ class House:
     def environment(self, **variables: str) -> dict[str, str]:
         """Ours, without whatever the tester's shell has."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
-        return clean | {"QIRSH_DATA_DIR": str(self.folder), "QIRSH_PORT": "0"} | variables
+        return clean | {"QIRSH_DATA_DIR": str(self.folder), "QIRSH_PORT": "0", "QIRSH_RATE_LIMITS": "off"} | variables
 
     def run(self, *words: str, stdin: str = "", **variables: str) -> Ended:
         """In a process of its own."""

@@ -264,9 +264,9 @@ def test_doctor_tells_what_is_wrong_in_words(copied: PostgresHouse, name: str) -
 
 
 def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: PostgresHouse) -> None:
-    ended = seeded.invoke("doctor", QIRSH_WORKERS="13")
+    ended = seeded.invoke("doctor", QIRSH_WORKERS="11")
     assert findings(ended.stdout)["Connections"] == "bad"
-    assert "104 needed for QIRSH_WORKERS = 13" in ended.stdout
+    assert "110 needed for QIRSH_WORKERS = 11" in ended.stdout
     assert "ok    Connections" in seeded.invoke("doctor", QIRSH_WORKERS="2").stdout
 
 

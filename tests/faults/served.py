@@ -96,7 +96,7 @@ class Served(Bounded):
         """With which the program finds this data, and the shim its source."""
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(_ROOT)]
         ours = {"QIRSH_DATA_DIR": str(self.settings.data_dir), "QIRSH_PORT": str(self.settings.port)}
-        return {**os.environ, **ours, "PYTHONPATH": os.pathsep.join(paths)}
+        return {**os.environ, **ours, "QIRSH_RATE_LIMITS": "off", "PYTHONPATH": os.pathsep.join(paths)}
 
     def spawn(self) -> None:
         """Begin to start."""

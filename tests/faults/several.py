@@ -41,7 +41,7 @@ class FoundedDatabase:
 
     def place(self, url: str, folder: Path) -> Settings:
         """Of one process."""
-        told = {"QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": self.secret}
+        told = {"QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": self.secret, "QIRSH_RATE_LIMITS": "off"}
         return read_settings({"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(free_port()), **told})
 
     @contextlib.contextmanager

@@ -338,13 +338,14 @@ def test_reads_that_come_together_share_a_query_and_who_leaves_takes_nobody_alon
         batch = creates(64)
         await store.transact(batch)
         asked: list[str] = []
-        read = store._read  # noqa: SLF001 - counted, and passed on
+        readers = store._readers  # noqa: SLF001 - counted, and passed on
+        read = readers.read
 
         async def counted(sql: str, *arguments: object) -> list[Any]:
             asked.append(sql)
             return await read(sql, *arguments)
 
-        store._read = counted  # type: ignore[method-assign]  # noqa: SLF001
+        readers.read = counted  # type: ignore[method-assign]
         finding = [asyncio.ensure_future(store.find(PAYMENT, payment.number)) for payment in batch.outcomes * 2]
         await asyncio.sleep(0)
         finding[0].cancel()

@@ -42,7 +42,7 @@ curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {a
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of QIRSH_PORT; 0 takes any free one.")
 def demo_command(port: int | None) -> None:
     """Start a service to try, with people, money and a week of payments."""
-    settings = read_settings()
+    settings = msgspec.structs.replace(read_settings(), workers=1)  # The demo is one process.
     if port is not None:
         settings = msgspec.structs.replace(settings, port=port)
     if port is not None or is_loopback(settings.base_url):

@@ -10,7 +10,7 @@ from qirsh.settings import Settings
 from qirsh.store.postgres_connection import DURABLE, NOW, VERSION_MIN
 from qirsh.store.postgres_verify import read_only
 
-_CONNECTIONS_A_WORKER: Final = 8  # Its writers and readers, and what a restart has open at the same time.
+_CONNECTIONS_A_WORKER: Final = 10  # Its writers, readers and searchers, and what a restart has open at the same time.
 _CLOCKS_APART_MS_MAX: Final = 5_000
 
 

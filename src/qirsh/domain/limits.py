@@ -67,3 +67,13 @@ LEASE_RENEWAL_MS: Final = 1000  # Its holder has three tries before the lease ru
 REVOCATION_POLL_MS: Final = 300
 REVOCATION_TRUST_MS: Final = 1000  # A process whose last poll is older looks each caller up again.
 CALLERS_CACHED_MAX: Final = 100_000
+
+# Rate limits. A bucket holds the whole quota, so that a burst is fine; it fills evenly over its window.
+KEY_CALLS_PER_MINUTE: Final = 6000  # A busy shop asks 100 times a second; nobody alone takes a core of the service.
+SESSION_CALLS_PER_MINUTE: Final = 6000  # An app that acts for one person: the same share.
+ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visitors, not a search for ids or tokens.
+SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
+EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
+EMAIL_FAILURES_S: Final = 600  # In this time; a forgetful person may try again after a minute.
+# Of each limit, about 4 MB. More clients than this with less than a full bucket each would need a larger machine.
+RATE_BUCKETS_MAX: Final = 16_384

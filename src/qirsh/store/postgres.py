@@ -11,7 +11,6 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
-from itertools import chain
 from operator import length_hint
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -25,16 +24,12 @@ from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_
 from qirsh.domain.state import State
 from qirsh.store.interface import Instance, OutcomeUnknown, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.postgres_connection import (
-    CONNECT_S_MAX,
     LOST,
-    SETTINGS,
-    STATEMENT_S_MAX,
     bring_up_to_date,
-    check_server,
     connect,
 )
+from qirsh.store.postgres_reading import Readers, SharedReads, away, open_readers
 from qirsh.store.postgres_rows import RowsAppeared, keep, load_facts, load_rows
-from qirsh.store.postgres_statements import keys_of, load
 from qirsh.store.queries import Query
 from qirsh.store.rows import Table
 
@@ -50,7 +45,8 @@ _ATTEMPTS: Final = 12
 _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
 # A read goes by key. One that takes longer has nobody at the other end, and holds a reader that others wait for.
 _READ_S_MAX: Final = 4.0
-_PAUSE_S: Final = 0.05
+_SEARCHERS: Final = 2
+_SEARCH_S_MAX: Final = 5.0
 # The server has no room or no patience: nothing was done, and it may be better in a moment.
 _NO_ROOM: Final = (asyncpg.InsufficientResourcesError, asyncpg.QueryCanceledError)
 # Another process was faster. Run again, the batch sees what it did.
@@ -116,51 +112,18 @@ class _Writer:
         self.drop()
 
 
-class _SharedReads:
-    """Look-ups by key: those that arrive while one is under way share the next query."""
-
-    def __init__(self, table: Table[Any], read: Callable[..., Any]) -> None:
-        self._table = table
-        self._read = read
-        self._waiting: dict[Any, list[asyncio.Future[Any]]] = {}
-        self._running: asyncio.Task[None] | None = None
-
-    def find(self, key: Any) -> asyncio.Future[Any]:  # noqa: ANN401 - a key has its table's type
-        """Each caller gets a future of its own: whoever goes away must not take it from the others."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, []).append(future)
-        if self._running is None:
-            self._running = asyncio.create_task(self._run())
-        return future
-
-    async def _run(self) -> None:
-        table = self._table
-        try:
-            while self._waiting:
-                asked, self._waiting = self._waiting, {}
-                try:
-                    rows = await self._read(load(table, locked=False), *keys_of(table, list(asked)))
-                    found = {table.key_of(row): table.record(*row) for row in rows}
-                except Exception as error:  # noqa: BLE001 - whoever asked hears of it
-                    for future in chain.from_iterable(asked.values()):
-                        if not future.done():
-                            future.set_exception(error)
-                else:
-                    for key, futures in asked.items():
-                        for future in futures:
-                            if not future.done():
-                                future.set_result(found.get(key))
-        finally:
-            self._running = None
-
-
 class PostgresStore:
-    """Two connections write, a few read. Opened by `open_postgres`."""
+    """Two connections write, a few read, and two search. Opened by `open_postgres`."""
 
     lanes = LANES
 
     def __init__(
-        self, instance: Instance, writers: list[_Writer], readers: asyncpg.Pool, clock: Callable[[], int] | None
+        self,
+        instance: Instance,
+        writers: list[_Writer],
+        readers: Readers,
+        searchers: Readers,
+        clock: Callable[[], int] | None,
     ) -> None:
         self.instance = instance
         self.name = writers[0].name
@@ -169,8 +132,9 @@ class PostgresStore:
         for writer in writers:
             self._idle.put_nowait(writer)
         self._readers = readers
+        self._searchers = searchers
         self._clock = clock
-        self._shared: dict[Table[Any], _SharedReads] = {}
+        self._shared: dict[Table[Any], SharedReads] = {}
 
     async def transact(self, turn: Turn) -> State:
         """Run until it is committed, or surely never will be; again as often as others are faster."""
@@ -187,46 +151,24 @@ class PostgresStore:
         """One row, in a query that is shared with others."""
         shared = self._shared.get(table)
         if shared is None:
-            shared = self._shared[table] = _SharedReads(table, self._read)
+            shared = self._shared[table] = SharedReads(table, self._readers.read)
         found: R | None = await shared.find(key)
         return found
 
     async def select(self, query: Query, *arguments: object) -> list[Row]:
         """Some rows."""
-        return [tuple(row) for row in await self._read(query, *arguments)]
+        return [tuple(row) for row in await self._readers.read(query, *arguments)]
 
     async def search(self, query: Query, *arguments: object) -> list[Row]:
-        """Like `select`: the server does the work."""
-        return await self.select(query, *arguments)
+        """On connections of its own: a long one keeps nobody waiting but others of its kind."""
+        return [tuple(row) for row in await self._searchers.read(query, *arguments)]
 
     async def close(self) -> None:
         """Nothing is under way any more."""
         for writer in self._writers:
             await writer.close()
-        try:
-            async with asyncio.timeout(1):
-                await self._readers.close()
-        except LOST:
-            self._readers.terminate()
-
-    async def _read(self, sql: str, *arguments: object) -> list[Any]:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + _READ_S_MAX
-        while True:
-            try:
-                async with self._readers.acquire(timeout=end - loop.time()) as connection:
-                    try:
-                        rows: list[Any] = await connection.fetch(sql, *arguments, timeout=end - loop.time())
-                    except TimeoutError:
-                        connection.terminate()  # Or its release waits as long again for the server to cancel.
-                        raise
-                    return rows
-            except UnusableDatabase as error:  # It was not so when it was opened.
-                raise StoreUnavailable(str(error)) from error
-            except LOST as error:
-                if loop.time() + _PAUSE_S > end:
-                    raise StoreUnavailable(_away(error)) from error
-                await asyncio.sleep(_PAUSE_S)
+        await self._readers.close()
+        await self._searchers.close()
 
     async def _carry_out(self, writer: _Writer, turn: Turn) -> State:
         end = asyncio.get_running_loop().time() + _AWAY_S_MAX
@@ -237,7 +179,7 @@ class PostgresStore:
             except LOST as error:
                 writer.drop()
                 if asyncio.get_running_loop().time() > end:
-                    raise StoreUnavailable(_away(error)) from error
+                    raise StoreUnavailable(away(error)) from error
                 await asyncio.sleep(0.1)
             except (UnusableDatabase, *_NO_ROOM) as error:
                 raise StoreUnavailable(str(error)) from error
@@ -290,11 +232,6 @@ class PostgresStore:
         return state
 
 
-def _away(error: BaseException) -> str:
-    """In words: a timeout has none of its own."""
-    return f"the database cannot be reached: {str(error) or 'it does not answer in time'}"
-
-
 async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
     """Payment numbers come in blocks, in a commit of their own: no batch waits for another's."""
     if length_hint(writer.numbers) >= count and time.monotonic() < writer.numbers_end:
@@ -321,24 +258,10 @@ async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: C
             instance = await _instance(connection, entropy)
         finally:
             connection.terminate()
-        readers = asyncpg.create_pool(
-            url,
-            min_size=0,
-            max_size=_READERS,
-            max_queries=2**31,
-            timeout=CONNECT_S_MAX,
-            command_timeout=STATEMENT_S_MAX,
-            server_settings=SETTINGS,
-            init=check_server,
-            reset=_keep_session,
-        )
-        await readers
+        readers = await open_readers(url, count=_READERS, seconds=_READ_S_MAX)
+        searchers = await open_readers(url, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
     writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
-    return PostgresStore(instance, writers, readers, clock)
-
-
-async def _keep_session(_connection: asyncpg.Connection) -> None:
-    """Nothing that a reader does stays in its session."""
+    return PostgresStore(instance, writers, readers, searchers, clock)
 
 
 @asynccontextmanager

@@ -258,9 +258,9 @@ ROUTES: Final = (
     *_CALLS,
     Route("GET", "/openapi.json", _REFERENCE.serve_document, None),
     Route("GET", "/docs", _REFERENCE.serve_page, None),
-    Route("GET", "/static/{file}", serve_file, None),
-    Route("GET", "/healthz", health.healthz, None),
-    Route("GET", "/readyz", health.readyz, None),
+    Route("GET", "/static/{file}", serve_file, None, is_counted=False),
+    Route("GET", "/healthz", health.healthz, None, is_counted=False),
+    Route("GET", "/readyz", health.readyz, None, is_counted=False),
 )
 
 
@@ -269,6 +269,7 @@ class App:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._limits = parts.limits
         self._ids = request_ids(parts.entropy(6))
         self._methods: dict[str, dict[str, Route]] = {}
         for route in ROUTES:
@@ -296,22 +297,31 @@ class App:
             log.exception("request %s failed", request_id)
             response = problem_response(Problem("internal_error"), request_id)
         response.request_id = request_id
+        response.limits = request.limits
         return response
 
     async def _answer(self, request: Request) -> Response:
         methods = self._match(request)
+        # HEAD is GET without the body, which the connection leaves out.
+        route = None if methods is None else methods.get("GET" if request.method == "HEAD" else request.method)
+        limits = self._limits
+        if limits is not None and (route is None or (route.token is None and route.is_counted)):
+            limits.count_address(request)
         if methods is None:
             raise Problem("not_found")
-        # HEAD is GET without the body, which the connection leaves out.
-        route = methods.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
             allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
             return problem_response(Problem("method_not_allowed"), request.id, [(b"allow", allow)])
         if route.token is not None:
             callers = self._parts.callers
-            caller = callers.remembered(request.headers, route.token)
-            if caller is None:
-                caller = await callers.look_up(request.headers, route.token)
+            if limits is None:
+                caller = callers.remembered(request.headers, route.token)
+                if caller is None:
+                    caller = await callers.look_up(request.headers, route.token)
+            else:
+                caller = limits.remembered(callers, request, route.token)
+                if caller is None:
+                    caller = await limits.look_up(callers, request, route.token)
             if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
             request.caller = caller

@@ -12,7 +12,7 @@ from qirsh.store import queries, rows
 from qirsh.store.interface import Store
 from qirsh.web.refusals import Problem
 
-_BEARER_LENGTH: Final = len(b"Bearer ")
+BEARER_LENGTH: Final = len(b"Bearer ")
 
 
 class TokenKind(msgspec.Struct, frozen=True):
@@ -32,6 +32,7 @@ class Caller(msgspec.Struct, frozen=True):
     is_live: bool
     scopes: frozenset[str]
     expires_at: int | None
+    token_hash: bytes  # Of the token that proved it.
     person: int | None = None
     key: str = ""  # The id of the API key, if it is one.
 
@@ -65,14 +66,14 @@ class Callers:
             raise Problem("unauthorized")
         if time.monotonic() > self._trusted_until:
             return None
-        caller = self._known.get(token_hash(authorization[_BEARER_LENGTH:]))
+        caller = self._known.get(token_hash(authorization[BEARER_LENGTH:]))
         if caller is not None and caller.expires_at is not None and self._clock() >= caller.expires_at:
             raise Problem("unauthorized")
         return caller
 
     async def look_up(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller:
         """Who this is, from the database."""
-        token = headers[b"authorization"][_BEARER_LENGTH:]
+        token = headers[b"authorization"][BEARER_LENGTH:]
         if time.monotonic() > self._trusted_until:
             await self.poll()
         generation = self._generation
@@ -92,7 +93,7 @@ class Callers:
         hashed = token_hash(token)
         if kind is KEY:
             for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
-                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, key=key)
+                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
         else:
             session = await self._store.find(rows.SESSION, hashed)
             if session is not None and session.revoked_at is None:
@@ -101,6 +102,7 @@ class Callers:
                     is_live=True,
                     scopes=frozenset(),
                     expires_at=session.expires_at,
+                    token_hash=hashed,
                     person=session.person,
                 )
         return None

@@ -64,6 +64,7 @@ class Connection(asyncio.Protocol):
         self._idle_s = config.timeout_keep_alive
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]
+        self._peer = ""
         # The request that is arriving.
         self._url = b""
         self._headers: dict[bytes, bytes] = {}
@@ -88,6 +89,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
+        peer = transport.get_extra_info("peername")
+        self._peer = peer[0] if peer else ""
         self._state.connections.add(self)  # type: ignore[arg-type]
         if len(self._state.connections) > self.connections_max:
             self._transport.abort()
@@ -185,6 +188,7 @@ class Connection(asyncio.Protocol):
             query,
             headers,
             body if type(body) is bytes else bytes(body),
+            self._peer,
         )
         keep_alive = parser.should_keep_alive()
         if b"connection" in headers and parser.get_http_version() != "1.1":

@@ -40,8 +40,10 @@ class Request(msgspec.Struct):
     query: bytes
     headers: dict[bytes, bytes]
     body: bytes
+    peer: str = ""  # The address at the other end of the connection, which may be a proxy's.
     argument: str = ""
     caller: Caller | None = None
+    limits: bytes = b""  # Header lines that tell what the client has left.
 
 
 def _lines(headers: Headers) -> bytes:
@@ -66,6 +68,7 @@ class Response(msgspec.Struct):
     headers: Headers = []
     head: bytes = JSON
     request_id: str = ""
+    limits: bytes = b""  # Those of its request.
 
 
 def request_ids(entropy: bytes) -> Iterator[str]:
@@ -103,19 +106,21 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
     extra = headers or []
     if kind.status == HTTPStatus.UNAUTHORIZED:
         extra = [*extra, (b"www-authenticate", b"Bearer")]
-    if kind.retry_after_s is not None:
-        extra = [*extra, (b"retry-after", b"%d" % kind.retry_after_s)]
+    retry_after_s = problem.retry_after_s or kind.retry_after_s
+    if retry_after_s is not None:
+        extra = [*extra, (b"retry-after", b"%d" % retry_after_s)]
     return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
 
 
 def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = True) -> bytes:
     """The answer as it goes out, in one piece. `dated` is what the server adds to every answer: the date."""
     body = response.body
-    return b"%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
+    return b"%b%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
         _STATUS_LINES[response.status],
         _lines(dated),
         response.head,
         _lines(response.headers),
+        response.limits,
         b"connection: close\r\n" if is_last else b"",
         len(body),
         response.request_id.encode(),

@@ -10,6 +10,7 @@ from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.store.interface import Store
 from qirsh.web.callers import Callers
+from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
 
 
@@ -26,3 +27,4 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Clock
     entropy: Entropy
     base_url: str
+    limits: RateLimits | None = None  # None: calls are not counted.

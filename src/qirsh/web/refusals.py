@@ -33,6 +33,7 @@ class Problem(Exception):
         self.errors = errors or []
         self.detail = detail
         self.attempts_left: int | None = None
+        self.retry_after_s: int | None = None  # None: as its kind says.
 
 
 # Codes are stable: v1 only gains new ones.
@@ -52,6 +53,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "validation_failed": Kind(422, "Validation failed", "Some fields are wrong; `errors` lists all of them."),
     "headers_too_large": Kind(431, "Headers too large", "Send fewer or shorter headers."),
+    "rate_limited": Kind(429, "Too many calls", "Wait for as many seconds as the Retry-After header says.", 1),
     "wrong_credentials": Kind(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
     # The service.
     "internal_error": Kind(500, "Internal error", "Something broke on our side. Quote the request id to support."),

@@ -37,3 +37,4 @@ class Route(msgspec.Struct, frozen=True):
     token: TokenKind | None  # None: anyone.
     scope: str | None = None
     told: Told | None = None  # None: a page or a probe, not a call of the API.
+    is_counted: bool = True  # False: rate limits do not apply.

@@ -4,9 +4,28 @@ import pyotp
 
 from qirsh.domain.person import Login, normal_email
 from qirsh.store.rows import LOGIN
+from qirsh.web.http import Request
 from qirsh.web.parts import Parts
 
 TOTP_PURPOSE = b"totp"
+
+
+async def prove_from_outside(
+    parts: Parts, request: Request, *, email: str, password: str, totp: str | None
+) -> Login | None:
+    """As `prove`, for whoever asks over HTTP: tries are counted, by where they come from and whom they claim to be."""
+    if parts.limits is None:
+        return await prove(parts, email=email, password=password, totp=totp)
+    address = normal_email(email)
+    parts.limits.count_sign_in(request, address)
+    has_failed = False
+    try:
+        login = await prove(parts, email=email, password=password, totp=totp)
+        has_failed = login is None
+    finally:
+        if not has_failed:
+            parts.limits.forgive(address)
+    return login
 
 
 async def prove(parts: Parts, *, email: str, password: str, totp: str | None) -> Login | None:

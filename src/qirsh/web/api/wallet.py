@@ -15,13 +15,13 @@ from qirsh.web.api.views import SessionView, data, moment, payer_body
 from qirsh.web.http import Request, Response, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
-from qirsh.web.sign_in import prove
+from qirsh.web.sign_in import prove_from_outside
 
 
 async def sign_in(parts: Parts, request: Request) -> Response:
     """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
     body = bodies.read(bodies.SIGN_IN, json_body(request))
-    login = await prove(parts, email=body.email, password=body.password, totp=body.totp or None)
+    login = await prove_from_outside(parts, request, email=body.email, password=body.password, totp=body.totp or None)
     if login is None:
         raise Problem("wrong_credentials")
     person = await parts.store.find(PERSON, login.person)

@@ -15,6 +15,7 @@ from qirsh.web.openapi.words import Json
 from qirsh.web.refusals import KINDS
 
 _TOKENS: Final = {API_KEY: "$QIRSH_API_KEY"}
+_SHOWN_MAX: Final = 2  # Parameters of a query, in the example of a request.
 _NESTED_MAX: Final = 4  # Deeper is not read by anybody; the document has it.
 
 
@@ -170,6 +171,8 @@ class _Reader:
                 path = path.replace(f"{{{name}}}", parameter["example"])
             elif parameter["in"] == "header":
                 lines.append(f"-H '{name}: {parameter['example']}'")
+            elif len(query) >= _SHOWN_MAX:
+                pass
             elif isinstance(parameter["example"], dict):
                 query |= {f"{name}[{key}]": value for key, value in parameter["example"].items()}
             else:

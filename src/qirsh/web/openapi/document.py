@@ -10,7 +10,6 @@ from qirsh.web.openapi import problems
 from qirsh.web.openapi.shapes import Shape, Shapes, example_of, field_example
 from qirsh.web.openapi.webhooks import webhooks
 from qirsh.web.openapi.words import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json, Word, word_of
-from qirsh.web.refusals import KINDS
 from qirsh.web.route import Route, Told
 
 JSON_TYPE: Final = "application/json"
@@ -59,7 +58,6 @@ _IDS: Final = {
 }
 _ID: Final = Word("The identifier.")
 
-_RATE: Final = '"minute";r=58;t=42'
 _HEADERS: Final[dict[str, tuple[str, Json]]] = {
     "X-Request-Id": ("Names this request; quote it to support.", {"type": "string", "example": REQUEST_ID}),
     "Location": ("The address of what was made.", {"type": "string", "format": "uri"}),
@@ -67,12 +65,11 @@ _HEADERS: Final[dict[str, tuple[str, Json]]] = {
     "Idempotency-Replayed": ("`true` when this answer was given before.", {"type": "string", "const": "true"}),
     "Retry-After": ("After how many seconds to try again.", {"type": "integer", "minimum": 0, "example": 1}),
     "WWW-Authenticate": ("`Bearer`.", {"type": "string", "example": "Bearer"}),
-    "RateLimit": ("What is left of the limit, and until when.", {"type": "string", "example": _RATE}),
-    "RateLimit-Policy": ("The limit.", {"type": "string", "example": '"minute";q=60;w=60'}),
+    "RateLimit": ("What is left of the limit, and until when.", {"type": "string", "example": '"key";r=58;t=42'}),
+    "RateLimit-Policy": ("The limit.", {"type": "string", "example": '"key";q=60;w=60'}),
 }
 _ALWAYS: Final = frozenset({"X-Request-Id"})
-# As long as nothing answers 429, nothing tells of limits.
-_RATE_HEADERS: Final = ("RateLimit", "RateLimit-Policy") if any(k.status == 429 for k in KINDS.values()) else ()  # noqa: PLR2004 - a status
+_RATE_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 
 
 def document(routes: tuple[Route, ...], base_url: str) -> Json:

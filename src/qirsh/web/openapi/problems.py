@@ -133,6 +133,8 @@ def _response(status: int, codes: list[str], field: str) -> Json:
         headers["WWW-Authenticate"] = _header("WWW-Authenticate")
     if any(KINDS[code].retry_after_s is not None for code in codes) or status == HTTPStatus.TOO_MANY_REQUESTS:
         headers["Retry-After"] = _header("Retry-After")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers |= {name: _header(name) for name in ("RateLimit", "RateLimit-Policy")}
     narrow = {"code": {"enum": codes}, "status": {"const": status}}
     return {
         "description": " ".join(f"`{code}`: {KINDS[code].detail}" for code in codes),

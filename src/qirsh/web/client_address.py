@@ -1,0 +1,49 @@
+"""Which address a call comes from: the other end of the connection, unless that is a proxy that we were told of."""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
+
+_NETWORK_BYTES: Final = 8  # Of an IPv6 address: one client has all addresses of a /64.
+_NOBODY: Final = b""  # A line without addresses, such as a Unix socket.
+
+
+def client_address(peer: str, forwarded_for: bytes, proxies: Networks) -> bytes:
+    """What one client cannot change at will: its IPv4 address, or the /64 of its IPv6 address.
+
+    Anybody can send any X-Forwarded-For. What counts is the part that our own proxies have added, at its end.
+    """
+    address = _read(peer)
+    if address is None:
+        return _NOBODY
+    if proxies and forwarded_for:
+        for hop in reversed(forwarded_for.decode("latin-1").split(",")):
+            if not _is_among(address, proxies):
+                break
+            told = _read(_without_port(hop.strip()))
+            if told is None:
+                break  # A proxy that does not tell an address is the last that we know.
+            address = told
+    return address.packed if address.version == 4 else address.packed[:_NETWORK_BYTES]  # noqa: PLR2004 - IPv4
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    # A listener for both kinds tells of IPv4 clients in this way.
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+
+
+def _is_among(address: IPv4Address | IPv6Address, networks: Networks) -> bool:
+    return any(address in network for network in networks)
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write the port as well."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    host, _, port = hop.partition(":")
+    return host if port.isdigit() and "." in host else hop
