@@ -37,6 +37,8 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
         case.headers["Idempotency-Key"] = f"{os.getpid()}-{number}"
     if isinstance(case.body, dict):
         mend_body(case.body, number)
+    if case.query:
+        mend_query(case.query)
     if case.query and "cursor" in case.query:
         case.query.pop("cursor")
         if pages := cursors[list_of(case)]:
@@ -50,6 +52,17 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 def list_of(case: Case[Any]) -> tuple[str, bool]:
     """A cursor is of use for one list only, and payments by when they were paid are another one."""
     return case.formatted_path, "paidAfter" in (case.query or {})
+
+
+def mend_query(query: dict[str, Any]) -> None:
+    """Few and short filters: an address has a limit, and so has the number of parameters."""
+    if isinstance(query.get("metadata"), dict):
+        query["metadata"] = {key[:20]: str(value)[:20] for key, value in list(query["metadata"].items())[:3]}
+    for name in [name for name in query if name.startswith("metadata[")][3:]:
+        del query[name]
+    for name, value in query.items():
+        if name.startswith("metadata[") and isinstance(value, str):
+            query[name] = value[:20]
 
 
 def mend_body(body: dict[str, Any], number: int) -> None:

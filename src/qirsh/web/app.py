@@ -77,7 +77,12 @@ _CALLS: Final = (
         payment_list.list_payments,
         KEY,
         "payments:read",
-        Told("List remote payments", views.PaymentPage, query=PaymentParameters),
+        Told(
+            "List remote payments",
+            views.PaymentPage,
+            query=PaymentParameters,
+            description="Newest first; with `paidAfter`, last paid first. Metadata are found within a second.",
+        ),
     ),
     Route(
         "POST",
@@ -91,6 +96,7 @@ _CALLS: Final = (
             body=bodies.NoBody,
             problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
             takes_key=True,
+            description="Takes it back, as long as it is pending.",
             example=CANCELLED_EXAMPLE,
         ),
     ),
@@ -110,6 +116,7 @@ _CALLS: Final = (
                 *("merchant_balance_short", "balance_limit"),
             ),
             takes_key=True,
+            description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
             headers=("Location",),
             example={"id": REFUND_ID},
         ),
@@ -136,7 +143,12 @@ _CALLS: Final = (
         events.list_events,
         KEY,
         "events:read",
-        Told("List events, or wait for the next one", views.EventPage, query=EventParameters),
+        Told(
+            "List events, or wait for the next one",
+            views.EventPage,
+            query=EventParameters,
+            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice.",
+        ),
     ),
     Route(
         "GET",

@@ -9,7 +9,17 @@ from qirsh.web.callers import KEY
 from qirsh.web.openapi import problems
 from qirsh.web.openapi.shapes import Shape, Shapes, example_of, field_example
 from qirsh.web.openapi.webhooks import webhooks
-from qirsh.web.openapi.words import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json, Word, word_of
+from qirsh.web.openapi.words import (
+    BASE_URL,
+    EVENT_ID,
+    PAYMENT_ID,
+    REFUND_ID,
+    REQUEST_ID,
+    SINGLE_LINE,
+    Json,
+    Word,
+    word_of,
+)
 from qirsh.web.route import Route, Told
 
 JSON_TYPE: Final = "application/json"
@@ -157,7 +167,7 @@ class _Description:
             if schema["type"] == "object":
                 # `metadata[key]=value`: a filter, so its values are texts, whatever was sent with the payment.
                 text = "Only those whose metadata hold this text under this key: `metadata[key]=value`."
-                schema = {"type": "object", "additionalProperties": schema["additionalProperties"]}
+                schema = {"type": "object", "additionalProperties": schema["additionalProperties"] | SINGLE_LINE}
                 shown: Any = {"cart": "c-5581"}
             else:
                 shown = field_example(shape, name)

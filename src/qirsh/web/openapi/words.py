@@ -37,7 +37,7 @@ _BALANCE: Final[Json] = {"maximum": limits.BALANCE_MAX, "format": "int64"}
 _CURRENCY: Final[Json] = {"enum": list(CURRENCIES)}
 _STATUS: Final[Json] = {"enum": list(STATUSES)}
 _NO_CONTROLS: Final = r"^[^\u0000-\u001f\u007f]*$"
-_SINGLE_LINE: Final[Json] = {"pattern": _NO_CONTROLS}
+SINGLE_LINE: Final[Json] = {"pattern": _NO_CONTROLS}
 _ADDRESS: Final[Json] = {"format": "uri"}
 _METADATA: Final[Json] = {
     "maxProperties": limits.METADATA_KEYS_MAX,
@@ -73,7 +73,7 @@ WORDS: Final[dict[str, Word]] = {
     "TransferView.reference": Word("The reference of a deposit or withdrawal; null for others.", None),
     "TransferView.paymentId": Word("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
     "merchantName": Word("The business's name, checked by the operators.", "Damas Coffee"),
-    "reference": Word("The merchant's own order number.", "order-1042", _SINGLE_LINE),
+    "reference": Word("The merchant's own order number.", "order-1042", SINGLE_LINE),
     # Money.
     "amount": Word(
         "A whole number of the currency's smallest unit: `10098` is 100.98. Never a string or a fraction.",
@@ -123,11 +123,11 @@ WORDS: Final[dict[str, Word]] = {
     ),
     "expiresIn": Word("For how many seconds the payment can be paid.", limits.EXPIRES_IN_S_DEFAULT),
     # Signing in.
-    "email": Word("The person's e-mail address.", "lina@home.example", _SINGLE_LINE),
+    "email": Word("The person's e-mail address.", "lina@home.example", SINGLE_LINE),
     "password": Word(
         "The person's password.", "correct horse battery", {"pattern": _NO_CONTROLS, "format": "password"}
     ),
-    "totp": Word("The code of the second factor, for people who have one.", "492817", _SINGLE_LINE),
+    "totp": Word("The code of the second factor, for people who have one.", "492817", SINGLE_LINE),
     "pin": Word(
         f"The {limits.PIN_DIGITS} digits with which the person pays; {limits.PIN_ATTEMPTS_MAX} wrong ones lock it.",
         "246813",
@@ -137,6 +137,7 @@ WORDS: Final[dict[str, Word]] = {
     # Lists.
     "items": Word("The rows of this page."),
     "nextCursor": Word("Send it as `cursor` for the next page; null on the last.", None),
+    "EventPage.nextCursor": Word("Send it as `cursor` to go on, also after the last event there is.", EVENT_ID),
     "hasMore": Word("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
     "limit": Word("How many rows a page has at most.", 20),
     "cursor": Word("The `nextCursor` of the page before; absent for the first page.", None),
