@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from qirsh.web.app import ROUTES
-from tests.live import Call, Customer, Live, live
+from tests.live import PAYMENTS, Call, Customer, Live, create, live, pay, post
 from tests.postgres import PostgresServer
 
 HERE = Path(__file__).parent
@@ -48,6 +48,7 @@ def fuzz(
         "FUZZ_KEY": key,
         "FUZZ_SESSION": customer.token,
         "FUZZ_EMAIL": customer.email,
+        "FUZZ_REFUND": refund(world, key, customer),
         "FUZZ_REPORT": str(report),
         "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks",
         "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}",
@@ -64,6 +65,19 @@ def fuzz(
     assert report.exists(), done.stdout + done.stderr
     calls = Counter({(call, status): count for call, status, count in json.loads(report.read_text())})
     return Run(done.returncode == 0, done.stdout + done.stderr, calls)
+
+
+def refund(world: Live, key: str, customer: Customer) -> str:
+    """The id of one, if the key may do that."""
+    answer = world.send(create(key))
+    if answer.status_code != 201:
+        return "none"
+    payment_id = answer.json()["data"]["id"]
+    is_test = key.startswith("qk_test_")
+    trial = Call("POST", f"/api/v1/test/remote-payments/{payment_id}/pay", key)
+    world.data(trial if is_test else pay(customer, payment_id))
+    refund_id: str = world.data(post(f"{PAYMENTS}/{payment_id}/refunds", key, {"amount": 1}))["id"]
+    return refund_id
 
 
 def never_done(calls: Counter[tuple[str, int]]) -> list[str]:
