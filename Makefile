@@ -22,7 +22,7 @@ setup: .venv/editable ## .venv with exactly what the lock names
 run: setup ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j2 -Otarget check unit
 	@$(MAKE) --no-print-directory faults
 	@$(MAKE) --no-print-directory browser
@@ -31,10 +31,18 @@ test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: test ## the slow ones and the wheel too
 	@$(MAKE) --no-print-directory wheel-check
 
-check: setup ## format, lint, types
+check: setup description ## format, lint, types, the API's description
 	@$(BIN)/ruff format -q --check --output-format concise .
 	@$(BIN)/ruff check -q --output-format concise .
 	@$(BIN)/mypy --no-error-summary
+
+# From npm, by an exact version. Nothing to complain of means no warning either, and its exit code knows errors only.
+description: setup
+	@set -e; folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; $(BIN)/python -m tests.description $$folder/openapi.json; \
+	  export PATH=$(abspath $(BIN)):$$PATH REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true; \
+	  npm exec --yes --loglevel=error --package=@redocly/cli@2.73.0 -- \
+	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
+	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
 unit: setup
 	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
@@ -90,5 +98,5 @@ system:
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.PHONY: help setup run test test-all check unit faults browser bench lock wheel-check debian-postgresql debian-browser \
-	system
+.PHONY: help setup run test test-all check description unit faults browser bench lock wheel-check debian-postgresql \
+	debian-browser system

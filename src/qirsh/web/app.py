@@ -19,10 +19,18 @@ from qirsh.web.api import (
     views,
     wallet,
 )
-from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
+from qirsh.web.api.parameters import (
+    EventParameters,
+    PageParameters,
+    PaymentParameters,
+    TransferParameters,
+    WaitParameters,
+)
 from qirsh.web.callers import KEY, SESSION
 from qirsh.web.customer import pay_page
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
+from qirsh.web.openapi.reference import Reference
+from qirsh.web.openapi.words import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
 from qirsh.web.pages import problem_page
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
@@ -31,16 +39,52 @@ from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
 
-ROUTES: Final = (
-    Route("POST", "/api/v1/remote-payments", remote_payments.create, KEY, "payments:write"),
-    Route("GET", "/api/v1/remote-payments/{id}", remote_payments.retrieve, KEY, "payments:read"),
+_STANDING: Final = ("account_suspended", "not_verified", "not_approved")
+
+_CALLS: Final = (
+    Route(
+        "POST",
+        "/api/v1/remote-payments",
+        remote_payments.create,
+        KEY,
+        "payments:write",
+        Told(
+            "Create a remote payment",
+            views.IdView,
+            201,
+            bodies.CreatePaymentBody,
+            problems=_STANDING,
+            takes_key=True,
+            description="Asks for money. The answer holds the payment's id; send the customer to where `Link` says.",
+            headers=("Location", "Link"),
+            example={"id": PAYMENT_ID},
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}",
+        remote_payments.retrieve,
+        KEY,
+        "payments:read",
+        Told(
+            "Retrieve a remote payment",
+            views.PaymentView,
+            query=WaitParameters,
+            description="What became of it. What a customer's browser brings is a hint; only this tells.",
+        ),
+    ),
     Route(
         "GET",
         "/api/v1/remote-payments",
         payment_list.list_payments,
         KEY,
         "payments:read",
-        Told("List remote payments", views.PaymentPage, query=PaymentParameters),
+        Told(
+            "List remote payments",
+            views.PaymentPage,
+            query=PaymentParameters,
+            description="Newest first; with `paidAfter`, last paid first. Metadata are found within a second.",
+        ),
     ),
     Route(
         "POST",
@@ -54,6 +98,8 @@ ROUTES: Final = (
             body=bodies.NoBody,
             problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
             takes_key=True,
+            description="Takes it back, as long as it is pending.",
+            example=CANCELLED_EXAMPLE,
         ),
     ),
     Route(
@@ -72,6 +118,9 @@ ROUTES: Final = (
                 *("merchant_balance_short", "balance_limit"),
             ),
             takes_key=True,
+            description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
+            headers=("Location",),
+            example={"id": REFUND_ID},
         ),
     ),
     Route(
@@ -96,7 +145,12 @@ ROUTES: Final = (
         events.list_events,
         KEY,
         "events:read",
-        Told("List events, or wait for the next one", views.EventPage, query=EventParameters),
+        Told(
+            "List events, or wait for the next one",
+            views.EventPage,
+            query=EventParameters,
+            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice.",
+        ),
     ),
     Route(
         "GET",
@@ -132,6 +186,7 @@ ROUTES: Final = (
                 *("insufficient_funds", "balance_limit"),
             ),
             takes_key=True,
+            example={"livemode": False},
         ),
     ),
     Route(
@@ -146,6 +201,7 @@ ROUTES: Final = (
             body=bodies.NoBody,
             problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
             takes_key=True,
+            example={**EXPIRED_EXAMPLE, "livemode": False},
         ),
     ),
     Route(
@@ -160,12 +216,62 @@ ROUTES: Final = (
             body=bodies.NoBody,
             problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
             takes_key=True,
+            example={**CANCELLED_EXAMPLE, "livemode": False},
         ),
     ),
-    Route("POST", "/api/v1/wallet/sessions", wallet.sign_in, None),
-    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION),
-    Route("GET", "/api/v1/wallet/remote-payments/{id}", wallet.see, SESSION),
-    Route("POST", "/api/v1/wallet/remote-payments/{id}/pay", wallet.pay, SESSION),
+    Route(
+        "POST",
+        "/api/v1/wallet/sessions",
+        wallet.sign_in,
+        None,
+        told=Told(
+            "Sign in",
+            views.SessionView,
+            201,
+            bodies.SignInBody,
+            problems=("wrong_credentials",),
+            description="Begins a session of 12 hours.",
+            example={"expiresAt": "2026-03-01T21:30:00.125Z"},
+        ),
+    ),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalanceList)),
+    Route(
+        "GET",
+        "/api/v1/wallet/remote-payments/{id}",
+        wallet.see,
+        SESSION,
+        told=Told(
+            "See a payment as its payer",
+            views.PayerView,
+            problems=("already_paid",),
+            description="Who asks for how much. Once it is paid, only its payer sees it.",
+            example={"status": "pending", "paidAt": None},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/wallet/remote-payments/{id}/pay",
+        wallet.pay,
+        SESSION,
+        told=Told(
+            "Pay a payment",
+            views.PayerView,
+            body=bodies.PayBody,
+            problems=(
+                *(*_STANDING, "already_paid", "cancelled", "expired", "test_and_live", "same_account"),
+                *("merchant_suspended", "pin_locked", "wrong_pin", "insufficient_funds", "balance_limit"),
+            ),
+            takes_key=True,
+            description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",
+        ),
+    ),
+)
+_REFERENCE: Final = Reference(_CALLS)
+
+ROUTES: Final = (
+    *_CALLS,
+    Route("GET", "/openapi.json", _REFERENCE.serve_document, None),
+    Route("GET", "/docs", _REFERENCE.serve_page, None),
     Route("GET", "/pay/{id}", pay_page.show, None, is_page=True),
     Route("GET", "/pay/{id}/cancel", pay_page.leave, None, is_page=True),
     Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),

@@ -1,6 +1,7 @@
 """What a line of the table of URLs says: who may call it, and what the API's description tells of it."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,9 @@ class Told(msgspec.Struct, frozen=True):
     query: type[msgspec.Struct] | None = None
     problems: tuple[str, ...] = ()  # Codes beyond those that every call of its kind may answer.
     takes_key: bool = False  # An Idempotency-Key.
+    description: str = ""  # Beyond the summary. Who may call, and with which scope, is said by itself.
+    headers: tuple[str, ...] = ()  # Of the answer, beyond those that every answer of its kind has.
+    example: dict[str, Any] | None = None  # Fields of the answer that differ from the usual example.
 
 
 class Route(msgspec.Struct, frozen=True):

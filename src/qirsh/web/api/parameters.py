@@ -104,12 +104,13 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
         else:
             attribute = known[field]
             wrong = _why_not(text, hints[attribute], kind.checks.get(attribute))
-            values[field] = text
+            values[field] = text if wrong or hints[attribute] not in _INTEGERS else int(text)
         if wrong is not None:
             errors.append(FieldError(name[:100], *wrong))
     if errors:
         raise Problem("validation_failed", errors=errors)
-    return msgspec.convert(values, kind, strict=False)
+    # Strictly: otherwise msgspec takes the text "null" for a parameter that is absent.
+    return msgspec.convert(values, kind)
 
 
 def milliseconds(text: str, *, is_end: bool = False) -> int | None:
@@ -153,7 +154,7 @@ def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa
     if kind in _INTEGERS and not (text.isascii() and text.removeprefix("-").isdigit()):
         return ("wrong_type", "Must be a whole number.")
     try:
-        msgspec.convert(text, kind, strict=False)
+        msgspec.convert(int(text) if kind in _INTEGERS else text, kind)
     except msgspec.ValidationError as error:
         return in_words(str(error).replace("`", ""))
     return None if check is None else check(text)

@@ -1,0 +1,174 @@
+"""Errors in the API's description: which codes a call can answer, by its kind, and how each looks."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from qirsh.domain import limits
+from qirsh.web.openapi.words import REQUEST_ID, Json
+from qirsh.web.refusals import KINDS
+from qirsh.web.route import Route
+
+PROBLEM: Final = "Problem"
+PROBLEM_TYPE: Final = "application/problem+json"
+
+# The connection refuses these before anybody knows which call it is, and any call can meet the others.
+_ANYWHERE_STATUSES: Final = frozenset({408, 413, 414, 429, 431, 500, 503})
+_WRITES_ONLY: Final = frozenset({"outcome_unknown"})
+
+# Codes of single fields, under `errors`.
+FIELD_CODES: Final = {
+    "required": "it is missing",
+    "unknown_field": "no field has this name",
+    "unknown_parameter": "no parameter has this name",
+    "repeated": "a parameter that was sent twice",
+    "unreadable": "the query is not made of pairs such as name=value",
+    "wrong_type": "a string where a number belongs, for example",
+    "out_of_range": "too small or too large",
+    "too_long": "too many characters or bytes",
+    "unknown_value": "none of the documented values",
+    "control_character": "a control character that is not allowed there",
+    "invalid": "not in the documented form",
+    "invalid_url": "not an absolute https address",
+    "url_not_registered": KINDS["url_not_registered"].detail,
+    "too_many_keys": f"metadata with more than {limits.METADATA_KEYS_MAX} keys",
+    "key_too_long": f"metadata with a key of more than {limits.METADATA_KEY_CHARACTERS_MAX} characters",
+    "too_deep": f"metadata nested more than {limits.METADATA_DEPTH_MAX} deep",
+}
+
+
+def codes_of(route: Route) -> list[str]:
+    """Every code that this call can answer, in the order of the table."""
+    told = route.told
+    assert told is not None
+    codes = {code for code, kind in KINDS.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
+    if route.method == "GET":
+        codes -= _WRITES_ONLY
+    if route.token is not None:
+        codes.add("unauthorized")
+    if route.scope is not None:
+        codes.add("missing_scope")
+    if "{" in route.path:
+        codes.add("not_found")
+    if told.body is not None:
+        codes |= {"invalid_json", "unsupported_media_type", "validation_failed"}
+    if told.query is not None:
+        codes.add("validation_failed")
+    if told.takes_key:
+        codes |= {"validation_failed", "idempotency_key_reused"}
+    if unknown := set(told.problems) - set(KINDS):
+        raise ValueError(f"{route.method} {route.path}: no such problem: {sorted(unknown)}")
+    codes |= set(told.problems)
+    return [code for code in KINDS if code in codes]
+
+
+def responses_of(route: Route, field: str) -> dict[str, Json]:
+    """The error answers of a call, by status. `field` is one of its own, for the example of a wrong one."""
+    by_status: dict[int, list[str]] = {}
+    for code in codes_of(route):
+        by_status.setdefault(KINDS[code].status, []).append(code)
+    return {str(status): _response(status, codes, field) for status, codes in sorted(by_status.items())}
+
+
+def component_name(codes: list[str]) -> str:
+    """What the answer with these codes is called among the components."""
+    return "Or".join("".join(word.capitalize() for word in code.split("_")) for code in codes)
+
+
+def schemas() -> dict[str, Json]:
+    """The shape of every error answer. `code` holds every code there is; each answer names its own."""
+    return {
+        PROBLEM: {
+            "type": "object",
+            "description": "RFC 9457. What went wrong, for programs (`code`) and for people (`detail`).",
+            "required": ["type", "title", "status", "detail", "code", "errors", "requestId"],
+            "properties": {
+                "type": {
+                    "type": "string",
+                    "description": "The code as a URN.",
+                    "pattern": "^urn:qirsh:problem:[a-z_]+$",
+                },
+                "title": {"type": "string", "description": "The kind of problem, in words."},
+                "status": {"type": "integer", "description": "The same as the answer's status."},
+                "detail": {"type": "string", "description": "What to do about it."},
+                "code": {
+                    "type": "string",
+                    "description": "Stable. v1 only gains codes: treat an unknown one by its status.",
+                    "enum": list(KINDS),
+                },
+                "errors": {
+                    "type": "array",
+                    "description": "All wrong fields at once; empty unless the code is `validation_failed`.",
+                    "items": {"$ref": "#/components/schemas/FieldError"},
+                },
+                "requestId": {"type": "string", "description": "Also in `X-Request-Id`. Quote it to support."},
+                "attemptsLeft": {
+                    "type": "integer",
+                    "description": "After a wrong PIN: how many tries are left.",
+                    "minimum": 0,
+                    "maximum": limits.PIN_ATTEMPTS_MAX,
+                },
+            },
+        },
+        "FieldError": {
+            "type": "object",
+            "description": "What is wrong with one field.",
+            "required": ["field", "code", "detail"],
+            "properties": {
+                "field": {"type": "string", "description": "Its name in the body, the query or the headers."},
+                "code": {
+                    "type": "string",
+                    "description": "Stable. "
+                    + "; ".join(f"`{code}`: {text.rstrip('.')}" for code, text in FIELD_CODES.items())
+                    + ".",
+                },
+                "detail": {"type": "string", "description": "What would be right."},
+            },
+        },
+    }
+
+
+def _response(status: int, codes: list[str], field: str) -> Json:
+    headers: Json = {"X-Request-Id": _header("X-Request-Id")}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = _header("WWW-Authenticate")
+    if any(KINDS[code].retry_after_s is not None for code in codes) or status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers["Retry-After"] = _header("Retry-After")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers |= {name: _header(name) for name in ("RateLimit", "RateLimit-Policy")}
+    narrow = {"code": {"enum": codes}, "status": {"const": status}}
+    return {
+        "description": " ".join(f"`{code}`: {KINDS[code].detail}" for code in codes),
+        "headers": headers,
+        "content": {
+            PROBLEM_TYPE: {
+                "schema": {
+                    "allOf": [{"$ref": f"#/components/schemas/{PROBLEM}"}, {"type": "object", "properties": narrow}]
+                },
+                "examples": {code: {"summary": KINDS[code].title, "value": example(code, field)} for code in codes},
+            }
+        },
+    }
+
+
+def example(code: str, field: str) -> Json:
+    """One problem, as the caller sees it."""
+    kind = KINDS[code]
+    errors: list[Any] = []
+    if code == "validation_failed":
+        errors = [{"field": field, "code": "wrong_type", "detail": "Must be of another type."}]
+    problem: Json = {
+        "type": f"urn:qirsh:problem:{code}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": kind.detail,
+        "code": code,
+        "errors": errors,
+        "requestId": REQUEST_ID,
+    }
+    if code in {"wrong_pin", "pin_locked"}:
+        problem["attemptsLeft"] = limits.PIN_ATTEMPTS_MAX - 1 if code == "wrong_pin" else 0
+    return problem
+
+
+def _header(name: str) -> Json:
+    return {"$ref": f"#/components/headers/{name}"}

@@ -1,0 +1,117 @@
+"""Loaded by schemathesis in its own process: what no schema can say of a valid call, and a count of all calls.
+
+Only calls that are meant to be valid are helped. Those that are meant to be refused go out as they were made.
+"""
+
+import atexit
+import itertools
+import json
+import os
+from collections import Counter, defaultdict, deque
+from pathlib import Path
+from typing import Any
+
+import schemathesis
+from schemathesis import Case, GenerationMode, HookContext
+from schemathesis.core.transport import Response
+
+from qirsh.domain import limits
+from tests.live import ORIGIN, PASSWORD, PIN
+
+calls: Counter[tuple[str, int]] = Counter()
+# What exists, by the part of the path that comes before an id.
+known: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=20))
+known["refunds"].append(os.environ["FUZZ_REFUND"])  # One is hard to come by: it takes a payment that was paid.
+cursors: defaultdict[tuple[str, bool], deque[str]] = defaultdict(lambda: deque(maxlen=20))
+numbers = itertools.count(1)
+
+
+@schemathesis.hook
+def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:  # noqa: ARG001 - their signature
+    """A call that follows the schema shall also follow what is said in words."""
+    if case.query and str(case.query.get("wait", "")).isdigit():
+        case.query["wait"] = 0  # Nobody changes the payment meanwhile: to wait would be for nothing.
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
+        return
+    number = next(numbers)
+    if "Idempotency-Key" in case.headers:
+        case.headers["Idempotency-Key"] = f"{os.getpid()}-{number}"
+    if isinstance(case.body, dict):
+        mend_body(case.body, number)
+    if case.query:
+        mend_query(case.query)
+    if case.query and "cursor" in case.query:
+        case.query.pop("cursor")
+        if pages := cursors[list_of(case)]:
+            case.query["cursor"] = pages[number % len(pages)]
+    collection = case.path.partition("/{")[0].rpartition("/")[2]
+    pool = known[collection]
+    if pool and "id" in case.path_parameters and case.path_parameters["id"] not in pool and number % 4:
+        case.path_parameters["id"] = pool[number % len(pool)]
+
+
+def list_of(case: Case[Any]) -> tuple[str, bool]:
+    """A cursor is of use for one list only, and payments by when they were paid are another one."""
+    return case.formatted_path, "paidAfter" in (case.query or {})
+
+
+def mend_query(query: dict[str, Any]) -> None:
+    """Few and short filters: an address has a limit, and so has the number of parameters."""
+    if isinstance(query.get("metadata"), dict):
+        query["metadata"] = {key[:20]: str(value)[:20] for key, value in list(query["metadata"].items())[:3]}
+    for name in [name for name in query if name.startswith("metadata[")][3:]:
+        del query[name]
+    for name, value in query.items():
+        if name.startswith("metadata[") and isinstance(value, str):
+            query[name] = value[:20]
+
+
+def mend_body(body: dict[str, Any], number: int) -> None:
+    """Whole numbers without a point, registered origins, metadata within limits, and often the right secrets."""
+    for name, value in body.items():
+        if isinstance(value, float) and value.is_integer():
+            body[name] = int(value)
+    for name in {"returnUrl", "cancelUrl"} & body.keys():
+        body[name] = f"{ORIGIN}/{number}"
+    if "metadata" in body and not fits(body["metadata"]):
+        body["metadata"] = {}
+    # Now and then a wrong PIN, and never so many in a row that it is locked for the rest of the run.
+    if "pin" in body and number % 3:
+        body["pin"] = PIN
+    if "password" in body and number % 3:
+        body |= {"email": os.environ["FUZZ_EMAIL"], "password": PASSWORD}
+
+
+def fits(metadata: object) -> bool:
+    """Whether it is small and flat enough, and holds no U+0000."""
+    text = json.dumps(metadata)
+    is_small = len(text) < limits.METADATA_BYTES_MAX and depth(metadata) <= limits.METADATA_DEPTH_MAX
+    return is_small and "\\u0000" not in text
+
+
+def depth(value: object) -> int:
+    """How deep it is nested."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if parts is None else 1 + max(map(depth, parts), default=0)
+
+
+@schemathesis.hook
+def after_call(context: HookContext, case: Case[Any], response: Response) -> None:  # noqa: ARG001 - their signature
+    """Count it, and remember what it made or showed."""
+    calls[f"{case.operation.method.upper()} {case.operation.path}", response.status_code] += 1
+    if response.status_code in {200, 201} and case.method in {"GET", "POST"}:
+        data = json.loads(response.content)["data"]
+        pool = known[case.path.rpartition("/")[2]]
+        if data.get("nextCursor"):
+            cursors[list_of(case)].append(data["nextCursor"])
+        for item in data.get("items", [data]):
+            found = item.get("id", item.get("_id"))
+            if found is not None and found not in pool:
+                pool.append(found)
+
+
+@atexit.register
+def report() -> None:
+    """For the test that started this."""
+    told = [[call, status, count] for (call, status), count in calls.items()]
+    Path(os.environ["FUZZ_REPORT"]).write_text(json.dumps(told))

@@ -1,0 +1,122 @@
+"""The served API against its own description: no server error, no undocumented answer, whatever is sent."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from qirsh.web.app import ROUTES
+from tests.live import PAYMENTS, Call, Customer, Live, create, live, pay, post
+from tests.postgres import PostgresServer
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+class Run(NamedTuple):
+    """What schemathesis said, and how often each call had each status."""
+
+    is_good: bool
+    said: str
+    calls: Counter[tuple[str, int]]
+
+
+@pytest.fixture(scope="module")
+def fuzzed(engine: PostgresServer | None) -> Iterator[Live]:
+    with live(engine, shops=2, people=4) as served:
+        yield served
+        assert served.complaints() == []
+        assert served.violations() == []
+
+
+def fuzz(
+    world: Live, folder: Path, *, key: str, customer: Customer, examples: int, seed: int, more: str = "--no-color"
+) -> Run:
+    description = folder / "openapi.json"
+    description.write_bytes(world.send(Call("GET", "/openapi.json")).content)
+    report = folder / "report.json"
+    program = Path(sys.executable).with_name("schemathesis")
+    command = [str(program), f"--config-file={HERE / 'schemathesis.toml'}", "run", str(description)]
+    command += [f"--url={world.settings.base_url}", f"--max-examples={examples}", f"--seed={seed}", more]
+    told = {
+        "FUZZ_KEY": key,
+        "FUZZ_SESSION": customer.token,
+        "FUZZ_EMAIL": customer.email,
+        "FUZZ_REFUND": refund(world, key, customer),
+        "FUZZ_REPORT": str(report),
+        "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}",
+    }
+    done = subprocess.run(
+        ["setpriv", "--pdeathsig=KILL", "--", *command],
+        cwd=folder,
+        env={**os.environ, **told},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
+    )
+    assert report.exists(), done.stdout + done.stderr
+    calls = Counter({(call, status): count for call, status, count in json.loads(report.read_text())})
+    return Run(done.returncode == 0, done.stdout + done.stderr, calls)
+
+
+def refund(world: Live, key: str, customer: Customer) -> str:
+    """The id of one, if the key may do that."""
+    answer = world.send(create(key))
+    if answer.status_code != 201:
+        return "none"
+    payment_id = answer.json()["data"]["id"]
+    is_test = key.startswith("qk_test_")
+    trial = Call("POST", f"/api/v1/test/remote-payments/{payment_id}/pay", key)
+    world.data(trial if is_test else pay(customer, payment_id))
+    refund_id: str = world.data(post(f"{PAYMENTS}/{payment_id}/refunds", key, {"amount": 1}))["id"]
+    return refund_id
+
+
+def never_done(calls: Counter[tuple[str, int]]) -> list[str]:
+    """Calls of the API that no run has seen succeed."""
+    done = {call for call, status in calls if status in {200, 201}}
+    return [f"{r.method} {r.path}" for r in ROUTES if r.told and f"{r.method} {r.path}" not in done]
+
+
+def test_everything_sent_gets_a_documented_answer(fuzzed: Live, tmp_path: Path) -> None:
+    """With a live key and with a test key; in a minute an engine."""
+    calls: Counter[tuple[str, int]] = Counter()
+    for key in (fuzzed.merchants[0].key, fuzzed.merchants[0].test_key):
+        run = fuzz(fuzzed, tmp_path, key=key, customer=fuzzed.customers[0], examples=10, seed=1)
+        assert run.is_good, run.said
+        calls += run.calls
+    assert never_done(calls) == []
+    assert calls.total() > 1500
+    assert [call for call in calls if call[1] >= 500] == []
+
+
+def test_a_wrong_key_is_not_green(fuzzed: Live, tmp_path: Path) -> None:
+    wrong = fuzzed.merchants[0].key[:-1] + "_"
+    customer, more = fuzzed.customers[1], "--phases=examples"
+    run = fuzz(fuzzed, tmp_path, key=wrong, customer=customer, examples=1, seed=1, more=more)
+    assert not run.is_good
+    assert "returned only 401/403 responses" in run.said
+
+
+@pytest.mark.slow
+def test_fifty_thousand_calls_get_documented_answers(fuzzed: Live, tmp_path: Path) -> None:
+    """On each engine, with another seed each time: together a hundred thousand."""
+    calls: Counter[tuple[str, int]] = Counter()
+    seed = int.from_bytes(os.urandom(4), "big")
+    while calls.total() < 50_000:
+        seed += 1
+        merchant, customer = fuzzed.merchants[1], fuzzed.customers[2]
+        key = merchant.key if seed % 2 else merchant.test_key
+        run = fuzz(fuzzed, tmp_path, key=key, customer=customer, examples=300, seed=seed)
+        assert run.is_good, f"seed {seed}\n{run.said}"
+        calls += run.calls
+    assert never_done(calls) == []
+    assert [call for call in calls if call[1] >= 500] == []
