@@ -1,9 +1,6 @@
 """The reference page: everything that the description tells, in HTML that needs no script and allows no other."""
 
-import json
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -98,25 +95,3 @@ def test_an_example_with_an_apostrophe_can_be_pasted_into_a_shell() -> None:
     operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"] = {"password": "it's"}
     requests = {call.id: call.request for chapter in chapters_of(changed) for call in chapter.calls}
     assert "it'\\''s" in requests["walletSessionsCreate"]
-
-
-def test_a_browser_shows_it_on_a_phone_and_finds_calls_fields_and_codes(world: Live) -> None:
-    program = [sys.executable, "-m", "tests.web.reference_in_browser", world.settings.base_url]
-    said = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
-    assert said.returncode == 0, said.stderr
-    told = json.loads(said.stdout)
-    assert told["faults"] == []
-    # Without a script everything is there but the search.
-    assert (told["formWithoutScript"], told["form"]) == (False, True)
-    assert told["callsWithoutScript"] == len(told["calls"]) == len(told["again"]["calls"]) > 10
-    assert told["width"] == 360
-    # A field shows the calls that have it, and nothing else of them; a call's name shows it whole.
-    assert "remotePaymentsRetrieve" in told["field"]["calls"]
-    assert set(told["field"]["fields"]) <= {"refundedAmount", "data.refundedAmount", "items[].refundedAmount"}
-    assert "walletRemotePaymentsPay" in told["code"]["calls"]
-    assert set(told["code"]["fields"]) == {"wrong_pin 403"}
-    assert "walletSessionsCreate" in told["call"]["calls"]
-    assert "password" in told["call"]["fields"]
-    assert told["nothing"] == {"calls": [], "fields": []}
-    # A deep link leads to its call.
-    assert 0 <= told["top"] < 100
