@@ -296,6 +296,16 @@ def test_each_call_is_carried_out_once_and_answered_twice(world: Live, name: str
 
 
 @pytest.mark.parametrize("name", ONCE)
+def test_a_key_that_is_none_is_refused_before_anything_is_done(world: Live, name: str) -> None:
+    call = first_call(world, name, world.merchants[0], world.customers[0])
+    before = world.counts()
+    for key in ("x" * 256, "", "caf\u00e9", "a\tb"):
+        assert field_errors(world.send(call.once(key))) == {"Idempotency-Key": "invalid"}
+    assert world.counts() == before
+    assert world.send(call.once(f"one that is: {name}")).status_code in {200, 201}
+
+
+@pytest.mark.parametrize("name", ONCE)
 def test_a_key_is_not_shared_with_another_account(world: Live, name: str) -> None:
     one, two = world.merchants[:2]
     people = (world.customer(), world.customer())

@@ -280,6 +280,7 @@ def test_a_wrong_body_is_named_field_by_field_and_gives_nothing_back(
         (b"\xff", 400),
         (b'\xef\xbb\xbf{"amount":1}', 400),
         (b'{"amount":1,"amount":2}', 400),
+        (b'{"amount":1,"\\u0061mount":2}', 400),
         (b'{"amount":NaN}', 400),
         (b'{"amount":1e400}', 400),
         (b'{"note":"\\ud800"}', 400),
