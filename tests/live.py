@@ -57,6 +57,7 @@ PAYMENTS: Final = "/api/v1/remote-payments"
 WALLET: Final = "/api/v1/wallet/remote-payments"
 BALANCES: Final = "/api/v1/wallet/balances"
 SESSIONS: Final = "/api/v1/wallet/sessions"
+TRIALS: Final = "/api/v1/test/remote-payments"
 
 # What serves. Killed with its parent, so that a test run that is killed leaves no server behind.
 _SERVE: Final = """
@@ -145,6 +146,21 @@ def pay(customer: Customer, payment_id: str, pin: str = "") -> Call:
     return post(f"{WALLET}/{payment_id}/pay", customer.token, {"pin": pin or customer.pin})
 
 
+def cancel(key: str, payment_id: str) -> Call:
+    """Without a body: it needs none."""
+    return Call("POST", f"{PAYMENTS}/{payment_id}/cancel", key)
+
+
+def refund(key: str, payment_id: str, **fields: object) -> Call:
+    """All that is left, unless told otherwise."""
+    return post(f"{PAYMENTS}/{payment_id}/refunds", key, fields)
+
+
+def trial(key: str, what: str, payment_id: str, **fields: object) -> Call:
+    """Pay, expire or cancel a payment of a test account."""
+    return post(f"{TRIALS}/{payment_id}/{what}", key, fields)
+
+
 def sign_in(email: str, password: str = PASSWORD, **more: str) -> Call:
     return post(SESSIONS, None, {"email": email, "password": password, **more})
 
@@ -163,8 +179,13 @@ class Books:
 
     def counts(self) -> dict[str, int]:
         """The number of rows of each table that a call may write."""
-        tables = ("payment", "transfer", "event", "remembered", "session", "audit", "balance")
+        tables = ("payment", "refund", "transfer", "event", "remembered", "session", "audit", "balance")
         return {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
+
+    def held(self, account: str, currency: str = "USD") -> int:
+        """The balance of an account, whoever may be told of it."""
+        rows = self.select("SELECT amount FROM balance WHERE account = ? AND currency = ?", int(account), currency)
+        return int(rows[0][0]) if rows else 0
 
     def payment_number(self, payment_id: str) -> int:
         """The number inside of a payment that is known by its id."""
@@ -243,6 +264,17 @@ class World:
         held: int = next((item["amount"] for item in items if item["currency"] == currency), 0)
         return held
 
+    def paid(self, merchant: Merchant, customer: Customer, **fields: object) -> str:
+        """The id of a payment that the customer has paid."""
+        payment_id = self.payment(merchant, **fields)
+        self.data(pay(customer, payment_id))
+        return payment_id
+
+    def held(self, account: str, currency: str = "USD") -> int:
+        """What the books say that an account holds."""
+        with self.books() as books:
+            return books.held(account, currency)
+
     @contextlib.contextmanager
     def books(self) -> Iterator[Books]:
         """A look at the store from outside, in one read-only snapshot."""
@@ -299,6 +331,18 @@ class World:
     def deposit(self, account: str, amount_minor: int, currency: str = "USD") -> None:
         """Money from outside."""
         self.run(self._deposited(account, amount_minor, currency))
+
+    def withdraw(self, account: str, amount_minor: int, currency: str = "USD") -> None:
+        """Money to the outside, all of it there."""
+        assert self.run(self.withdrawn(account, amount_minor, currency)) == ""
+
+    async def withdrawn(self, account: str, amount_minor: int, currency: str = "USD") -> str:
+        """The code of the refusal, or empty."""
+        reference = f"withdrawal {next(_NAMES)}"
+        amount = f"{amount_minor // 100}.{amount_minor % 100:02d}"
+        await self.done("withdraw ask", account=account, currency=currency, amount=amount, reference=reference)
+        reply = await self.tried("withdraw confirm", {"reference": reference}, 1)
+        return "" if reply.done is not None else reply.code
 
     def customer(self) -> Customer:
         """Somebody no other test has met. The first few of the list belong to all."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from tests.faults.line import Answer, Line, Lost, NotSent
-from tests.live import Books, Call, Customer, Live, Merchant, create, pay
+from tests.live import Books, Call, Customer, Live, Merchant, create, pay, refund
 
 Outcome = Literal["invoked", "ok", "fail", "unknown"]
 
@@ -27,17 +27,19 @@ def new_key() -> str:
 class Operation:
     """One wish to change something, from its first call until its outcome is known, over any number of retries."""
 
-    kind: Literal["create", "pay"]
+    kind: Literal["create", "pay", "refund"]
     call: Call
     account: int
     key: str
     amount: int
     currency: str
-    of: "Operation | None" = None  # What a pay pays.
+    of: "Operation | None" = None  # What a pay pays, and a refund gives back.
     outcome: Outcome = "invoked"
     refusal: str = ""
     payment_id: str = ""
+    refund_id: str = ""
     is_paid: bool = False  # Somebody was told so: it must stay so.
+    refunded: int = 0  # And so much of it has gone back.
     request_ids: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float = math.inf
@@ -74,6 +76,10 @@ class Operation:
         if self.outcome == "ok":
             if self.of is None:
                 self.payment_id = answer.data["id"]
+            elif self.kind == "refund":
+                self.payment_id = self.of.payment_id
+                self.refund_id = answer.data["id"]
+                self.of.refunded += self.amount
             else:
                 self.payment_id = self.of.payment_id
                 assert (answer.data["_id"], answer.data["status"]) == (self.payment_id, "paid"), answer
@@ -101,6 +107,12 @@ class History:
         key = new_key()
         call = pay(customer, of.payment_id).once(key)
         return self._began(Operation("pay", call, int(customer.account), key, of.amount, of.currency, of))
+
+    def refund(self, merchant: Merchant, of: Operation, amount: int) -> Operation:
+        """Some of what was paid goes back. The note is the key."""
+        key = new_key()
+        call = refund(merchant.key, of.payment_id, amount=amount, note=key).once(key)
+        return self._began(Operation("refund", call, int(merchant.account), key, amount, of.currency, of))
 
     def clash(self, merchant: Merchant, earlier: Operation) -> Operation:
         """A key that was used for another payment, which must be refused."""
@@ -131,6 +143,7 @@ class History:
         with self._world.books() as books:
             created = self._check_creates(books)
             paid = self._check_pays(books)
+            refunded = self._check_refunds(books)
             self._check_events(books)
             kept = books.select("SELECT account, key FROM remembered")
             assert _once(kept) == {(one.account, one.key) for one in self.having("ok")}
@@ -138,6 +151,7 @@ class History:
         if len(self._world.ports) == 1:  # Each process has numbers of its own to give out.
             _check_real_time_order(created)
         _check_real_time_order(paid)
+        _check_real_time_order(refunded)
 
     def _check_creates(self, books: Books) -> list[Operation]:
         """In the order of the database."""
@@ -171,10 +185,34 @@ class History:
             assert stored[payment] == (one.account, one.of.account, one.amount, one.currency), one
         return [acknowledged[payment] for payment in stored]
 
+    def _check_refunds(self, books: Books) -> list[Operation]:
+        """In the order of the database."""
+        rows = books.select(
+            "SELECT r.note, r.id, r.payment, r.amount, t.kind, t.debit, t.credit, t.amount, t.currency FROM refund r"
+            " JOIN payment p ON p.number = r.payment JOIN transfer t ON t.payment = r.payment AND t.debit = p.merchant"
+            " AND t.debit_sequence = r.sequence AND t.currency = p.currency ORDER BY t.id"
+        )
+        [(moved,)] = books.select("SELECT count(*) FROM transfer WHERE kind = 'refund'")
+        stored = {note: tuple(row) for note, *row in rows}
+        assert len(stored) == len(rows) == moved, "a key gave back twice"
+        acknowledged = {one.key: one for one in self.having("ok", "refund")}
+        assert stored.keys() == acknowledged.keys()
+        payers = {one.payment_id: one.account for one in self.having("ok", "pay")}
+        for key, one in acknowledged.items():
+            number = books.payment_number(one.payment_id)
+            told = ("refund", one.account, payers[one.payment_id], one.amount, one.currency)
+            assert stored[key] == (one.refund_id, number, one.amount, *told), one
+        gone = {books.payment_number(one.payment_id): one.refunded for one in self.having("ok", "create")}
+        for number, refunded in books.select("SELECT number, refunded_amount FROM payment WHERE note <> ?", BESIDE):
+            assert refunded == gone[number]
+        return [acknowledged[note] for note in stored]
+
     def _check_events(self, books: Books) -> None:
         [(paid,)] = books.select("SELECT count(*) FROM payment WHERE status = 'paid'")
         told = books.select("SELECT payment FROM event WHERE type = 'remote_payment.paid'")
         assert paid == len(_once(told)) == len(self.having("ok", "pay"))
+        back = books.select("SELECT payment, version FROM event WHERE type = 'refund.created'")
+        assert len(_once(back)) == len(self.having("ok", "refund"))
         for account, events, first, last in books.select(
             "SELECT account, count(*), min(sequence), max(sequence) FROM event GROUP BY account"
         ):
@@ -186,6 +224,10 @@ class History:
             assert one.of is not None
             expected[one.account, one.currency] -= one.amount
             expected[one.of.account, one.currency] += one.amount
+        payers = {one.payment_id: one.account for one in self.having("ok", "pay")}
+        for one in self.having("ok", "refund"):
+            expected[one.account, one.currency] -= one.amount
+            expected[payers[one.payment_id], one.currency] += one.amount
         return dict(expected)
 
 

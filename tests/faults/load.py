@@ -1,4 +1,4 @@
-"""A dozen clients that create, pay and look at payments, and try what must be refused, until the service goes away."""
+"""A dozen clients that create, pay, refund and look, and try what must be refused, until the service goes away."""
 
 import asyncio
 import contextlib
@@ -39,11 +39,13 @@ class Load:
         self._ports = itertools.cycle(world.ports)
         self._payable: list[Operation] = []
         self._settled: list[Operation] = []  # Paid, or too dear to be.
+        self._paid: list[Operation] = []
         self._is_over: Callable[[], bool] = lambda: False
         self._acts = (
             *(self._create,) * 6,
             *(self._pay,) * 4,
             *(self._look,) * 3,
+            *(self._refund,) * 2,
             self._pay_at_once,
             self._pay_in_vain,
             self._clash,
@@ -69,8 +71,10 @@ class Load:
         self.refusals[operation.refusal] += 1
         if operation.outcome == "ok" and operation.kind == "create":
             (self._payable if operation.amount <= _AMOUNT_MAX else self._settled).append(operation)
-        if operation.outcome == "ok" and operation.of is not None:
+        if operation.outcome == "ok" and operation.kind == "pay":
+            assert operation.of is not None
             self._settled.append(operation.of)
+            self._paid.append(operation.of)
 
     async def _client(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -111,8 +115,14 @@ class Load:
     async def _clash(self, line: Line) -> None:
         if self._settled:
             earlier = self._random.choice(self._settled)
-            merchant = next(one for one in self._world.merchants if int(one.account) == earlier.account)
-            await self._send(self._history.clash(merchant, earlier), line)
+            await self._send(self._history.clash(self._merchant_of(earlier), earlier), line)
+
+    async def _refund(self, line: Line) -> None:
+        """A part, the whole, or more than is left; now and then by several at once."""
+        if self._paid:
+            chosen = self._random.choice(self._paid)
+            amount = self._random.choice([1, self._random.randint(1, chosen.amount), chosen.amount])
+            await self._send(self._history.refund(self._merchant_of(chosen), chosen, amount), line)
 
     async def _pay(self, line: Line) -> None:
         if self._payable:
@@ -141,8 +151,8 @@ class Load:
         seen = self._payable + self._settled
         if seen:
             chosen = self._random.choice(seen)
-            merchant = next(one for one in self._world.merchants if int(one.account) == chosen.account)
-            must_be_paid = chosen.is_paid
+            merchant = self._merchant_of(chosen)
+            must_be_paid, must_be_refunded = chosen.is_paid, chosen.refunded
             answer = await line.ask(retrieve(merchant.key, chosen.payment_id))
             if answer.status == 503:
                 assert "retry-after" in answer.headers
@@ -151,8 +161,12 @@ class Load:
             data = answer.data
             assert (data["amount"], data["currency"], data["note"]) == (chosen.amount, chosen.currency, chosen.key)
             assert data["status"] == "paid" or not must_be_paid, chosen
+            assert must_be_refunded <= data["refundedAmount"] <= chosen.amount, chosen
             chosen.is_paid |= data["status"] == "paid"
             self.reads += 1
+
+    def _merchant_of(self, created: Operation) -> Merchant:
+        return next(one for one in self._world.merchants if int(one.account) == created.account)
 
     def _merchant(self) -> Merchant:
         return self._random.choice(self._world.merchants)

@@ -25,7 +25,9 @@ log = logging.getLogger(__name__)
 
 # What callers may hear while the database is away; whatever else they hear, they hear on a good day too.
 _AWAY: Final = {"unavailable", "outcome_unknown", "overloaded"}
-_GOOD_DAY: Final = {"", "already_paid", "insufficient_funds", "idempotency_key_reused", "validation_failed"}
+_GOOD_DAY: Final = {
+    *("", "already_paid", "insufficient_funds", "idempotency_key_reused", "refund_exceeds", "validation_failed"),
+}
 _ANSWER_S_MAX: Final = 20.0  # Nobody waits for longer, whatever happens.
 _RED_S_MAX: Final = 10.0
 _GREEN_S_MAX: Final = 20.0  # A failed write is shown for 10 s, unless another succeeds.

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import signal
+from typing import Literal
 
 import pytest
 
@@ -12,6 +13,9 @@ from tests.faults.load import Load
 from tests.faults.served import Served
 
 _CHECK_EVERY = 4
+
+Kind = Literal["create", "pay", "refund"]
+KINDS: tuple[Kind, ...] = ("create", "pay", "refund")
 
 
 @pytest.mark.parametrize("rounds", [8, pytest.param(200, marks=pytest.mark.slow)])
@@ -51,24 +55,26 @@ def test_kills_under_load_lose_nothing_acknowledged_and_double_nothing(world: Se
         "already_paid",
         "insufficient_funds",
         "idempotency_key_reused",
+        "refund_exceeds",
         "validation_failed",
     }
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_key_finds_what_was_committed_when_the_server_died_before_the_answer(shimmed: Served, times: int) -> None:
     history = History(shimmed)
     for number in range(times):
-        operation = _killed(shimmed, history, "kill synced 0", is_pay=number % 2 == 0)
+        operation = _killed(shimmed, history, "kill synced 0", KINDS[number % len(KINDS)])
         assert operation is not None
         assert operation.was_replayed
     shimmed.verify()
 
 
+@pytest.mark.parametrize("kind", ["pay", "refund"])
 @pytest.mark.parametrize("step", ["write 0", "write 7", "sync 0"])
-def test_a_pay_that_was_killed_on_its_way_to_the_disk_is_done_by_a_retry(shimmed: Served, step: str) -> None:
+def test_what_was_killed_on_its_way_to_the_disk_is_done_by_a_retry(shimmed: Served, step: str, kind: Kind) -> None:
     history = History(shimmed)
-    operation = _killed(shimmed, history, f"kill {step}", is_pay=True)
+    operation = _killed(shimmed, history, f"kill {step}", kind)
     assert operation is not None
     # Without its last frame nothing is there; with it everything is.
     assert operation.was_replayed == (step == "sync 0")
@@ -76,18 +82,19 @@ def test_a_pay_that_was_killed_on_its_way_to_the_disk_is_done_by_a_retry(shimmed
 
 
 @pytest.mark.slow
-def test_a_pay_that_was_killed_at_any_step_is_done_by_a_retry(shimmed: Served) -> None:
+@pytest.mark.parametrize("kind", ["pay", "refund"])
+def test_what_was_killed_at_any_step_is_done_by_a_retry(shimmed: Served, kind: Kind) -> None:
     history = History(shimmed)
     step = 0
-    while _killed(shimmed, history, f"kill write {step}", is_pay=True) is not None:
+    while _killed(shimmed, history, f"kill write {step}", kind) is not None:
         step += 1
     # Payment, transfer, two balances, event, key, and their indexes: each a header and a page.
     assert step >= 16
     shimmed.verify()
 
 
-def _killed(world: Served, history: History, order: str, *, is_pay: bool) -> Operation | None:
-    """A create or pay during which the server was killed, after its retry. None if it was answered without a kill."""
+def _killed(world: Served, history: History, order: str, kind: Kind) -> Operation | None:
+    """What was under way when the server was killed, after its retry. None if it was answered without a kill."""
 
     async def sent(operation: Operation) -> Operation:
         async with Line(world.settings.port) as line:
@@ -96,8 +103,15 @@ def _killed(world: Served, history: History, order: str, *, is_pay: bool) -> Ope
 
     # This also reserves payment numbers, which is a commit of its own.
     asked = world.run(sent(history.create(world.merchants[0], 100)))
+    if kind == "refund":
+        world.run(sent(history.pay(world.customers[0], asked)))
     world.obey(order)
-    operation = history.pay(world.customers[0], asked) if is_pay else history.create(world.merchants[0], 100)
+    if kind == "create":
+        operation = history.create(world.merchants[0], 100)
+    elif kind == "pay":
+        operation = history.pay(world.customers[0], asked)
+    else:
+        operation = history.refund(world.merchants[0], asked, 40)
     try:
         world.run(sent(operation))
     except Lost:

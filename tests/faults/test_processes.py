@@ -57,6 +57,7 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Severa
         "already_paid",
         "insufficient_funds",
         "idempotency_key_reused",
+        "refund_exceeds",
         "validation_failed",
     }
     log.info("interrupted %d, of which %d were done; slowest answer %.2f s", interrupted, replayed, load.slowest_s)

@@ -9,8 +9,16 @@ from typing import Final, TypeAlias
 SESSION_MS: Final = 12 * 3600 * 1000
 KEPT_MS: Final = 30 * 24 * 3600 * 1000
 TRIES: Final = 5
+MINTED: Final = 999_999_999_999_999  # What a test customer is given when they have too little.
 
 Said: TypeAlias = tuple[int, str]  # Status, and the code of a problem; empty for a success.
+
+# What someone hears who comes to a payment that is final.
+_TOO_LATE: Final[dict[str, Said]] = {
+    "paid": (409, "already_paid"),
+    "cancelled": (409, "cancelled"),
+    "expired": (409, "expired"),
+}
 
 
 @dataclasses.dataclass
@@ -18,6 +26,12 @@ class Shop:
     account: str
     keys: set[str]
     is_suspended: bool = False
+    live: "Shop | None" = None  # Of a test account: whose it is.
+    tester: str = ""  # And the customer that it may try things with.
+
+    @property
+    def may_act(self) -> bool:
+        return not (self.live or self).is_suspended
 
 
 @dataclasses.dataclass
@@ -40,6 +54,7 @@ class Request:
     status: str = "pending"
     payer: str | None = None
     version: int = 1
+    refunded: int = 0
 
 
 @dataclasses.dataclass
@@ -47,17 +62,18 @@ class Memory:
     """What an idempotency key stands for."""
 
     wish: object
-    payment: str
+    told: str  # The id that was answered.
     at: int
 
 
 class Model:
     """The service, as its callers may think of it."""
 
-    def __init__(self, now: int) -> None:
+    def __init__(self, now: int, people: list[Person]) -> None:
         self.now = now
+        self.people = {person.account: person for person in people}
         self.payments: dict[str, Request] = {}
-        self.takings: dict[tuple[str, str], int] = {}
+        self.takings: dict[tuple[str, str], int] = {}  # Of shops, and of test customers.
         self.memories: dict[tuple[str, str], Memory] = {}
 
     # What is about to be said. Nothing changes.
@@ -68,7 +84,7 @@ class Model:
             return (401, "unauthorized"), None
         if (memory := self._memory(shop.account, once)) is not None:
             return self._replay(memory, wish, 201)
-        return ((403, "account_suspended") if shop.is_suspended else (201, "")), None
+        return ((201, "") if shop.may_act else (403, "account_suspended")), None
 
     def retrieve(self, shop: Shop, key: str, payment: str) -> Said:
         if key not in shop.keys:
@@ -91,8 +107,8 @@ class Model:
         """The first thing that stands in the way."""
         hurdles: tuple[tuple[bool, Said], ...] = (
             (person.is_suspended, (403, "account_suspended")),
-            (asked.status == "paid", (409, "already_paid")),
-            (asked.status == "expired" or self.now >= asked.expires_at, (409, "expired")),
+            *self._too_late(asked),
+            (asked.shop.live is not None, (409, "test_and_live")),
             (asked.shop.is_suspended, (409, "merchant_suspended")),
             (person.wrong_pins >= TRIES, (403, "pin_locked")),
             (not right_pin, (403, "wrong_pin")),
@@ -100,12 +116,69 @@ class Model:
         )
         return next((said for is_so, said in hurdles if is_so), None)
 
+    def cancel(self, shop: Shop, key: str, payment: str, once: str | None) -> tuple[Said, str | None]:
+        hurdles = self._too_late(self.payments[payment])
+        return self._change(shop, key, ("cancel", payment), once=once, hurdles=hurdles)
+
+    def refund(
+        self, shop: Shop, key: str, payment: str, amount: int | None, once: str | None
+    ) -> tuple[Said, str | None]:
+        asked = self.payments[payment]
+        left = asked.amount - asked.refunded
+        wanted = left if amount is None else amount
+        hurdles: tuple[tuple[bool, Said], ...] = (
+            *self._too_late(asked)[1:],
+            (asked.status == "pending", (409, "not_paid")),
+            (not 0 < wanted <= left, (409, "refund_exceeds")),
+            (self.takings.get((shop.account, asked.currency), 0) < wanted, (409, "merchant_balance_short")),
+        )
+        return self._change(shop, key, ("refund", payment, amount), once=once, hurdles=hurdles, status=201)
+
+    def trial(
+        self, shop: Shop, key: str, payment: str, what: str, once: str | None, *, has_funds: bool = True
+    ) -> tuple[Said, str | None]:
+        """What a test key does; a live one hears so, whatever it names."""
+        if key in shop.keys and shop.live is None:
+            return (409, "test_and_live"), None
+        asked = self.payments[payment]
+        hurdles = self._too_late(asked)
+        if what == "expire":
+            hurdles = tuple((asked.status == status, said) for status, said in _TOO_LATE.items())
+        if what == "pay":
+            hurdles = (*hurdles, (not has_funds, (409, "insufficient_funds")))
+        return self._change(shop, key, (what, payment, has_funds), once=once, hurdles=hurdles)
+
+    def _change(
+        self,
+        shop: Shop,
+        key: str,
+        wish: tuple[object, ...],
+        *,
+        once: str | None,
+        hurdles: tuple[tuple[bool, Said], ...],
+        status: int = 200,
+    ) -> tuple[Said, str | None]:
+        """What every call of a shop about a payment has in common. The wish says which."""
+        if key not in shop.keys:
+            return (401, "unauthorized"), None
+        if (memory := self._memory(shop.account, once)) is not None:
+            return self._replay(memory, wish, status)
+        if self.payments[str(wish[1])].shop is not shop:
+            return (404, "not_found"), None
+        if not shop.may_act:
+            return (403, "account_suspended"), None
+        return next((said for is_so, said in hurdles if is_so), (status, "")), None
+
+    def _too_late(self, asked: Request) -> tuple[tuple[bool, Said], ...]:
+        is_due = asked.status == "pending" and self.now >= asked.expires_at
+        return (*((asked.status == status, said) for status, said in _TOO_LATE.items()), (is_due, _TOO_LATE["expired"]))
+
     def _memory(self, account: str, once: str | None) -> Memory | None:
         memory = self.memories.get((account, once)) if once is not None else None
         return memory if memory is not None and self.now - memory.at < KEPT_MS else None
 
     def _replay(self, memory: Memory, wish: object, status: int) -> tuple[Said, str | None]:
-        return ((status, ""), memory.payment) if memory.wish == wish else ((422, "idempotency_key_reused"), None)
+        return ((status, ""), memory.told) if memory.wish == wish else ((422, "idempotency_key_reused"), None)
 
     # What has happened.
 
@@ -122,11 +195,48 @@ class Model:
             person.wrong_pins = 0  # The PIN was right.
         if said == (200, ""):
             person.wrong_pins = 0
-            person.purse[asked.currency] -= asked.amount
-            till = (asked.shop.account, asked.currency)
-            self.takings[till] = self.takings.get(till, 0) + asked.amount
             asked.status, asked.payer, asked.version = "paid", person.account, 2
+            self._moved(asked, asked.amount)
             self._remember(person.account, once, ("pay", payment), payment)
+
+    def cancelled(self, payment: str, once: str | None) -> None:
+        self._ended(payment, "cancelled", ("cancel", payment), once)
+
+    def refunded(self, payment: str, amount: int | None, refund: str, once: str | None) -> None:
+        asked = self.payments[payment]
+        given = asked.amount - asked.refunded if amount is None else amount
+        asked.refunded += given
+        asked.version += 1
+        self._moved(asked, -given)
+        self._remember(asked.shop.account, once, ("refund", payment, amount), refund)
+
+    def tried(self, payment: str, what: str, once: str | None) -> None:
+        asked = self.payments[payment]
+        status = {"pay": "paid", "expire": "expired", "cancel": "cancelled"}[what]
+        if what == "pay":
+            asked.payer = asked.shop.tester
+            purse = (asked.payer, asked.currency)
+            if self.takings.get(purse, 0) < asked.amount:
+                self.takings[purse] = self.takings.get(purse, 0) + MINTED
+            self._moved(asked, asked.amount)
+        self._ended(payment, status, (what, payment, True), once)
+
+    def withdrew(self, shop: Shop, currency: str, amount: int) -> None:
+        self.takings[shop.account, currency] -= amount
+
+    def _moved(self, asked: Request, amount: int) -> None:
+        """From the payer to the shop; below zero, back."""
+        till = (asked.shop.account, asked.currency)
+        self.takings[till] = self.takings.get(till, 0) + amount
+        if asked.shop.live is not None:
+            self.takings[asked.shop.tester, asked.currency] -= amount
+        else:
+            self.people[asked.payer or ""].purse[asked.currency] -= amount
+
+    def _ended(self, payment: str, status: str, wish: object, once: str | None) -> None:
+        asked = self.payments[payment]
+        asked.status, asked.version = status, 2
+        self._remember(asked.shop.account, once, wish, payment)
 
     def expired(self) -> None:
         """The worker has looked."""

@@ -1,4 +1,4 @@
-"""The bank workload: many clients pay at random while the whole ledger is read, then the history is checked.
+"""The bank workload: clients pay and give back at random while the whole ledger is read, then the history is checked.
 
 Every call is recorded from its invocation to its end. Afterwards the ledger's own order must explain all of them:
 what was acknowledged is there once, what was refused is not there and was rightly refused, what nobody heard of is
@@ -16,7 +16,21 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from qirsh.domain.money import CURRENCIES
-from tests.live import PIN, PURSE, WRONG_PIN, Books, Call, Customer, Live, Merchant, create, live, outcome, pay
+from tests.live import (
+    PIN,
+    PURSE,
+    WRONG_PIN,
+    Books,
+    Call,
+    Customer,
+    Live,
+    Merchant,
+    create,
+    live,
+    outcome,
+    pay,
+    refund,
+)
 
 SECONDS: Final = 4.0
 SECONDS_MAX: Final = 60.0  # On a slow machine it goes on until enough has happened.
@@ -29,11 +43,12 @@ class Attempt(NamedTuple):
     """One call: what was wanted, when it was under way, and what was heard."""
 
     payment: int  # Which of the bank's payments: its note tells.
-    customer: Customer | None  # None: the call that creates the payment.
+    customer: Customer | None  # None: a call of the merchant's, which creates the payment or gives some of it back.
     pin: str
     began: float
     ended: float
     heard: str  # A problem's code; empty for success; `UNHEARD` if the caller left.
+    refund: int | None = None  # Which of the bank's refunds: its note tells.
 
 
 class Asked(NamedTuple):
@@ -44,9 +59,17 @@ class Asked(NamedTuple):
     currency: str
 
 
-class Paid(NamedTuple):
-    """A pay transfer, as the ledger has it, and the time in which its callers asked for it."""
+class GivenBack(NamedTuple):
+    """A refund that a merchant asked for."""
 
+    payment: int
+    amount: int
+
+
+class Moved(NamedTuple):
+    """A transfer of the ledger, and the time in which its callers asked for it."""
+
+    kind: str
     payment: int
     debit: str
     credit: str
@@ -55,8 +78,19 @@ class Paid(NamedTuple):
     debit_sequence: int
     debit_balance: int
     credit_sequence: int
+    credit_balance: int
     began: float
     ended: float
+    refund: int | None
+
+    def sequence(self, account: str) -> int:
+        return self.debit_sequence if account == self.debit else self.credit_sequence
+
+    def balance(self, account: str) -> int:
+        return self.debit_balance if account == self.debit else self.credit_balance
+
+    def change(self, account: str) -> int:
+        return -self.amount if account == self.debit else self.amount
 
 
 class Bank:
@@ -67,6 +101,7 @@ class Bank:
         self.customers = [world.customer() for _ in range(10)]
         self.merchants = [world.merchant() for _ in range(3)]
         self.asked: list[Asked] = []
+        self.given_back: list[GivenBack] = []
         self.ids: dict[int, str] = {}
         self.history: list[Attempt] = []
         self.sums: list[list[tuple[Any, ...]]] = []
@@ -111,6 +146,27 @@ class Bank:
                 continue
             self.ids[number] = answer["data"]["id"]
             await asyncio.gather(*self._pays(number))
+            if self.history[-1].heard == "" and chance.random() < 0.3:
+                await asyncio.gather(*self._refunds(number))
+
+    def _refunds(self, number: int) -> Iterator[Any]:
+        """All of it, a part, parts that are too much together, or a caller who leaves."""
+        chance, amount = self._chance, self.asked[number].amount
+        way = chance.random()
+        if way < 0.4:
+            yield self._refund(number, amount)
+        elif way < 0.6:
+            yield self._refund(number, chance.randint(1, amount))
+        elif way < 0.85:
+            yield from (self._refund(number, chance.randint(1, amount)) for _ in range(4))
+        else:
+            yield self._refund(number, chance.randint(1, amount), leaves=True)
+
+    async def _refund(self, number: int, amount: int, *, leaves: bool = False) -> None:
+        which = len(self.given_back)
+        self.given_back.append(GivenBack(number, amount))
+        call = refund(self.asked[number].merchant.key, self.ids[number], amount=amount, note=f"bank {which}")
+        await self._call(number, None, call, leaves=leaves, which=which)
 
     def _pays(self, number: int) -> Iterator[Any]:
         """One pay, mostly; or two people, a double click, a wrong PIN, a caller who leaves."""
@@ -135,7 +191,14 @@ class Bank:
         await self._call(number, customer, call.once(once) if once else call, leaves=leaves, pin=pin)
 
     async def _call(
-        self, number: int, customer: Customer | None, call: Call, *, leaves: bool, pin: str = PIN
+        self,
+        number: int,
+        customer: Customer | None,
+        call: Call,
+        *,
+        leaves: bool,
+        pin: str = PIN,
+        which: int | None = None,
     ) -> dict[str, Any] | None:
         began = time.monotonic()
         heard, told = UNHEARD, None
@@ -146,7 +209,7 @@ class Bank:
             told = answer.json() if answer.is_success else None
         except TimeoutError:
             assert leaves, "an answer took half a minute"
-        self.history.append(Attempt(number, customer, pin, began, time.monotonic(), heard))
+        self.history.append(Attempt(number, customer, pin, began, time.monotonic(), heard, which))
         return told
 
 
@@ -158,29 +221,31 @@ def sums(books: Books) -> list[tuple[Any, ...]]:
     )
 
 
-def ledger(bank: Bank, books: Books) -> list[Paid]:
-    """The pays of the bank's people, in the ledger's order of each account."""
+def ledger(bank: Bank, books: Books) -> list[Moved]:
+    """What the bank's people paid and got back."""
     numbers = {books.payment_number(payment_id): number for number, payment_id in bank.ids.items()}
-    people = {customer.account for customer in bank.customers}
     asking = defaultdict(list)
     for attempt in bank.history:
         if attempt.customer is not None:
-            asking[attempt.payment, attempt.customer.account].append(attempt)
-    paid = []
-    for row in books.select(
-        "SELECT payment, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence"
-        " FROM transfer WHERE kind = 'pay' ORDER BY debit, currency, debit_sequence"
+            asking["pay", attempt.payment, attempt.customer.account].append(attempt)
+        elif attempt.refund is not None:
+            asking["refund", attempt.payment, str(attempt.refund)].append(attempt)
+    moved = []
+    for *row, note in books.select(
+        "SELECT t.kind, t.payment, t.debit, t.credit, t.currency, t.amount, t.debit_sequence, t.debit_balance,"
+        " t.credit_sequence, t.credit_balance, r.note FROM transfer t JOIN payment p ON p.number = t.payment"
+        " LEFT JOIN refund r ON t.kind = 'refund' AND r.payment = t.payment AND r.sequence = t.debit_sequence"
+        " WHERE p.note LIKE 'bank %'"
     ):
-        if str(row[1]) in people:
-            number, debit, credit = numbers[row[0]], str(row[1]), str(row[2])
-            askers = asking[number, debit]
-            assert askers, "money moved that nobody asked for"
-            # A caller who left may have been carried out long after.
-            ends = [attempt.ended for attempt in askers if attempt.heard == ""]
-            began, ended = min(attempt.began for attempt in askers), min(ends, default=float("inf"))
-            currency, amount, sequence, left, credit_sequence = row[3:]
-            paid.append(Paid(number, debit, credit, currency, amount, sequence, left, credit_sequence, began, ended))
-    return paid
+        kind, number, debit, credit = row[0], numbers[row[1]], str(row[2]), str(row[3])
+        which = None if note is None else int(note.removeprefix("bank "))
+        askers = asking[kind, number, debit if kind == "pay" else str(which)]
+        assert askers, "money moved that nobody asked for"
+        # A caller who left may have been carried out long after.
+        ends = [attempt.ended for attempt in askers if attempt.heard == ""]
+        began, ended = min(attempt.began for attempt in askers), min(ends, default=float("inf"))
+        moved.append(Moved._make([kind, number, debit, credit, *row[4:], began, ended, which]))
+    return moved
 
 
 PROCESSES: Final = {
@@ -206,23 +271,29 @@ def bank(request: pytest.FixtureRequest) -> Iterator[Bank]:
 
 
 @pytest.fixture(scope="module")
-def paid(bank: Bank) -> list[Paid]:
+def moved(bank: Bank) -> list[Moved]:
     with bank.world.books() as books:
         return ledger(bank, books)
 
 
-def test_the_bank_was_busy_in_every_way(bank: Bank, paid: list[Paid]) -> None:
+def test_the_bank_was_busy_in_every_way(bank: Bank, moved: list[Moved]) -> None:
     pays = Counter(attempt.heard for attempt in bank.history if attempt.customer)
-    creates = Counter(attempt.heard for attempt in bank.history if not attempt.customer)
+    refunds = Counter(attempt.heard for attempt in bank.history if attempt.refund is not None)
+    creates = Counter(attempt.heard for attempt in bank.history if not attempt.customer and attempt.refund is None)
     assert pays[""] > 200
     assert pays[UNHEARD] > 5
     assert pays["insufficient_funds"] > 5
     assert pays["already_paid"] > 5
     assert pays["wrong_pin"] > 1
     assert creates[""] > 200
+    assert refunds[""] > 50
+    assert refunds["refund_exceeds"] > 5
+    assert refunds[UNHEARD] > 1
     assert pays.keys() <= {"", UNHEARD, "insufficient_funds", "already_paid", "wrong_pin"}
     assert creates.keys() <= {"", UNHEARD}
-    assert {row.debit for row in paid} == {customer.account for customer in bank.customers}
+    # A shop never gives back more than it got, so there is always enough.
+    assert refunds.keys() <= {"", UNHEARD, "refund_exceeds", "not_paid"}
+    assert {row.debit for row in moved if row.kind == "pay"} == {customer.account for customer in bank.customers}
 
 
 def test_every_read_sums_to_the_constant_and_nothing_is_negative(bank: Bank) -> None:
@@ -246,7 +317,8 @@ def test_every_acknowledged_payment_is_there_once_as_it_was_asked(bank: Bank) ->
         numbers = {number: books.payment_number(payment_id) for number, payment_id in bank.ids.items()}
     found = {int(note.removeprefix("bank ")): rest for note, *rest in rows}
     assert len(found) == len(rows), "a payment was made twice"
-    heard = {attempt.payment: attempt.heard for attempt in bank.history if not attempt.customer}
+    creates = [attempt for attempt in bank.history if not attempt.customer and attempt.refund is None]
+    heard = {attempt.payment: attempt.heard for attempt in creates}
     for number, asked in enumerate(bank.asked):
         if heard[number] == "":
             assert found[number] == [numbers[number], int(asked.merchant.account), asked.amount, asked.currency]
@@ -254,13 +326,13 @@ def test_every_acknowledged_payment_is_there_once_as_it_was_asked(bank: Bank) ->
     assert found.keys() <= {number for number, told in heard.items() if told in {"", UNHEARD}}
 
 
-def test_every_acknowledged_pay_is_in_the_ledger_once_and_no_refused_one(bank: Bank, paid: list[Paid]) -> None:
-    moved = {row.payment: row for row in paid}
-    assert len(moved) == len(paid), "a payment was paid twice"
+def test_every_acknowledged_pay_is_in_the_ledger_once_and_no_refused_one(bank: Bank, moved: list[Moved]) -> None:
+    paid = {row.payment: row for row in moved if row.kind == "pay"}
+    assert len(paid) == sum(row.kind == "pay" for row in moved), "a payment was paid twice"
     for attempt in bank.history:
         if attempt.customer is None:
             continue
-        row, asked = moved.get(attempt.payment), bank.asked[attempt.payment]
+        row, asked = paid.get(attempt.payment), bank.asked[attempt.payment]
         if attempt.heard == "":
             assert row is not None, "acknowledged and lost"
             assert (row.debit, row.credit) == (attempt.customer.account, asked.merchant.account)
@@ -275,48 +347,77 @@ def test_every_acknowledged_pay_is_in_the_ledger_once_and_no_refused_one(bank: B
             assert row is None or row.debit != attempt.customer.account
 
 
-def test_the_ledgers_order_replays_to_its_balances(paid: list[Paid]) -> None:
-    for rows in by_account(paid, "debit"):
-        amounts = accumulate((-row.amount for row in rows), initial=PURSE)
-        assert [row.debit_balance for row in rows] == list(amounts)[1:]
-        assert [row.debit_sequence for row in rows] == list(range(2, len(rows) + 2))
-        assert all(row.debit_balance >= 0 for row in rows)
+def test_every_acknowledged_refund_is_in_the_ledger_once_and_no_refused_one(bank: Bank, moved: list[Moved]) -> None:
+    paid = {row.payment: row for row in moved if row.kind == "pay"}
+    back = {row.refund: row for row in moved if row.kind == "refund"}
+    assert len(back) == sum(row.kind == "refund" for row in moved), "a refund was made twice"
+    for attempt in bank.history:
+        if attempt.refund is None:
+            continue
+        wanted, pay_row, row = bank.given_back[attempt.refund], paid.get(attempt.payment), back.get(attempt.refund)
+        if attempt.heard == "":
+            assert row is not None, "acknowledged and lost"
+        if row is not None:
+            assert attempt.heard in {"", UNHEARD}
+            assert pay_row is not None
+            assert (row.debit, row.credit, row.currency) == (pay_row.credit, pay_row.debit, pay_row.currency)
+            assert row.amount == wanted.amount
+        if attempt.heard == "not_paid":
+            # Nobody had been told yet that it was paid.
+            assert pay_row is None or pay_row.ended > attempt.began
+        if attempt.heard == "refund_exceeds":
+            # What is left only shrinks: all that had begun by then, and this one, are too much.
+            rows = [one for one in back.values() if one.payment == attempt.payment and one.began < attempt.ended]
+            assert sum(one.amount for one in rows) + wanted.amount > bank.asked[attempt.payment].amount
+    gone: Counter[int] = Counter()
+    for one in back.values():
+        gone[one.payment] += one.amount
+    assert all(amount <= paid[number].amount for number, amount in gone.items())
 
 
-def test_whoever_came_later_comes_later_in_the_ledger(paid: list[Paid]) -> None:
-    for side in ("debit", "credit"):
-        for rows in by_account(paid, side):
-            latest_begin = 0.0
-            for row in rows:
-                assert row.ended > latest_begin, f"payment {row.payment} had ended before one ahead of it began"
-                latest_begin = max(latest_begin, row.began)
+def test_the_ledgers_order_replays_to_its_balances(bank: Bank, moved: list[Moved]) -> None:
+    people = {customer.account for customer in bank.customers}
+    for account, rows in by_account(moved):
+        amounts = accumulate((row.change(account) for row in rows), initial=PURSE if account in people else 0)
+        assert [row.balance(account) for row in rows] == list(amounts)[1:]
+        first = 2 if account in people else 1
+        assert [row.sequence(account) for row in rows] == list(range(first, len(rows) + first))
+        assert all(row.balance(account) >= 0 for row in rows)
+
+
+def test_whoever_came_later_comes_later_in_the_ledger(moved: list[Moved]) -> None:
+    for _, rows in by_account(moved):
+        latest_begin = 0.0
+        for row in rows:
+            assert row.ended > latest_begin, f"payment {row.payment} had ended before one ahead of it began"
+            latest_begin = max(latest_begin, row.began)
 
 
 def test_who_was_told_of_too_little_money_had_too_little_at_some_moment_of_the_call(
-    bank: Bank, paid: list[Paid]
+    bank: Bank, moved: list[Moved]
 ) -> None:
     for attempt in bank.history:
         if attempt.customer is None or attempt.heard != "insufficient_funds":
             continue
-        asked = bank.asked[attempt.payment]
-        # Purses only shrink here, so the lowest it can have been is after all pays that had begun.
-        spent = sum(
-            row.amount
-            for row in paid
-            if (row.debit, row.currency) == (attempt.customer.account, asked.currency) and row.began < attempt.ended
-        )
-        assert PURSE - spent < asked.amount
+        asked, account = bank.asked[attempt.payment], attempt.customer.account
+        own = [row for row in moved if account in {row.debit, row.credit} and row.currency == asked.currency]
+        # The lowest it can have been: after all pays that had begun, and only those refunds that had surely ended.
+        spent = sum(row.amount for row in own if row.kind == "pay" and row.began < attempt.ended)
+        back = sum(row.amount for row in own if row.kind == "refund" and row.ended < attempt.began)
+        assert PURSE - spent + back < asked.amount
 
 
-def test_customers_are_told_what_the_ledger_holds(bank: Bank, paid: list[Paid]) -> None:
+def test_customers_are_told_what_the_ledger_holds(bank: Bank, moved: list[Moved]) -> None:
     for customer in bank.customers:
         for currency in CURRENCIES:
-            spent = sum(row.amount for row in paid if (row.debit, row.currency) == (customer.account, currency))
-            assert bank.world.balance(customer, currency) == PURSE - spent
+            own = [row for row in moved if customer.account in {row.debit, row.credit} and row.currency == currency]
+            assert bank.world.balance(customer, currency) == PURSE + sum(row.change(customer.account) for row in own)
 
 
-def by_account(paid: list[Paid], side: str) -> list[list[Paid]]:
+def by_account(moved: list[Moved]) -> list[tuple[str, list[Moved]]]:
+    """Of each account and currency, in the ledger's order."""
     groups = defaultdict(list)
-    for row in paid:
-        groups[getattr(row, side), row.currency].append(row)
-    return [sorted(rows, key=lambda row: int(getattr(row, f"{side}_sequence"))) for rows in groups.values()]
+    for row in moved:
+        groups[row.debit, row.currency].append(row)
+        groups[row.credit, row.currency].append(row)
+    return [(account, sorted(rows, key=lambda row: row.sequence(account))) for (account, _), rows in groups.items()]

@@ -7,13 +7,16 @@ from typing import Final
 import httpx2
 import pytest
 
+from qirsh.web.callers import KEY
 from tests.live import (
     PURSE,
     START,
     WRONG_PIN,
     Call,
+    Customer,
     InProcess,
     Live,
+    Merchant,
     World,
     create,
     field_errors,
@@ -24,6 +27,7 @@ from tests.live import (
     sign_in,
 )
 from tests.postgres import PostgresServer
+from tests.web.belongings import BODIES, BY_NAME, NAMES, ONCE, call_of, is_of_tests, named, takes_an_id
 
 KEPT_MS: Final = 30 * 24 * 3600 * 1000
 
@@ -246,6 +250,106 @@ def test_a_clock_that_runs_backwards_forgets_nothing(still: InProcess) -> None:
     still.clock.advance(-40 * 24 * 3600 * 1000)
     assert still.send(call).content == first.content
     still.clock.now = START
+
+
+# Every route of the table that takes a key.
+
+
+def first_call(world: World, name: str, merchant: Merchant, customer: Customer) -> Call:
+    """A call of the route that will succeed."""
+    token = merchant.test_key if is_of_tests(name) else merchant.key
+    if BY_NAME[name].token is not KEY:
+        token = customer.token
+    argument = named(world, NAMES[name], merchant, customer) if takes_an_id(BY_NAME[name]) else ""
+    return call_of(name, token, argument)
+
+
+def test_every_call_that_changes_something_takes_a_key_but_signing_in() -> None:
+    told = {name: route.told for name, route in BY_NAME.items() if route.told is not None}
+    assert {name for name, one in told.items() if one.takes_key} == set(told) & set(ONCE)
+    assert set(BODIES) - set(ONCE) == {"POST /api/v1/wallet/sessions"}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_each_call_is_carried_out_once_and_answered_twice(world: Live, name: str) -> None:
+    call = first_call(world, name, world.merchants[0], world.customer()).once(f"twice {name}")
+    first = world.send(call)
+    assert first.status_code in {200, 201}
+    assert not is_replay(first)
+    before = world.counts()
+    again = world.send(call)
+    assert (again.status_code, is_replay(again), again.content) == (first.status_code, True, first.content)
+    told = [
+        [(key, value) for key, value in one.headers.multi_items() if key in {"location", "link"}]
+        for one in (first, again)
+    ]
+    assert told[0] == told[1]
+    assert world.counts() == before
+    # Without the key it is another wish; the same key for another thing is refused.
+    other = first_call(world, name, world.merchants[0], world.customers[0])
+    other = other._replace(token=call.token)
+    if other.path == call.path:
+        other = other._replace(content=b'{"amount":101,"currency":"USD"}')
+    before = world.counts()
+    refused(world.send(other.once(f"twice {name}")), 422, "idempotency_key_reused")
+    assert world.counts() == before
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_a_key_that_is_none_is_refused_before_anything_is_done(world: Live, name: str) -> None:
+    call = first_call(world, name, world.merchants[0], world.customers[0])
+    before = world.counts()
+    for key in ("x" * 256, "", "caf\u00e9", "a\tb"):
+        assert field_errors(world.send(call.once(key))) == {"Idempotency-Key": "invalid"}
+    assert world.counts() == before
+    assert world.send(call.once(f"one that is: {name}")).status_code in {200, 201}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_a_key_is_not_shared_with_another_account(world: Live, name: str) -> None:
+    one, two = world.merchants[:2]
+    people = (world.customer(), world.customer())
+    once = f"not shared {name}"
+    calls = [first_call(world, name, shop, who).once(once) for shop, who in zip((one, two), people, strict=True)]
+    answers = [world.send(call) for call in calls]
+    assert [answer.status_code in {200, 201} for answer in answers] == [True, True]
+    assert [is_replay(answer) for answer in answers] == [False, False]
+    assert answers[0].content != answers[1].content
+    # Each goes on to hear its own.
+    assert [world.send(call).content for call in calls] == [answer.content for answer in answers]
+
+
+@pytest.mark.parametrize("name", [name for name in ONCE if BY_NAME[name].token is KEY])
+def test_the_keys_of_one_account_share_its_memory_and_those_of_its_other_half_do_not(world: Live, name: str) -> None:
+    merchant = world.merchants[0]
+    once = f"rotated {name}"
+    call = first_call(world, name, merchant, world.customers[0]).once(once)
+    first = world.send(call)
+    is_test = call.token == merchant.test_key
+    rotated = world.act("key issue", account=merchant.account, test=is_test)["key"]
+    again = world.send(call._replace(token=rotated))
+    assert (again.status_code, is_replay(again), again.content) == (first.status_code, True, first.content)
+    other_half = world.send(call._replace(token=merchant.key if is_test else merchant.test_key))
+    assert not is_replay(other_half)
+    assert other_half.content != first.content
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_after_a_restart_every_call_is_answered_as_before(engine: PostgresServer | None, how: signal.Signals) -> None:
+    with live(engine, shops=1, people=2) as own:
+        calls = [first_call(own, name, own.merchants[0], own.customers[0]).once(f"kept {name}") for name in ONCE]
+        answers = [own.send(call) for call in calls]
+        assert {answer.status_code for answer in answers} <= {200, 201}
+        before = own.counts()
+
+        own.stop(how)
+        own.start()
+
+        for call, first in zip(calls, answers, strict=True):
+            again = own.send(call)
+            assert (again.status_code, is_replay(again), again.content) == (first.status_code, True, first.content)
+        assert own.counts() == before
+        assert own.violations() == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])

@@ -8,21 +8,25 @@ import pytest
 
 from tests.live import (
     BALANCES,
+    PAYMENTS,
     PURSE,
     WRONG_PIN,
     Call,
     InProcess,
+    cancel,
     create,
     in_process,
     outcome,
     pay,
+    refund,
     retrieve,
     see,
     sign_in,
+    trial,
 )
 from tests.postgres import PostgresServer
 
-CALLS = 400
+CALLS = 600
 NOTES = (
     "plain",
     "",
@@ -47,29 +51,48 @@ class Told:
         self.world = world
         self.ids: list[str] = ["1234567890123456"]  # No payment has the first.
         self.customers = [world.customer() for _ in range(3)]
+        self.refunds: list[str] = ["rf_" + "0" * 24]  # Nor a refund.
+        self.paid: list[str] = []
+        self.owners: dict[str, str] = {}  # Whose key made a payment.
         self._names = {world.settings.base_url: "<here>"}
         for number, merchant in enumerate(world.merchants):
             self._names[merchant.account] = f"<shop {number}>"
             self._names[merchant.test_account] = f"<twin {number}>"
         for number, customer in enumerate(self.customers):
             self._names[customer.account] = f"<customer {number}>"
+        with world.books() as books:
+            testers = books.select("SELECT number, kind FROM account WHERE mode = 'test' AND kind <> 'commercial'")
+        shops = [merchant.account for merchant in world.merchants]
+        with world.books() as books:
+            for account, _ in testers:
+                [(shop, kind)] = books.select("SELECT twin_of, kind FROM account WHERE number = ?", account)
+                self._names[str(account)] = f"<{kind} of shop {shops.index(str(shop))}>"
 
     def hear(self, call: Call) -> tuple[int, list[tuple[str, str]], str]:
         """The answer with its headers, as the story would have it."""
         answer = self.world.send(call)
-        self._learn(answer)
+        self._learn(answer, call.token or "")
         headers = [(name, self._named(value)) for name, value in answer.headers.multi_items()]
         headers = [(name, value) for name, value in headers if name not in {"x-request-id", "date", "content-length"}]
         text = answer.text.replace(answer.headers["x-request-id"], "<request>")
         return answer.status_code, headers, self._named(text)
 
-    def _learn(self, answer: httpx2.Response) -> None:
+    def _learn(self, answer: httpx2.Response, token: str) -> None:
         told = answer.json().get("data", {})
         if "token" in told:
             self._names[told["token"]] = "<token>"
+        if told.get("status") == "paid" and told["_id"] not in self.paid:
+            self.paid.append(told["_id"])
+        if "key" in told:
+            self._names[told["key"]["id"]] = "<key>"
+            self._names[f'"hint":"{told["key"]["hint"]}"'] = "<hint>"
+        if answer.status_code == 201 and str(told.get("id")).startswith("rf_") and told["id"] not in self._names:
+            self._names[told["id"]] = f"<refund {len(self.refunds)}>"
+            self.refunds.append(told["id"])
         if answer.status_code == 201 and "id" in told and told["id"] not in self._names:
             self._names[told["id"]] = f"<payment {len(self.ids)}>"
             self.ids.append(told["id"])
+            self.owners[told["id"]] = token
 
     def _named(self, text: str) -> str:
         for value, name in self._names.items():
@@ -112,7 +135,46 @@ def step(told: Told, chance: random.Random) -> Call:
         Call("GET", BALANCES, customer.token),
         sign_in(customer.email, chance.choice(["correct horse battery", "a\x00b", "wrong"])),
     ]
-    return calls[chance.randrange(len(calls))]
+    return chance.choice(chance.choice([calls, more_calls(told, chance, token, payment_id)]))
+
+
+def more_calls(told: Told, chance: random.Random, token: str, payment_id: str) -> list[Call]:
+    """What merchants do with a payment when they have one, and what they look at."""
+    once = chance.choice(KEYS)
+    if chance.random() < 0.5 and told.paid:
+        payment_id = chance.choice(told.paid[-4:])
+    if chance.random() < 0.8:
+        token = told.owners.get(payment_id, token)
+    fields: dict[str, object] = {
+        "amount": chance.choice([1, 1, PURSE // 3, PURSE, 0, -1, 2**63, "1", None]),
+        "note": chance.choice(NOTES),
+        "metadata": {chance.choice(NOTES): 1.0},
+    }
+    kept = dict(chance.sample(sorted(fields.items()), chance.randint(0, 2)))
+    what = chance.choice(["pay", "pay", "expire", "cancel"])
+    refund_id = chance.choice([*told.refunds[-4:], told.refunds[0], "%00", "rf_%ff", "x"])
+    status = chance.choice(["pending", "paid", "cancelled", "expired", "Paid", "%00", ""])
+    event = chance.choice(["evt_0_1_1", "%00", f"evt_0_{told.world.merchants[0].account}_{chance.randint(1, 9)}"])
+    return [
+        cancel(token, payment_id),
+        cancel(token, payment_id).once(once),
+        refund(token, payment_id),
+        refund(token, payment_id, amount=1),
+        refund(token, payment_id, **kept).once(once),
+        refund(token, payment_id, **kept),
+        trial(token, what, payment_id),
+        trial(token, what, payment_id).once(once),
+        trial(token, "pay", payment_id, outcome=chance.choice(["paid", "insufficient_funds", "x", None])),
+        Call("GET", f"{PAYMENTS}?limit=100&status={status}", token),
+        Call("GET", f"{PAYMENTS}/{payment_id}/refunds", token),
+        Call("GET", f"/api/v1/refunds/{refund_id}", token),
+        Call("GET", "/api/v1/events?limit=100", token),
+        Call("GET", f"/api/v1/events/{event}", token),
+        Call("GET", "/api/v1/transfers?limit=100", token),
+        Call("GET", "/api/v1/balance", token),
+        Call("GET", "/api/v1/me", token),
+        Call("GET", "/api/v1/currencies", token),
+    ]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -131,6 +193,7 @@ def test_both_engines_give_the_same_answers(both: list[Told], seed: int) -> None
     # The story had something of everything in it.
     assert heard >= {200, 201, 401, 403, 404, 409, 422}
     assert [len(told.ids) for told in both] == [len(both[0].ids)] * 2
+    assert len(both[0].refunds) > 5
     assert both[0].world.counts() == both[1].world.counts()
     assert [told.world.violations() for told in both] == [[], []]
 

@@ -3,7 +3,6 @@
 from qirsh.domain import ledger, payment
 from qirsh.domain.command import RefundPayment
 from qirsh.domain.event import REFUND_CREATED
-from qirsh.domain.payment import TOO_LATE
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.money import balance, move
@@ -38,7 +37,7 @@ def refund(command: RefundPayment, state: State) -> Refund | Refused:
     if why := why_not_acting(state, merchant):
         return Refused(why)
     if paid.status != "paid" or paid.payer is None:
-        return Refused(TOO_LATE.get(paid.status, Refusal.NOT_PAID))
+        return Refused(payment.why_not_payable(paid, state.now) or Refusal.NOT_PAID)
     left = payment.left_to_refund(paid)
     amount = left if command.amount is None else command.amount
     if not 0 < amount <= left:

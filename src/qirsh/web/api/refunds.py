@@ -7,7 +7,7 @@ from msgspec import UNSET
 from qirsh.domain.command import RefundPayment
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
-from qirsh.domain.refund import Refund
+from qirsh.domain.refund import Refund, is_refund_id, refund_id
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
 from qirsh.store import queries
@@ -34,7 +34,7 @@ async def refund(parts: Parts, request: Request) -> Response:
     only_once = once(parts, request, caller, text)
     body = bodies.read(bodies.REFUND, text)
     command = RefundPayment(
-        f"rf_{parts.entropy(12).hex()}",
+        refund_id(parts.entropy(12)),
         payment_number(parts, request),
         caller.account,
         None if body.amount is UNSET else body.amount,
@@ -48,8 +48,8 @@ async def refund(parts: Parts, request: Request) -> Response:
     outcome = await parts.engine.submit(command, once=only_once, render=render)
     if type(outcome) is Refused:
         raise problem_of(outcome)
-    refund_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
-    location = (b"location", b"%b/api/v1/refunds/%b" % (parts.base_url.encode(), refund_id))
+    made_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
+    location = (b"location", b"%b/api/v1/refunds/%b" % (parts.base_url.encode(), made_id))
     return Response(outcome.status, outcome.body, [location, *replay_header(is_replayed=outcome.replayed)])
 
 
@@ -68,7 +68,7 @@ async def refunds_of(parts: Parts, request: Request) -> Response:
 
 async def see_refund(parts: Parts, request: Request) -> Response:
     """One refund."""
-    found = await parts.store.find(REFUND, request.argument)
+    found = await parts.store.find(REFUND, request.argument) if is_refund_id(request.argument) else None
     payment = await parts.store.find(PAYMENT, found.payment) if found else None
     if found is None or payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
