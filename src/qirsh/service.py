@@ -30,6 +30,7 @@ from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import open_postgres
 from qirsh.store.rows import CONSTANT
 from qirsh.store.sqlite import SqliteStore
+from qirsh.store.verify import verify
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
 from qirsh.web.connection import Connection
@@ -37,7 +38,9 @@ from qirsh.web.operator.acts import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.waiters import Waiters
+from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.payment_expirer import PaymentExpirer
+from qirsh.workers.sealer import Sealer
 
 log = logging.getLogger(__name__)
 
@@ -70,12 +73,14 @@ async def opened(
             identifiers=store.instance.identifiers,
             keyring=keyring,
             passwords=passwords,
-            callers=Callers(store, clock),
+            callers=Callers(store, clock, engine.money_stop),
             waiters=waiters,
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
+            verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
+        await Sealer(store, engine, clock).seal_all()
     finally:
         await engine.close()
         passwords.close()
@@ -147,6 +152,8 @@ async def serve(
         await control.open()
     roles = [
         asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
+        asyncio.create_task(Sealer(parts.store, parts.engine, parts.clock).run(), name="sealer"),
+        asyncio.create_task(LedgerAuditor(parts.store, parts.engine).run(), name="ledger-auditor"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
     try:

@@ -13,6 +13,8 @@ from qirsh.domain.idempotency import Once, Remembered
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.refusal import Refusal
+from qirsh.domain.seal import NOTHING
+from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
 
 
@@ -48,6 +50,9 @@ class Case:
     def hold(self, account: int, amount: int) -> None:
         is_house = self.market.accounts[account].kind == "house"
         self.market.balances[account, "USD"] = Balance(account, "USD", amount, 9, is_house)
+
+    def stop_money(self) -> None:
+        self.market.stops[1] = Stop(1, self.market.now, "balances in USD sum to 1, not to zero")
 
     def end_time(self) -> None:
         self.market.now = self.market.payments[self.command.payment].expires_at
@@ -101,6 +106,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
                 case.market.payments[case.command.payment].merchant, BALANCE_MAX - 99
             ),
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     c.Cancel: (
@@ -214,11 +220,22 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.ordered_account(), 9999),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.house, BALANCE_MAX - 9999),
             R.NOT_FOUND: lambda case: case.ask(reference="unknown"),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     # Nothing refuses these: another's lease or value is an outcome.
     c.HoldLease: (lambda _: c.HoldLease("sweeper", "a process", 1000), {}),
     c.FixConstant: (lambda _: c.FixConstant("colour", b"blue"), {}),
+    c.SealEntries: (lambda _: c.SealEntries(1, NOTHING, ()), {}),
+    c.StopMoney: (lambda _: c.StopMoney(1, "a sum is wrong", "test"), {}),
+    c.RecordCheck: (lambda _: c.RecordCheck("test", "no violations"), {}),
+    c.LiftStop: (
+        lambda market: c.LiftStop(market.do(c.StopMoney(1, "a sum is wrong", "test")).id, "mended", "test"),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("stops", 1, lifted_at=1, lifted_by="test"),
+            R.NOT_FOUND: lambda case: case.ask(id=NOBODY),
+        },
+    ),
 }
 # One row cannot be in two states.
 EXCLUDING: Final = (

@@ -23,8 +23,10 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refused
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
+from qirsh.domain.stop import Stop
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.rows import LOADED, WRITTEN, Table
 
@@ -57,6 +59,8 @@ class World:
         self.sessions: dict[bytes, Session] = {}
         self.leases: dict[str, Lease] = {}
         self.constants: dict[str, Constant] = {}
+        self.stops: dict[int, Stop] = {}
+        self.seals: dict[int, Seal] = {}
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
         self.audit: list[AuditEntry] = []
@@ -66,6 +70,8 @@ class World:
     def transact(self, batch: Sequence[Submission]) -> list[Any]:
         """The outcomes, after what they tell of is in the tables. An exception leaves the tables as they were."""
         state = State(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
+        # What an engine knows.
+        state.is_money_stopped = any(stop.lifted_at is None for stop in self.stops.values())
         self._fill(state, facts_needed(batch))
         self._fill(state, rows_needed(batch, state))
         outcomes = decide(batch, state)

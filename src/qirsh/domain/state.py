@@ -19,7 +19,9 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.stop import Stop
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
@@ -78,6 +80,8 @@ class Needs:
         "people",
         "pins",
         "remembered",
+        "seals",
+        "stops",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -95,6 +99,8 @@ class Needs:
         self.operators: set[int] = set()
         self.leases: set[str] = set()
         self.constants: set[str] = set()
+        self.stops: set[int] = set()
+        self.seals: set[int] = set()
 
 
 class State:
@@ -105,6 +111,7 @@ class State:
         self.epoch = epoch
         self.identifiers = identifiers
         self.payment_numbers = payment_numbers
+        self.is_money_stopped = False  # The engine knows; commands that move money are then refused.
 
         self.remembered: Rows[tuple[int, str], Remembered] = Rows()
         self.payments: Rows[int, Payment] = Rows()
@@ -121,6 +128,8 @@ class State:
         self.sessions: Rows[bytes, Session] = Rows()
         self.leases: Rows[str, Lease] = Rows()
         self.constants: Rows[str, Constant] = Rows()
+        self.stops: Rows[int, Stop] = Rows()
+        self.seals: Rows[int, Seal] = Rows()
 
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []

@@ -17,7 +17,9 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.stop import Stop
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -85,6 +87,9 @@ OPERATOR: Final = Table("operator", Operator, state="operators", key="person", i
 
 LEASE: Final = Table("lease", Lease, state="leases", key="role", changes="holder until")
 CONSTANT: Final = Table("instance", Constant, state="constants", key="name")
+STOP: Final = Table("stop", Stop, state="stops", key="id", changes="lifted_at lifted_by")
+# Never changed, so never locked: of two who add the same number, the unique key takes one.
+SEAL: Final = Table("seal", Seal, state="seals", key="number", is_locked=False)
 
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")
@@ -106,6 +111,8 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     OPERATOR,
     LEASE,
     CONSTANT,
+    STOP,
+    SEAL,
 )
 
 # Whoever is referred to comes first; a payment becomes paid, and a balance changes, after the transfer is there.
@@ -140,4 +147,7 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", LEASE),
     ("change", LEASE),
     ("add", CONSTANT),
+    ("add", STOP),
+    ("change", STOP),
+    ("add", SEAL),
 )

@@ -1,5 +1,7 @@
 """What handlers work with. Built once by the service."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from qirsh.domain.identifier import Identifiers
@@ -9,6 +11,7 @@ from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.store.interface import Store
+from qirsh.store.invariants import Violation
 from qirsh.web.callers import Callers
 from qirsh.web.waiters import Waiters
 
@@ -26,3 +29,4 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Clock
     entropy: Entropy
     base_url: str
+    verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
