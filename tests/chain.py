@@ -1,7 +1,7 @@
 """A second implementation of the chain of seals, from docs/audit-chain.md alone: it shares no code with the product."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 # Which numbers of ids share a digest: one audit entry, twenty transfers.
@@ -68,3 +68,23 @@ def follows(number: int, at: int, previous: bytes, content: str, hashed: bytes) 
     """Whether a seal is what it says, after a seal with this hash."""
     head = f"qirsh seal 1\nnumber {number}\nat {at}\nprevious {previous.hex()}\n"
     return content.startswith(head) and hashlib.sha256(content.encode("utf-8")).digest() == hashed
+
+
+def check(select: Callable[[str], Iterable[Sequence[Any]]]) -> dict[str, list[int]]:
+    """Walk the whole chain, and see that it holds of the rows; the ids that it covers, by table."""
+    covered: dict[str, list[int]] = {table: [] for table in PIECES}
+    ends = dict.fromkeys(PIECES, 0)
+    previous = bytes(32)
+    rows = {table: {row[0]: row for row in select(f"SELECT * FROM {table}")} for table in PIECES}  # noqa: S608 - ours
+    seals = select("SELECT number, at, content, hash FROM seal ORDER BY number")
+    for expected, (number, at, content, hashed) in enumerate(seals, 1):
+        assert number == expected
+        assert follows(number, at, previous, content, bytes(hashed))
+        previous = bytes(hashed)
+        for table, section in sections(content).items():
+            assert section.first == ends[table] + 1
+            ends[table] = section.last
+            assert digests([rows[table][row] for row in section.covered()], section.piece) == section.digests
+            covered[table] += section.covered()
+    assert all(len(ids) == len(set(ids)) for ids in covered.values()), "a row is covered twice"
+    return covered

@@ -65,6 +65,9 @@ async def opened(
         keyring = await _keyring(settings, store, engine, entropy)
         if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
             await engine.submit(OpenHouseAccount(HOUSE))
+        # Known before the first command, also to an act of the CLI that runs alone.
+        [(_, stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
+        engine.money_stop.learn(stop, since=engine.money_stop.changes)
         waiters = Waiters()
         engine.listeners.append(waiters.hear)
         yield Parts(

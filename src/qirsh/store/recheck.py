@@ -121,9 +121,9 @@ BALANCES: Final = (
         "a balance is what its last transfer left",
         "balance of account {} in {} is {} at sequence {}, that transfer left {}",
         f"""SELECT * FROM (SELECT b.account, b.currency, b.amount, b.sequence, coalesce(
-            (SELECT d.debit_balance FROM transfer d WHERE d.debit = b.account AND d.currency = b.currency
+            (SELECT max(d.debit_balance) FROM transfer d WHERE d.debit = b.account AND d.currency = b.currency
                 AND d.debit_sequence = b.sequence),
-            (SELECT c.credit_balance FROM transfer c WHERE c.credit = b.account AND c.currency = b.currency
+            (SELECT max(c.credit_balance) FROM transfer c WHERE c.credit = b.account AND c.currency = b.currency
                 AND c.credit_sequence = b.sequence)) AS after
             FROM {_B} b) AS found
         WHERE after IS DISTINCT FROM amount""",

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from typing import Final
 
 from qirsh.domain.command import StopMoney
@@ -70,20 +71,24 @@ class LedgerAuditor:
                 log.warning("the ledger auditor waits: %r", error)
 
     async def cycle(self) -> list[str]:
-        """What is broken, in sentences."""
-        found = await self._broken(recheck.SUMS)
-        found += await self._new()
+        """What the first check finds that finds anything, in sentences.
+
+        The others need not be asked, and what they might stumble over must not hide it.
+        """
+        if found := await self._broken(recheck.SUMS):
+            return found
+        if found := await self._new():
+            return found
         for place, (end_query, checks) in enumerate(recheck.SLICES):
             first = self._slices[place] + 1
             [(last,)] = await self._store.search(end_query, first - 1, AUDIT_SLICE_ROWS)
             self._slices[place] = last or 0
-            if last is not None:
-                for check in checks:
-                    found += await self._broken(check, first, last)
-        return list(dict.fromkeys(found))
+            if last is not None and (found := await self._first_broken(checks, first, last)):
+                return found
+        return []
 
     async def _new(self) -> list[str]:
-        """What transfers have touched that were there a cycle ago and had not been looked at."""
+        """What is wrong with all that was touched by transfers that are new since the last look."""
         before = self._top
         [(self._top,)] = await self._store.select(recheck.TOP)
         if self._checked is None:
@@ -91,11 +96,14 @@ class LedgerAuditor:
         if before <= self._checked:
             return []
         first, last = self._checked + 1, min(before, self._checked + AUDIT_ROWS_MAX)
-        found = []
-        for check in recheck.TRANSFERS:
-            found += await self._broken(check, first, last)
         self._checked = last
-        return found
+        return await self._first_broken(recheck.TRANSFERS, first, last)
+
+    async def _first_broken(self, checks: Iterable[Invariant], first: int, last: int) -> list[str]:
+        for check in checks:
+            if found := await self._broken(check, first, last):
+                return found
+        return []
 
     async def _broken(self, check: Invariant, *bounds: int) -> list[str]:
         """A suspicion is looked at twice. Each query sees one moment, so nothing that is under way looks broken."""
