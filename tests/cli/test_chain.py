@@ -34,7 +34,7 @@ def served_and_stopped(house: House) -> str:
 
 def _shop(house: House) -> str:
     connection = apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)
-    number = connection.execute("SELECT min(number) FROM account WHERE kind = 'commercial' AND mode = 'live'").get
+    number = connection.execute("SELECT min(number) FROM account WHERE kind = 'commercial' AND state = 'approved'").get
     connection.close()
     return str(number)
 

@@ -41,13 +41,16 @@ Pieces = list[tuple[int, int, str, str]]  # The number of a piece, how many rows
 def _line(table: Table[Any]) -> str:
     """A number as its digits, a text as its length in bytes and itself, nothing as nothing; a comma after each."""
     hints = get_type_hints(table.record)
-    parts = ["CAST(id AS TEXT)"]
+    parts = ["id"]
     for column in table.columns:
         kinds = get_args(hints[column])
-        is_number = int in {hints[column], *kinds}
-        text = f"CAST({column} AS TEXT)" if is_number else f"octet_length({column}) || ':' || {column}"
-        parts.append(f"coalesce({text}, '')" if NoneType in kinds else text)
-    return " || ',' || ".join(parts) + " || ',\n'"
+        is_number, may_be_null = int in {hints[column], *kinds}, NoneType in kinds
+        text = f"octet_length({column}) || ':' || {column}"
+        if is_number:
+            text = f"CAST({column} AS TEXT)" if may_be_null else column
+        parts.append(f"coalesce({text}, '')" if may_be_null else text)
+    # One call for all columns: with a `||` for each, PostgreSQL took half as long again.
+    return f"concat_ws(',', {', '.join(parts)}, '\n')"
 
 
 AUDIT_ENTRIES: Final = Sealed("audit", "audit entry", "audit entries", "at", 1, _line(AUDIT))
