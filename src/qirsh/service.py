@@ -30,6 +30,7 @@ from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import open_postgres
 from qirsh.store.rows import CONSTANT
 from qirsh.store.sqlite import SqliteStore
+from qirsh.store.verify import verify
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
 from qirsh.web.connection import Connection
@@ -38,8 +39,10 @@ from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
+from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.payment_expirer import PaymentExpirer
+from qirsh.workers.sealer import Sealer
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +67,9 @@ async def opened(
         keyring = await _keyring(settings, store, engine, entropy)
         if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
             await engine.submit(OpenHouseAccount(HOUSE))
+        # Known before the first command, also to an act of the CLI that runs alone.
+        [(_, stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
+        engine.money_stop.learn(stop, since=engine.money_stop.changes)
         waiters = Waiters()
         engine.listeners.append(waiters.hear)
         yield Parts(
@@ -72,13 +78,15 @@ async def opened(
             identifiers=store.instance.identifiers,
             keyring=keyring,
             passwords=passwords,
-            callers=Callers(store, clock),
+            callers=Callers(store, clock, engine.money_stop),
             waiters=waiters,
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
             limits=_limits(settings),
+            verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
+        await Sealer(store, engine, clock).seal_all()
     finally:
         await engine.close()
         passwords.close()
@@ -157,6 +165,8 @@ async def serve(
     roles = [
         asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
         asyncio.create_task(MetadataIndexer(parts.store, parts.engine).run(), name="metadata-indexer"),
+        asyncio.create_task(Sealer(parts.store, parts.engine, parts.clock).run(), name="sealer"),
+        asyncio.create_task(LedgerAuditor(parts.store, parts.engine).run(), name="ledger-auditor"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
     try:

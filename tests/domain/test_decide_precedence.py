@@ -13,6 +13,8 @@ from qirsh.domain.idempotency import Once, Remembered
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.refusal import Refusal
+from qirsh.domain.seal import NOTHING
+from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
 
 
@@ -52,6 +54,9 @@ class Case:
     def of_the_live_shop(self) -> None:
         self.payment(merchant=self.market.shop)
         self.ask(merchant=self.market.shop)
+
+    def stop_money(self) -> None:
+        self.market.stops[1] = Stop(1, self.market.now, "balances in USD sum to 1, not to zero")
 
     def end_time(self) -> None:
         self.market.now = self.market.payments[self.command.payment].expires_at
@@ -105,6 +110,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
                 case.market.payments[case.command.payment].merchant, BALANCE_MAX - 99
             ),
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     c.Cancel: (
@@ -130,6 +136,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.MERCHANT_BALANCE_SHORT: lambda case: case.hold(case.market.shop, 99),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.customer.account, BALANCE_MAX - 99),
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     c.PayAsTest: (
@@ -144,6 +151,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.INSUFFICIENT_FUNDS: lambda case: case.ask(has_funds=False),
             R.BALANCE_LIMIT: lambda case: case.hold(case.command.merchant, BALANCE_MAX - 99),
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     c.ExpireAsTest: (
@@ -262,12 +270,23 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.ordered_account(), 9999),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.house, BALANCE_MAX - 9999),
             R.NOT_FOUND: lambda case: case.ask(reference="unknown"),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
     # Nothing refuses these: another's lease, value or work is an outcome.
     c.IndexMetadata: (lambda _: c.IndexMetadata(block=1, after=0, until=1, entries=()), {}),
     c.HoldLease: (lambda _: c.HoldLease("sweeper", "a process", 1000), {}),
     c.FixConstant: (lambda _: c.FixConstant("colour", b"blue"), {}),
+    c.SealEntries: (lambda _: c.SealEntries(1, NOTHING, ()), {}),
+    c.StopMoney: (lambda _: c.StopMoney(1, "a sum is wrong", "test"), {}),
+    c.RecordCheck: (lambda _: c.RecordCheck("test", "no violations"), {}),
+    c.LiftStop: (
+        lambda market: c.LiftStop(market.do(c.StopMoney(1, "a sum is wrong", "test")).id, "mended", "test"),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("stops", 1, lifted_at=1, lifted_by="test"),
+            R.NOT_FOUND: lambda case: case.ask(id=NOBODY),
+        },
+    ),
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {c.Expire, c.RefundPayment, c.ExpireAsTest}

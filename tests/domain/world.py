@@ -25,8 +25,10 @@ from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
+from qirsh.domain.stop import Stop
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.rows import LOADED, WRITTEN, Table
 
@@ -61,6 +63,8 @@ class World:
         self.constants: dict[str, Constant] = {}
         self.refunds: dict[str, Refund] = {}
         self.indexed_blocks: dict[int, IndexedBlock] = {}
+        self.stops: dict[int, Stop] = {}
+        self.seals: dict[int, Seal] = {}
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
         self.metadata_entries: list[MetadataEntry] = []
@@ -71,6 +75,8 @@ class World:
     def transact(self, batch: Sequence[Submission]) -> list[Any]:
         """The outcomes, after what they tell of is in the tables. An exception leaves the tables as they were."""
         state = State(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
+        # What an engine knows.
+        state.is_money_stopped = any(stop.lifted_at is None for stop in self.stops.values())
         self._fill(state, facts_needed(batch))
         self._fill(state, rows_needed(batch, state))
         outcomes = decide(batch, state)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 import apsw
 import asyncpg
+from msgspec.structs import astuple
 
 from qirsh.domain.command import (
     Cancel,
@@ -20,13 +21,17 @@ from qirsh.domain.command import (
     HoldLease,
     IndexMetadata,
     IssueKey,
+    LiftStop,
     OpenSession,
+    SealEntries,
+    StopMoney,
 )
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.metadata_index import entries_of
 from qirsh.domain.payment import Payment
+from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.state import State
 from qirsh.engine.batcher import Batch
 from qirsh.engine.clock import ManualClock
@@ -34,6 +39,7 @@ from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store
 from qirsh.store.postgres import open_postgres
 from qirsh.store.sqlite import SqliteStore
+from tests.chain import PIECES, digests
 from tests.domain.market import Market
 from tests.domain.world import ENTROPY_SEED, World
 
@@ -73,6 +79,18 @@ class Filled(Market):
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("colour", b"blue"))
+        self.do(StopMoney(1, "a sum was wrong", "test"))
+        self.do(LiftStop(1, "it was mended", "test"))
+        self.do(SealEntries(1, NOTHING, self.covers()))
+
+    def covers(self) -> tuple[Cover, ...]:
+        """All that is there. A database counts rows from 1."""
+        tables: dict[str, list[Any]] = {"audit": self.audit, "transfer": self.transfers}
+        rows = {name: [(place, *astuple(row)) for place, row in enumerate(tables[name], 1)] for name in tables}
+        return tuple(
+            Cover(name, 1, len(found), PIECES[name], (), (), tuple(digests(found, PIECES[name])))
+            for name, found in rows.items()
+        )
 
     def names(self) -> dict[str, int]:
         """What hand-typed SQL calls by name: `:shop` is its account, `:paid` the number of a payment."""

@@ -33,7 +33,7 @@ from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store, StoreUnavailable
 from qirsh.store.postgres import open_postgres
-from qirsh.store.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS, Query
+from qirsh.store.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP, Query
 from qirsh.store.rows import (
     ACCOUNT,
     API_KEY,
@@ -348,6 +348,7 @@ def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(sto
 
 def test_every_table_whose_rows_change_is_tried_here_or_by_the_commands_that_fill() -> None:
     tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order"}
+    tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order", "session", "stop"}
     assert {table.name for how, table in WRITTEN if how == "change"} == tried
 
 
@@ -356,7 +357,7 @@ def test_what_is_not_there_is_found_as_nothing(empty_store: Play) -> None:
         assert await opened.find(PAYMENT, 404) is None
         assert await opened.find(BALANCE, (404, "USD")) is None
         assert await opened.select(BALANCES_OF, 404) == []
-        assert await opened.select(REVOCATIONS) == []
+        assert await opened.select(REVOCATIONS_AND_STOP) == [(0, None)]
 
     empty_store(scene)
 

@@ -10,7 +10,7 @@ import pytest
 
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store import invariants, migrate
+from qirsh.store import chain, invariants, migrate
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Invariant
 from qirsh.store.postgres import open_postgres
@@ -46,7 +46,7 @@ def sentences(url: str) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(spoilt: Spoilt) -> None:
     told: list[Invariant] = []
     assert verify(spoilt.url, told.append) == []
-    assert told == [GUARDS, REFERENCES, *invariants.ALL]
+    assert told == [GUARDS, REFERENCES, *invariants.ALL, *chain.ALL]
 
 
 # No.

@@ -656,6 +656,14 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "INSERT OR REPLACE INTO audit SELECT id, at, 'nobody', action, subject, detail FROM audit WHERE id = 1",
         "never replaced",
     ),
+    "a seal replaced": (
+        "INSERT OR REPLACE INTO seal SELECT number, at + 1, content, hash FROM seal",
+        "never replaced|does not follow",
+    ),
+    "a stop replaced": (
+        "INSERT OR REPLACE INTO stop SELECT id, at, 'another', NULL, NULL FROM stop",
+        "never replaced|begins open",
+    ),
     "an account replaced by one of the house": (
         (
             "INSERT OR REPLACE INTO account SELECT number, 'house', mode, NULL, NULL, name, 'open', '', 1, 1"
@@ -700,6 +708,8 @@ TRUNCATED: Final = (
     "person",
     "operator",
     "instance",
+    "seal",
+    "stop",
 )
 
 

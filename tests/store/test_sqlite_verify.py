@@ -12,7 +12,7 @@ from typing import Final
 import apsw
 import pytest
 
-from qirsh.store import invariants, migrate
+from qirsh.store import chain, invariants, migrate
 from qirsh.store.interface import CannotTell, Store
 from qirsh.store.invariant import Invariant
 from qirsh.store.sqlite_verify import FILE, GUARDS, read_only, verify
@@ -33,7 +33,7 @@ def sentences(path: Path) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(filled: Path) -> None:
     told: list[Invariant] = []
     assert verify(filled, told.append) == []
-    assert told == [GUARDS, *FILE, *invariants.ALL]
+    assert told == [GUARDS, *FILE, *invariants.ALL, *chain.ALL]
 
 
 def test_a_database_of_nothing_is_good(tmp_path: Path) -> None:
@@ -88,7 +88,10 @@ def test_an_audit_entry_that_vanished_leaves_a_gap(hand: SqliteHand) -> None:
     guard = hand.type("SELECT sql FROM sqlite_schema WHERE name = 'audit_remains'")[0][0]
     hand.type("DROP TRIGGER audit_remains; DELETE FROM audit WHERE id = 3")
     hand.type(guard)
-    assert sentences(hand.path) == ["audit entry 4 comes after audit entry 2"]
+    assert sentences(hand.path) == [
+        "audit entry 4 comes after audit entry 2",
+        "audit entry 3 has vanished after seal 1",
+    ]
 
 
 def test_a_damaged_page_is_told_and_does_not_stop_the_other_checks(filled: Path, tmp_path: Path) -> None:

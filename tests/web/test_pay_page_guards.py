@@ -11,7 +11,9 @@ from qirsh.domain.account import Account
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.limits import FORM_BYTES_MAX, SESSION_MS
 from qirsh.domain.payment import Payment
+from qirsh.engine.money_stop import MoneyStop
 from qirsh.web.app import App
+from qirsh.web.callers import Callers
 from qirsh.web.customer.return_address import after_leaving, after_paying, form_origin
 from qirsh.web.http import Request, Response
 from tests.live import (
@@ -296,9 +298,8 @@ def test_a_session_ends_after_its_time(still: InProcess) -> None:
 def test_a_sign_out_is_heard_by_other_processes(still: InProcess) -> None:
     customer = still.customer()
     visitor = at(still).signed_in(customer)
-    parts = msgspec.structs.replace(
-        still.parts, callers=type(still.parts.callers)(still.parts.store, still.parts.clock)
-    )
+    callers = Callers(still.parts.store, still.parts.clock, MoneyStop())
+    parts = msgspec.structs.replace(still.parts, callers=callers)
     elsewhere = App(parts)
     still.run(parts.callers.poll())
     request = Request(

@@ -1,6 +1,7 @@
 """`qirsh status` and `qirsh verify`: looks from outside that change nothing and are safe while a server writes."""
 
 import http.client
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from qirsh.cli import running
 from qirsh.cli.demo_file import read_demo, shell_lines
 from qirsh.cli.look import operators, shown
 from qirsh.settings import Settings, read_settings
+from qirsh.store import chain
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Invariant
 from qirsh.store.verify import verify
@@ -23,6 +25,19 @@ _READY_S_MAX: Final = 5
 
 _BAD: Final = 1
 _UNKNOWN: Final = 2
+
+
+class _Head(click.ParamType[chain.Head]):
+    """As the log tells it."""
+
+    name = "NUMBER:HASH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> chain.Head:  # noqa: ANN401 - as click has it
+        """The number, and the bytes of the hash."""
+        if not re.fullmatch(r"[0-9]{1,18}:[0-9a-f]{64}", value):
+            self.fail("is not like 17:9f86d0..., a number and 64 hexadecimal digits", param, ctx)
+        number, _, digits = value.partition(":")
+        return int(number), bytes.fromhex(digits)
 
 
 @click.command("status")
@@ -52,8 +67,13 @@ def status_command(*, as_env: bool) -> None:
 
 @click.command("verify")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one line of JSON.")
+@click.option(
+    "--head",
+    type=_Head(),
+    help="A head of the chain of seals, NUMBER:HASH, from the log or a backup: is it still there?",
+)
 @click.pass_context
-def verify_command(context: click.Context, *, as_json: bool) -> None:
+def verify_command(context: click.Context, *, as_json: bool, head: chain.Head | None) -> None:
     """Check every rule that must hold of the money. Exit 0: all hold; 1: some do not; 2: cannot tell."""
     settings = read_settings()
     checked: list[str] = []
@@ -64,7 +84,7 @@ def verify_command(context: click.Context, *, as_json: bool) -> None:
             show(invariant.name)
 
         try:
-            violations = verify(settings.database, progress)
+            violations = verify(settings.database, progress, head)
         except CannotTell as error:
             if as_json:
                 _print_verdict("unknown", settings, {"cause": str(error)})

@@ -62,6 +62,7 @@ for command in (
     operate.key_group,
     operate.deposit_group,
     operate.withdraw_group,
+    operate.audit_group,
 ):
     qirsh.add_command(command)
 

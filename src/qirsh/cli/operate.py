@@ -35,6 +35,8 @@ _DONE: Final = {
     "deposit confirm": "Deposit confirmed: the money has moved.",
     "withdraw ask": "Withdrawal asked. No money has moved: a second operator confirms it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
+    "audit run": "Every rule was checked.",
+    "audit lift": "The stop is lifted: money moves again.",
 }
 # No answer to the wish itself.
 _TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_error", "bad_request", "unknown_act"}
@@ -204,6 +206,26 @@ def _cash_group(verb: str, summary: str) -> click.Group:
 
 deposit_group = _cash_group("deposit", "Money that enters through the bank.")
 withdraw_group = _cash_group("withdraw", "Money that leaves through the bank.")
+
+
+@click.group("audit")
+def audit_group() -> None:
+    """Whether the books are right, and money that was stopped because they were not."""
+
+
+@audit_group.command("run")
+@_act
+def audit_run(*, as_json: bool) -> None:
+    """Check every rule now, in the running server. If the money does not add up, it stops."""
+    _carry_out("audit run", {}, as_json=as_json)
+
+
+@audit_group.command("lift")
+@click.option("--reason", required=True, help="What was wrong and how it was put right; kept in the audit entry.")
+@_act
+def audit_lift(*, reason: str, as_json: bool) -> None:
+    """Let money move again after a stop. Refused while a full check finds a broken rule."""
+    _carry_out("audit lift", {"reason": reason}, as_json=as_json)
 
 
 def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from qirsh.store.interface import DatabaseInUse
 from qirsh.web.operator.control import Reply, Wish, perform
 
 _ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk, not for ever.
+_CHECK_S_MAX: Final = 3600  # A full check reads every row there is.
 _SOCKET_PATH_BYTES: Final = 104 if sys.platform == "darwin" else 108
 _STARTING_S_MAX: Final = 3  # Between taking the lock and opening the socket a server needs a moment.
 
@@ -86,6 +87,8 @@ async def _performed(settings: Settings, wish: Wish) -> Reply:
 
 def _sent(settings: Settings, wish: Wish) -> Reply:
     with _connected(settings) as connection:
+        if wish.act.startswith("audit "):
+            connection.settimeout(_CHECK_S_MAX)
         try:
             connection.sendall(msgspec.json.encode(wish) + b"\n")
             with connection.makefile("rb") as lines:

@@ -1,9 +1,12 @@
 """Commands: every wish to change something, as a frozen record. What becomes of one is decided in `decide`."""
 
+from typing import Final
+
 import msgspec
 
 from qirsh.domain import cash_order
 from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.domain.seal import Cover
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -212,3 +215,38 @@ class FixConstant(Command, frozen=True):
 
     name: str
     value: bytes
+
+
+class SealEntries(Command, frozen=True):
+    """The chain grows over what is new. The outcome is the seal, or None when somebody else has sealed meanwhile."""
+
+    number: int
+    previous: bytes
+    covers: tuple[Cover, ...]
+
+
+class StopMoney(Command, frozen=True):
+    """A rule was found broken. The outcome is the stop, or None when there is one already."""
+
+    id: int
+    reason: str
+    actor: str
+
+
+class LiftStop(Command, frozen=True):
+    """An operator lets money move again, after a full check. The outcome is the stop."""
+
+    id: int
+    reason: str
+    actor: str
+
+
+class RecordCheck(Command, frozen=True):
+    """An operator had every rule checked. There is no outcome but the audit entry."""
+
+    actor: str
+    result: str
+
+
+# What is refused while money is stopped. An approval goes on: the test money it mints is nobody's yet.
+MOVES_MONEY: Final = frozenset({Pay, RefundPayment, PayAsTest, ConfirmCash})

@@ -11,7 +11,19 @@ import msgspec
 from qirsh.domain import command as c
 from qirsh.domain.idempotency import Once, Remembered, is_forgotten
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.rules import account, cash, constant, lease, metadata_index, payment, people, refund, trial
+from qirsh.domain.rules import (
+    account,
+    cash,
+    constant,
+    lease,
+    metadata_index,
+    payment,
+    people,
+    refund,
+    seal,
+    stop,
+    trial,
+)
 from qirsh.domain.state import Needs, State
 
 
@@ -63,6 +75,10 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.IndexMetadata: (_no_facts, metadata_index.index_needs, metadata_index.index),
     c.HoldLease: (_no_facts, lease.hold_needs, lease.hold),
     c.FixConstant: (_no_facts, constant.fix_needs, constant.fix),
+    c.SealEntries: (_no_facts, seal.seal_needs, seal.seal_entries),
+    c.StopMoney: (_no_facts, stop.stop_needs, stop.stop),
+    c.LiftStop: (_no_facts, stop.lift_needs, stop.lift),
+    c.RecordCheck: (_no_facts, stop.check_needs, stop.check),
 }
 
 
@@ -97,6 +113,8 @@ def _decide_one(submission: Submission, state: State) -> Any:  # noqa: ANN401 - 
             if before.fingerprint != once.fingerprint:
                 return Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
             return Answer(before.status, before.body, replayed=True)
+    if state.is_money_stopped and type(submission.command) in c.MOVES_MONEY:
+        return Refused(Refusal.MONEY_STOPPED)
     outcome = RULES[type(submission.command)][2](submission.command, state)
     if submission.render is None or type(outcome) is Refused:
         return outcome

@@ -65,6 +65,11 @@ PASSWORD_CHECKS_WAITING_MAX: Final = 64
 LEASE_MS: Final = 4000  # A role whose holder has died is played by another after this.
 LEASE_RENEWAL_MS: Final = 1000  # Its holder has three tries before the lease runs out.
 
+SEAL_ROWS_MAX: Final = 4000  # Of each table in one seal: some milliseconds of the database's time.
+SEAL_LATE_MS: Final = 3_600_000  # How long a gap in the ids is looked at again: no transaction lasts that long.
+AUDIT_ROWS_MAX: Final = 4000  # That the ledger auditor checks with one query; a search has a deadline.
+AUDIT_SLICE_ROWS: Final = 1000  # Old rows of each kind that it checks again in each cycle.
+
 REVOCATION_POLL_MS: Final = 300
 REVOCATION_TRUST_MS: Final = 1000  # A process whose last poll is older looks each caller up again.
 CALLERS_CACHED_MAX: Final = 100_000

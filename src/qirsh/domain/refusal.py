@@ -14,6 +14,8 @@ class Refusal(enum.Enum):
 
     # About the request itself.
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    # About the service as a whole.
+    MONEY_STOPPED = "money_stopped"
     # About what it names.
     NOT_FOUND = "not_found"
     # About who asks.

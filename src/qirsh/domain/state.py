@@ -21,7 +21,9 @@ from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refund import Refund
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.stop import Stop
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
@@ -85,7 +87,9 @@ class Needs:
         "people",
         "pins",
         "remembered",
+        "seals",
         "sessions",
+        "stops",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -105,6 +109,8 @@ class Needs:
         self.leases: set[str] = set()
         self.constants: set[str] = set()
         self.indexed_blocks: set[int] = set()
+        self.stops: set[int] = set()
+        self.seals: set[int] = set()
 
 
 class State:
@@ -115,6 +121,7 @@ class State:
         self.epoch = epoch
         self.identifiers = identifiers
         self.payment_numbers = payment_numbers
+        self.is_money_stopped = False  # The engine knows; commands that move money are then refused.
 
         self.remembered: Rows[tuple[int, str], Remembered] = Rows()
         self.payments: Rows[int, Payment] = Rows()
@@ -133,6 +140,8 @@ class State:
         self.constants: Rows[str, Constant] = Rows()
         self.refunds: Rows[str, Refund] = Rows()
         self.indexed_blocks: Rows[int, IndexedBlock] = Rows()
+        self.stops: Rows[int, Stop] = Rows()
+        self.seals: Rows[int, Seal] = Rows()
 
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []

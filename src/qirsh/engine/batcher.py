@@ -14,6 +14,7 @@ from qirsh.domain.decide import Answer, Submission, decide, facts_needed, rows_n
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.state import Needs, State
+from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -30,10 +31,11 @@ class Overloaded(Exception):
 class Batch:
     """Commands that share a commit, and their outcomes once they are decided."""
 
-    __slots__ = ("outcomes", "submissions")
+    __slots__ = ("_money_stop", "outcomes", "submissions")
 
-    def __init__(self, submissions: Sequence[Submission]) -> None:
+    def __init__(self, submissions: Sequence[Submission], money_stop: MoneyStop | None = None) -> None:
         self.submissions = submissions
+        self._money_stop = money_stop
         self.outcomes: list[Any] = []
 
     def __len__(self) -> int:
@@ -50,6 +52,7 @@ class Batch:
 
     def decide(self, state: State) -> None:
         """Run the rules. The store may call this again after it has rolled back."""
+        state.is_money_stopped = self._money_stop is not None and self._money_stop.reason is not None
         self.outcomes = decide(self.submissions, state)
 
 
@@ -57,9 +60,10 @@ class Engine:
     """Takes commands. Started and closed by the service; used by faces and workers."""
 
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
+        self.money_stop = MoneyStop()
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
-        self.listeners: list[Callable[[State], None]] = []
-        self._lanes = [_Lane(store, self.listeners, on_fatal) for _ in range(store.lanes)]
+        self.listeners: list[Callable[[State], None]] = [self.money_stop.hear]
+        self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal) for _ in range(store.lanes)]
         # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
         self._creates, self._others = self._lanes[0], self._lanes[-1]
 
@@ -88,16 +92,24 @@ class Engine:
 
     def troubles(self) -> list[str]:
         """Why commands would not be carried out now, in words; empty when all is well."""
-        return list(dict.fromkeys(trouble for lane in self._lanes for trouble in lane.troubles()))
+        troubles = [trouble for lane in self._lanes for trouble in lane.troubles()]
+        if self.money_stop.reason is not None:
+            troubles.append(f"money movement is stopped: {self.money_stop.reason}")
+        return list(dict.fromkeys(troubles))
 
 
 class _Lane:
     """A queue, and the loop that takes batches from it, one after another."""
 
     def __init__(
-        self, store: Store, listeners: Sequence[Callable[[State], None]], on_fatal: Callable[[], None]
+        self,
+        store: Store,
+        money_stop: MoneyStop,
+        listeners: Sequence[Callable[[State], None]],
+        on_fatal: Callable[[], None],
     ) -> None:
         self._store = store
+        self._money_stop = money_stop
         self._listeners = listeners
         self._on_fatal = on_fatal
         self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
@@ -169,7 +181,7 @@ class _Lane:
             self._on_fatal()
 
     async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
-        batch = Batch([submission for submission, _ in taken])
+        batch = Batch([submission for submission, _ in taken], self._money_stop)
         try:
             state = await self._store.transact(batch)
         except (StoreUnavailable, OutcomeUnknown) as error:

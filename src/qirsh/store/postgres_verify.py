@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from qirsh.store import invariants, migrate, postgres_guard
+from qirsh.store import chain, invariants, migrate, postgres_guard
 from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.invariant import Invariant, Violation, violations_of
 from qirsh.store.queries import Query
@@ -100,7 +100,7 @@ def read_only(url: str) -> Iterator[Look]:
             connection.terminate()
 
 
-def verify(url: str, progress: Callable[[Invariant], None]) -> list[Violation]:
+def verify(url: str, progress: Callable[[Invariant], None], head: chain.Head | None = None) -> list[Violation]:
     """Every invariant, on one snapshot. Meanwhile the server cannot clear away what is updated, and grows by it."""
     with read_only(url) as look:
         look.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -110,7 +110,9 @@ def verify(url: str, progress: Callable[[Invariant], None]) -> list[Violation]:
         for invariant in (REFERENCES, *invariants.ALL):
             progress(invariant)
             violations += _violations_of(invariant, look)
-        return violations
+        for invariant in chain.checks(head):
+            progress(invariant)
+        return violations + _whole_or_not(look, chain.CHAIN.name, lambda: chain.violations(look.select, head))
 
 
 async def _connected(url: str) -> asyncpg.Connection:
@@ -159,13 +161,17 @@ def _check_schema_is_ours(look: Look) -> None:
 
 
 def _violations_of(invariant: Invariant, look: Look) -> list[Violation]:
+    return _whole_or_not(look, invariant.name, lambda: violations_of(invariant, look.select))
+
+
+def _whole_or_not(look: Look, name: str, check: Callable[[], list[Violation]]) -> list[Violation]:
     """A page that the server finds damaged is told, and the other checks go on."""
     look.select("SAVEPOINT one_check")
     try:
-        return violations_of(invariant, look.select)
+        return check()
     except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
         look.select("ROLLBACK TO one_check")
-        return [_violation(WHOLE, str(error), invariant.name)]
+        return [_violation(WHOLE, str(error), name)]
 
 
 def _violation(invariant: Invariant, *words: str) -> Violation:

@@ -16,7 +16,14 @@ BALANCES_OF: Final = Query("SELECT currency, amount FROM balance WHERE account =
 DUE_PAYMENTS: Final = Query(
     "SELECT number FROM payment WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2"
 )
-REVOCATIONS: Final = Query("SELECT last FROM counter WHERE name = 'revocation'")
+# What every process asks a few times a second: has anybody lost a right, and may money move?
+REVOCATIONS_AND_STOP: Final = Query(
+    "SELECT coalesce((SELECT last FROM counter WHERE name = 'revocation'), 0),"
+    " (SELECT reason FROM stop WHERE lifted_at IS NULL)"
+)
+LAST_STOP: Final = Query(
+    "SELECT coalesce(max(id), 0), coalesce(sum(CASE WHEN lifted_at IS NULL THEN 1 ELSE 0 END), 0) FROM stop"
+)
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
 # The accounts around a merchant's test account.
 TEST_CIRCLE: Final = Query(

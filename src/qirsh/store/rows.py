@@ -19,7 +19,9 @@ from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refund import Refund
+from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.stop import Stop
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -89,6 +91,9 @@ REFUND: Final = Table("refund", Refund, state="refunds", key="id")
 INDEXED_BLOCK: Final = Table("indexed_block", IndexedBlock, state="indexed_blocks", key="first", changes="until")
 LEASE: Final = Table("lease", Lease, state="leases", key="role", changes="holder until")
 CONSTANT: Final = Table("instance", Constant, state="constants", key="name")
+STOP: Final = Table("stop", Stop, state="stops", key="id", changes="lifted_at lifted_by")
+# Never changed, so never locked: of two who add the same number, the unique key takes one.
+SEAL: Final = Table("seal", Seal, state="seals", key="number", is_locked=False)
 
 TRANSFER: Final = Table("transfer", Transfer, state="transfers")
 EVENT: Final = Table("event", Event, state="events")
@@ -113,6 +118,8 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     INDEXED_BLOCK,
     LEASE,
     CONSTANT,
+    STOP,
+    SEAL,
 )
 
 # Whoever is referred to comes first; a payment becomes paid, and a balance changes, after the transfer is there.
@@ -151,4 +158,7 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", LEASE),
     ("change", LEASE),
     ("add", CONSTANT),
+    ("add", STOP),
+    ("change", STOP),
+    ("add", SEAL),
 )

@@ -10,7 +10,7 @@ from typing import Final
 
 import apsw
 
-from qirsh.store import invariants, migrate
+from qirsh.store import chain, invariants, migrate
 from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.invariant import Invariant, Violation, violations_of
 from qirsh.store.queries import Query
@@ -50,7 +50,7 @@ FILE: Final = (
 GUARDS: Final = Invariant(9, "the database guards itself", "{} {} {}", Query(_SCHEMA))
 
 
-def verify(path: Path, progress: Callable[[Invariant], None]) -> list[Violation]:
+def verify(path: Path, progress: Callable[[Invariant], None], head: chain.Head | None = None) -> list[Violation]:
     """Every invariant, on one snapshot. Meanwhile the server's log cannot be reset, and grows by what is written."""
     with _reasons(path), closing(read_only(path)) as connection:
         connection.execute("BEGIN")
@@ -60,7 +60,9 @@ def verify(path: Path, progress: Callable[[Invariant], None]) -> list[Violation]
         for invariant in (*FILE, *invariants.ALL):
             progress(invariant)
             violations += _violations_of(invariant, connection)
-        return violations
+        for invariant in chain.checks(head):
+            progress(invariant)
+        return violations + _broken_chain(connection, head)
 
 
 def read_only(path: Path) -> apsw.Connection:
@@ -122,6 +124,13 @@ def _expected_schema() -> dict[tuple[str, str], str]:
         for migration in migrate.migrations("sqlite"):
             connection.execute(migration.sql)
         return {(kind, name): sql for kind, name, sql in connection.execute(_SCHEMA)}
+
+
+def _broken_chain(connection: apsw.Connection, head: chain.Head | None) -> list[Violation]:
+    try:
+        return chain.violations(connection.execute, head)
+    except (apsw.CorruptError, UnicodeDecodeError) as error:
+        return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {chain.CHAIN.name}")]
 
 
 def _violations_of(invariant: Invariant, connection: apsw.Connection) -> list[Violation]:

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from qirsh.store import postgres_verify, sqlite_verify
+from qirsh.store.chain import Head
 from qirsh.store.invariant import Invariant, Violation
 
 
-def verify(database: Path | str, progress: Callable[[Invariant], None]) -> list[Violation]:
-    """Every invariant, on one snapshot, while others may write. A path is SQLite's, an address PostgreSQL's."""
+def verify(database: Path | str, progress: Callable[[Invariant], None], head: Head | None = None) -> list[Violation]:
+    """Every invariant, on one snapshot, while others may write. A path is SQLite's, an address PostgreSQL's.
+
+    A head of the chain that was kept elsewhere must still be in it.
+    """
     if isinstance(database, Path):
-        return sqlite_verify.verify(database, progress)
-    return postgres_verify.verify(database, progress)
+        return sqlite_verify.verify(database, progress, head)
+    return postgres_verify.verify(database, progress, head)

@@ -11,6 +11,7 @@ import msgspec
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
+from qirsh.engine.money_stop import MoneyStop
 from qirsh.store import queries, rows
 from qirsh.store.interface import Store
 from qirsh.web.refusals import Problem
@@ -44,8 +45,9 @@ class Caller(msgspec.Struct, frozen=True):
 class Callers:
     """Looks tokens up by their hash; plain tokens are not kept."""
 
-    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], int], money_stop: MoneyStop) -> None:
         self._store = store
+        self._money_stop = money_stop
         self._clock = clock
         self._known: dict[bytes, Caller] = {}
         self._revocations = -1
@@ -53,10 +55,13 @@ class Callers:
         self._trusted_until = 0.0
 
     async def poll(self) -> None:
-        """Forget everybody when a right was taken from anybody. Runs a few times a second in every process."""
-        asked_at = time.monotonic()
-        rows = await self._store.select(queries.REVOCATIONS)
-        revocations = rows[0][0] if rows else 0
+        """Forget everybody when a right was taken from anybody, and hear whether money may move.
+
+        Runs a few times a second in every process.
+        """
+        asked_at, changes = time.monotonic(), self._money_stop.changes
+        [(revocations, stop)] = await self._store.select(queries.REVOCATIONS_AND_STOP)
+        self._money_stop.learn(stop, since=changes)
         if revocations != self._revocations:
             self._revocations = revocations
             self._generation += 1

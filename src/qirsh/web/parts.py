@@ -1,5 +1,7 @@
 """What handlers work with. Built once by the service."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from qirsh.domain.identifier import Identifiers
@@ -9,6 +11,7 @@ from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.store.interface import Store
+from qirsh.store.invariant import Violation
 from qirsh.web.callers import Callers
 from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
@@ -27,4 +30,5 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Clock
     entropy: Entropy
     base_url: str
+    verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     limits: RateLimits | None = None  # None: calls are not counted.

@@ -69,6 +69,13 @@ KINDS: Final[dict[str, Kind]] = {
         "Idempotency-Key reused",
         "This key was used for another request. Use a new key for a new request.",
     ),
+    "money_stopped": Kind(
+        503,
+        "Money movement stopped",
+        "A check of the books found a fault, and no money moves until the operators have lifted the stop."
+        " Nothing was done. Reading, creating and cancelling go on.",
+        60,
+    ),
     "account_suspended": Kind(403, "Account suspended", "The account is suspended or closed; reading still works."),
     "not_verified": Kind(403, "Not verified", "The personal account must be verified first."),
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),

@@ -263,6 +263,25 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 );
 
+-- The chain of hashes over audit entries and transfers; docs/audit-chain.md says what a content holds.
+CREATE TABLE seal (
+    number BIGINT PRIMARY KEY CHECK (number >= 1),
+    at BIGINT NOT NULL,
+    content TEXT NOT NULL,
+    hash BYTEA NOT NULL CHECK (length(hash) = 32)
+);
+
+-- Money stands still while one is open.
+CREATE TABLE stop (
+    id BIGINT PRIMARY KEY CHECK (id >= 1),
+    at BIGINT NOT NULL,
+    reason TEXT NOT NULL,
+    lifted_at BIGINT,
+    lifted_by TEXT,
+    CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+);
+CREATE UNIQUE INDEX stop_open ON stop ((lifted_at IS NULL)) WHERE lifted_at IS NULL;
+
 -- The one answer to whatever never happens; the message is the trigger's argument.
 
 CREATE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -473,6 +492,36 @@ END $$;
 CREATE TRIGGER events_follow AFTER INSERT ON event REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION events_follow();
 
+CREATE FUNCTION seals_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added s LEFT JOIN seal b ON b.number = s.number - 1
+        WHERE (s.number > 1 AND b.number IS NULL)
+        OR strpos(s.content, 'qirsh seal 1' || chr(10) || 'number ' || s.number || chr(10) || 'at ' || s.at || chr(10)
+            || 'previous ' || coalesce(encode(b.hash, 'hex'), repeat('0', 64)) || chr(10)) <> 1
+        OR s.hash <> sha256(convert_to(s.content, 'UTF8')))
+    THEN
+        RAISE check_violation USING MESSAGE = 'seal: does not follow its predecessor';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER seals_follow AFTER INSERT ON seal REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION seals_follow();
+
+CREATE FUNCTION stops_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added s WHERE s.lifted_at IS NOT NULL
+        OR (s.id > 1 AND NOT EXISTS (SELECT 1 FROM stop b WHERE b.id = s.id - 1)))
+    THEN
+        RAISE check_violation USING MESSAGE = 'stop: begins open, after the one before it';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER stops_follow AFTER INSERT ON stop REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION stops_follow();
+CREATE TRIGGER stop_lifts BEFORE UPDATE ON stop FOR EACH ROW
+    WHEN (OLD.lifted_at IS NOT NULL OR NEW.lifted_at IS NULL OR NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.reason <> OLD.reason)
+    EXECUTE FUNCTION refused('stop: is lifted once, and changes in nothing else');
+
 CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
     WHEN (NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
         OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.twin_of IS DISTINCT FROM OLD.twin_of)
@@ -486,6 +535,7 @@ CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer FOR EACH STATEMENT EXECU
 CREATE TRIGGER refund_stays BEFORE UPDATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never change');
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never change');
+CREATE TRIGGER seal_stays BEFORE UPDATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never change');
 CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH STATEMENT EXECUTE FUNCTION refused('operators never change');
 
 CREATE TRIGGER currency_stays BEFORE UPDATE OF code OR DELETE OR TRUNCATE ON currency FOR EACH STATEMENT EXECUTE FUNCTION refused('currencies never vanish');
@@ -496,5 +546,7 @@ CREATE TRIGGER cash_order_remains BEFORE DELETE OR TRUNCATE ON cash_order FOR EA
 CREATE TRIGGER refund_remains BEFORE DELETE OR TRUNCATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never vanish');
 CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never vanish');
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');
+CREATE TRIGGER seal_remains BEFORE DELETE OR TRUNCATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never vanish');
+CREATE TRIGGER stop_remains BEFORE DELETE OR TRUNCATE ON stop FOR EACH STATEMENT EXECUTE FUNCTION refused('stops never vanish');
 CREATE TRIGGER account_remains BEFORE DELETE OR TRUNCATE ON account FOR EACH STATEMENT EXECUTE FUNCTION refused('accounts never vanish');
 CREATE TRIGGER schema_guard_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON schema_guard FOR EACH STATEMENT EXECUTE FUNCTION refused('guards are never forgotten');

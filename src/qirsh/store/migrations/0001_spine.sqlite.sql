@@ -248,6 +248,25 @@ CREATE TABLE audit (
     detail TEXT NOT NULL
 ) STRICT;
 
+-- The chain of hashes over audit entries and transfers; docs/audit-chain.md says what a content holds.
+CREATE TABLE seal (
+    number INTEGER PRIMARY KEY CHECK (number >= 1),
+    at INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    hash BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+
+-- Money stands still while one is open.
+CREATE TABLE stop (
+    id INTEGER PRIMARY KEY CHECK (id >= 1),
+    at INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    lifted_at INTEGER,
+    lifted_by TEXT,
+    CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+) STRICT;
+CREATE UNIQUE INDEX stop_open ON stop (lifted_at IS NULL) WHERE lifted_at IS NULL;
+
 -- The ledger is append-only, and every row follows the one before it on both its sides.
 
 CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
@@ -393,6 +412,24 @@ BEGIN SELECT RAISE(ROLLBACK, 'constants are never replaced'); END;
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never change'); END;
 CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never vanish'); END;
 
+CREATE TRIGGER seal_follows BEFORE INSERT ON seal BEGIN
+    SELECT RAISE(ROLLBACK, 'seal: does not follow its predecessor')
+    WHERE NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM seal)
+        OR instr(NEW.content, 'qirsh seal 1' || char(10) || 'number ' || NEW.number || char(10) || 'at ' || NEW.at || char(10)
+        || 'previous ' || coalesce((SELECT lower(hex(hash)) FROM seal WHERE number = NEW.number - 1), lower(hex(zeroblob(32))))
+        || char(10)) <> 1;
+END;
+CREATE TRIGGER seal_stays BEFORE UPDATE ON seal BEGIN SELECT RAISE(ROLLBACK, 'seals never change'); END;
+CREATE TRIGGER seal_remains BEFORE DELETE ON seal BEGIN SELECT RAISE(ROLLBACK, 'seals never vanish'); END;
+
+CREATE TRIGGER stop_begins BEFORE INSERT ON stop
+WHEN NEW.lifted_at IS NOT NULL OR NEW.id IS NOT (SELECT coalesce(max(id), 0) + 1 FROM stop)
+BEGIN SELECT RAISE(ROLLBACK, 'stop: begins open, after the one before it'); END;
+CREATE TRIGGER stop_lifts BEFORE UPDATE ON stop
+WHEN OLD.lifted_at IS NOT NULL OR NEW.lifted_at IS NULL OR NEW.id <> OLD.id OR NEW.at <> OLD.at OR NEW.reason <> OLD.reason
+BEGIN SELECT RAISE(ROLLBACK, 'stop: is lifted once, and changes in nothing else'); END;
+CREATE TRIGGER stop_remains BEFORE DELETE ON stop BEGIN SELECT RAISE(ROLLBACK, 'stops never vanish'); END;
+
 CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
     SELECT RAISE(ROLLBACK, 'account: its number, kind, mode, owner and twin never change')
     WHERE NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
@@ -431,6 +468,12 @@ BEGIN SELECT RAISE(ROLLBACK, 'events are never replaced'); END;
 CREATE TRIGGER audit_is_new BEFORE INSERT ON audit
 WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'audit entries are never replaced'); END;
+CREATE TRIGGER seal_is_new BEFORE INSERT ON seal
+WHEN EXISTS (SELECT 1 FROM seal WHERE number = NEW.number)
+BEGIN SELECT RAISE(ROLLBACK, 'seals are never replaced'); END;
+CREATE TRIGGER stop_is_new BEFORE INSERT ON stop
+WHEN EXISTS (SELECT 1 FROM stop WHERE id = NEW.id OR lifted_at IS NULL)
+BEGIN SELECT RAISE(ROLLBACK, 'stops are never replaced'); END;
 CREATE TRIGGER account_is_new BEFORE INSERT ON account
 WHEN EXISTS (SELECT 1 FROM account WHERE number = NEW.number)
     OR (NEW.kind = 'house' AND NEW.mode = 'live'

@@ -17,16 +17,21 @@ from qirsh.domain.command import (
     Command,
     ConfirmCash,
     IssueKey,
+    LiftStop,
     MakeOperator,
     MoveAccount,
+    RecordCheck,
     RequestCommercial,
     RevokeKey,
+    StopMoney,
 )
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import Person, is_pin, normal_email
 from qirsh.domain.refusal import Refused
-from qirsh.store import queries
+from qirsh.store import chain, queries
+from qirsh.store.interface import CannotTell
+from qirsh.store.invariant import Violation
 from qirsh.store.rows import ACCOUNT, LOGIN, PERSON
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
@@ -207,6 +212,36 @@ def confirm_cash(kind: Kind) -> Act:
     return act
 
 
+async def run_audit(parts: Parts, actor: Actor, _words: Words) -> Words:
+    """Every rule at once, as `qirsh verify` would. Money that does not add up stops."""
+    found = await _verified(parts)
+    result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
+    await _submit(parts, RecordCheck(actor.name, result))
+    [(last, is_open)] = await parts.store.select(queries.LAST_STOP)
+    broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
+    if broken and not is_open:
+        await _submit(parts, StopMoney(last + 1, broken[0], actor.name))
+    return {
+        "violations": len(found),
+        "first": found[0].sentence if found else "",
+        "money": "stopped" if broken or is_open else "moves",
+    }
+
+
+async def lift_stop(parts: Parts, actor: Actor, words: Words) -> Words:
+    """Money moves again, once every rule holds. What the chain remembers may stay: it cannot be repaired."""
+    reason = _text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    [(last, is_open)] = await parts.store.select(queries.LAST_STOP)
+    if not is_open:
+        raise NotDone("move_not_allowed", "Money movement is not stopped.")
+    found = await _verified(parts)
+    broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
+    if broken:
+        raise NotDone("move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0]}")
+    stop = await _submit(parts, LiftStop(last, reason, actor.name))
+    return {"stop": stop.id, "because": stop.reason, "money": "moves", "chainViolations": len(found)}
+
+
 ACTS: Final[dict[str, Act]] = {
     "operator create": create_operator,
     "person add": add_person,
@@ -223,6 +258,8 @@ ACTS: Final[dict[str, Act]] = {
     "deposit confirm": confirm_cash("deposit"),
     "withdraw ask": ask_cash("withdrawal"),
     "withdraw confirm": confirm_cash("withdrawal"),
+    "audit run": run_audit,
+    "audit lift": lift_stop,
 }
 
 
@@ -231,6 +268,13 @@ async def _submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each
     if type(outcome) is Refused:
         raise NotDone(outcome.why.value, KINDS[outcome.why.value].detail)
     return outcome
+
+
+async def _verified(parts: Parts) -> list[Violation]:
+    try:
+        return await parts.verify()
+    except CannotTell as error:
+        raise NotDone("unavailable", str(error)) from error
 
 
 async def _add_person(parts: Parts, actor: Actor, words: Words) -> Person:

@@ -1,0 +1,133 @@
+"""While the service serves, the ledger auditor looks whether the money still adds up. If not, all movement stops."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+from qirsh.domain.command import StopMoney
+from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
+from qirsh.domain.stop import Stop
+from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.store import queries, recheck
+from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.store.invariant import ROWS_NAMED_MAX, Invariant, violations_of
+from qirsh.store.queries import Query
+from qirsh.workers.role import Role
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S_MIN: Final = 1.0
+_PAUSE_TIMES: Final = 30  # As long as a cycle took: a database of any size gives the auditor 3 % of one core at most.
+_LEASE_LOOK_S: Final = 1.0
+_SECOND_LOOK_S: Final = 0.1
+
+
+class LedgerAuditor:
+    """Cycle after cycle, while the role is its own: the sums, what is new, and a slice of what is old.
+
+    At a rate of new transfers that it cannot follow it falls behind with those, and catches up later.
+    """
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._role = Role("ledger auditor", store, engine)
+        self._store = store
+        self._engine = engine
+        self._checked: int | None = None  # The last transfer that was looked at when it was new.
+        self._top = 0  # The last one that was there a cycle ago: whoever took a lower id has committed since.
+        self._slices = [0] * len(recheck.SLICES)
+        self._told: set[str] = set()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        try:
+            await self._run()
+        finally:
+            await self._role.give_up()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            pause_s = _PAUSE_S_MIN
+            try:
+                if await self._role.is_held():
+                    began = loop.time()
+                    await self._stop_if(await self.cycle())
+                    pause_s = max(_PAUSE_S_MIN, _PAUSE_TIMES * (loop.time() - began))
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                log.warning("the ledger auditor waits: %r", error)
+            except Exception:
+                log.exception("the ledger auditor failed")
+            await self._rest(loop.time() + pause_s)
+
+    async def _rest(self, end: float) -> None:
+        """The lease goes on meanwhile: a long pause must not hand the role to one who begins from the start."""
+        loop = asyncio.get_running_loop()
+        while (left := end - loop.time()) > 0:
+            await asyncio.sleep(min(left, _LEASE_LOOK_S))
+            try:
+                await self._role.is_held()
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                log.warning("the ledger auditor waits: %r", error)
+
+    async def cycle(self) -> list[str]:
+        """What the first check finds that finds anything, in sentences.
+
+        The others need not be asked, and what they might stumble over must not hide it.
+        """
+        if found := await self._broken(recheck.SUMS):
+            return found
+        if found := await self._new():
+            return found
+        for place, (end_query, checks) in enumerate(recheck.SLICES):
+            first = self._slices[place] + 1
+            [(last,)] = await self._store.search(end_query, first - 1, AUDIT_SLICE_ROWS)
+            self._slices[place] = last or 0
+            if last is not None and (found := await self._first_broken(checks, first, last)):
+                return found
+        return []
+
+    async def _new(self) -> list[str]:
+        """What is wrong with all that was touched by transfers that are new since the last look."""
+        before = self._top
+        [(self._top,)] = await self._store.select(recheck.TOP)
+        if self._checked is None:
+            self._checked = max(0, self._top - AUDIT_ROWS_MAX)
+        if before <= self._checked:
+            return []
+        first, last = self._checked + 1, min(before, self._checked + AUDIT_ROWS_MAX)
+        self._checked = last
+        return await self._first_broken(recheck.TRANSFERS, first, last)
+
+    async def _first_broken(self, checks: Iterable[Invariant], first: int, last: int) -> list[str]:
+        for check in checks:
+            if found := await self._broken(check, first, last):
+                return found
+        return []
+
+    async def _broken(self, check: Invariant, *bounds: int) -> list[str]:
+        """A suspicion is looked at twice. Each query sees one moment, so nothing that is under way looks broken."""
+        found = await self._sentences(check, bounds)
+        if not found:
+            return []
+        await asyncio.sleep(_SECOND_LOOK_S)
+        again = await self._sentences(check, bounds)
+        return again and found
+
+    async def _sentences(self, check: Invariant, bounds: tuple[int, ...]) -> list[str]:
+        query = Query(f"{check.sql} LIMIT {ROWS_NAMED_MAX}")
+        rows = await self._store.search(query, *bounds)
+        return [violation.sentence for violation in violations_of(check, lambda _: rows)]
+
+    async def _stop_if(self, broken: list[str]) -> None:
+        for sentence in broken:
+            if sentence not in self._told:
+                log.critical("the books are wrong: %s", sentence)
+        self._told = set(broken)
+        if not broken:
+            return
+        [(last, is_open)] = await self._store.select(queries.LAST_STOP)
+        if not is_open:
+            stop: Stop | None = await self._engine.submit(StopMoney(last + 1, broken[0], "ledger auditor"))
+            if stop is not None:
+                log.critical("money movement is stopped; `qirsh audit lift` lets it go on once the books are right")

@@ -1,0 +1,276 @@
+"""What was sealed stays as it was, or verify names what did not, on every engine."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from qirsh.domain.seal import NOTHING, Cover, make
+from qirsh.store import chain
+from qirsh.store.invariant import Violation
+from qirsh.store.rows import AUDIT, TRANSFER
+from tests.chain import digests, follows, row_bytes, sections
+from tests.store.conftest import Engine
+from tests.store.filled import Denied, Hand
+
+DOCS: Final = (Path(__file__).parents[2] / "docs/audit-chain.md").read_text()
+# What a stranger might want to hide in a detail.
+ODD: Final = ("قرش واحد", "👩‍👩‍👧‍👦 é", "\\u0000 \\x00 %00", "1,2:3,\n4,", "12:", "", "1.0", "1", "'quoted'", "a\ttab")
+
+
+class Copy:
+    """A copy of the filled database, a hand on it, and what verify says of its chain."""
+
+    def __init__(self, hand: Hand, violations: Callable[[], list[Violation]]) -> None:
+        self.hand = hand
+        self._violations = violations
+
+    def sentences(self) -> list[str]:
+        return [found.sentence for found in self._violations() if found.name in chain.NAMES]
+
+    def seal(self, covers: tuple[Cover, ...]) -> None:
+        """Typed by hand, as the sealer would have made it."""
+        number, last = self.hand.type("SELECT number, hash FROM seal ORDER BY number DESC LIMIT 1")[0]
+        made = make(number=number + 1, at=1_800_000_000_000, previous=bytes(last), covers=covers)
+        literal = f"x'{made.hash.hex()}'" if "Sqlite" in type(self.hand).__name__ else f"'\\x{made.hash.hex()}'"
+        self.hand.type(f"INSERT INTO seal VALUES ({made.number}, {made.at}, '{made.content}', {literal})")  # noqa: S608 - ours
+
+
+@pytest.fixture
+def copy(any_engine: Engine, tmp_path: Path) -> Iterator[Copy]:
+    with any_engine.kept(tmp_path) as (hand, violations):
+        yield Copy(hand, violations)
+
+
+def note(detail: str, at: int = 1_800_000_000_000) -> str:
+    text = detail.replace("'", "''")
+    return f"INSERT INTO audit (at, actor, action, subject, detail) VALUES ({at}, 'a', 'b', 'c', '{text}')"  # noqa: S608 - ours
+
+
+def audit_cover(copy: Copy, *, first: int, late: tuple[int, ...] = ()) -> tuple[Cover, ...]:
+    """Of what is there, in the words of the second implementation."""
+    rows = {row[0]: row for row in copy.hand.type("SELECT * FROM audit ORDER BY id")}
+    new = [row for row in rows if row >= first]
+    gone = tuple((row, row) for row in range(first, max(new)) if row not in rows)
+    covered = [rows[row] for row in sorted([*late, *new])]
+    [(transfers,)] = copy.hand.type("SELECT max(id) FROM transfer")
+    return (
+        Cover("audit", first, max(new), 1, gone, late, tuple(digests(covered, 1))),
+        Cover("transfer", transfers + 1, transfers, 20, (), (), ()),
+    )
+
+
+def last_audit(copy: Copy) -> int:
+    last: int = copy.hand.type("SELECT max(id) FROM audit")[0][0]
+    return last
+
+
+def test_what_commands_have_made_is_whole(copy: Copy) -> None:
+    assert copy.sentences() == []
+
+
+@pytest.mark.parametrize("table", ["audit", "transfer"])
+def test_the_database_puts_the_bytes_together_as_the_docs_say(copy: Copy, table: str) -> None:
+    for detail in ODD:
+        copy.hand.type(note(detail))
+    sealed = chain.SEALED[table]
+    rows = copy.hand.type(f"SELECT * FROM {table} ORDER BY id")  # noqa: S608 - ours
+    lines = copy.hand.type(f"SELECT {sealed.line} FROM {table} ORDER BY id")  # noqa: S608 - ours
+    assert [line.encode() for (line,) in lines] == [row_bytes(row) for row in rows]
+    query = chain.pieces_query(sealed).replace("$1", "1").replace("$2", "1000000")
+    found = chain.cover(sealed, first=1, late=[], pieces=[tuple(row) for row in copy.hand.type(query)])
+    assert list(found.digests) == digests(rows, sealed.piece)
+
+
+def test_odd_details_that_another_implementation_has_sealed_are_good(copy: Copy) -> None:
+    first = last_audit(copy) + 1
+    for detail in ODD:
+        copy.hand.type(note(detail))
+    copy.seal(audit_cover(copy, first=first))
+    assert copy.sentences() == []
+
+
+def test_the_docs_name_the_columns_and_show_a_row_as_it_is() -> None:
+    for table in (AUDIT, TRANSFER):
+        told = re.search(rf"^- `{table.name}`: ([^-]*)$", DOCS, re.MULTILINE)
+        assert told is not None
+        assert re.split(r",\s+", told.group(1).strip()) == ["id", *table.columns]
+    entry = (7, 1_800_000_000_000, "operator 1", "account.note", "account 1", "قرش")
+    assert row_bytes(entry).decode() in DOCS
+
+
+def test_another_implementation_finds_the_chain_whole(copy: Copy) -> None:
+    previous = NOTHING
+    for number, at, content, hashed in copy.hand.type("SELECT number, at, content, hash FROM seal ORDER BY number"):
+        assert follows(number, at, previous, content, bytes(hashed))
+        previous = bytes(hashed)
+        for table, section in sections(content).items():
+            rows = {row[0]: row for row in copy.hand.type(f"SELECT * FROM {table} ORDER BY id")}  # noqa: S608 - ours
+            assert digests([rows[row] for row in section.covered()], section.piece) == section.digests
+
+
+# What is typed, and what verify says first. The guards are taken away before.
+SPOILT: Final = {
+    "an audit entry edited": ("UPDATE audit SET detail = 'x' WHERE id = 5", "audit entry 5 was changed after seal 1"),
+    "an audit entry whose parts moved": (
+        "UPDATE audit SET actor = actor || subject, subject = '' WHERE id = 5",
+        "audit entry 5 was changed after seal 1",
+    ),
+    "an audit entry deleted": ("DELETE FROM audit WHERE id = 7", "audit entry 7 has vanished after seal 1"),
+    "two audit entries in each other's place": (
+        (
+            "UPDATE audit SET (at, actor, action, subject, detail) = (SELECT at, actor, action, subject, detail"
+            " FROM audit o WHERE o.id = 17 - audit.id) WHERE id IN (8, 9)"
+        ),
+        "audit entry 8 was changed after seal 1",
+    ),
+    "a transfer edited": (
+        "UPDATE transfer SET created_at = created_at + 1 WHERE id = 2",
+        "one of transfers 1 to 10 was changed after seal 1",
+    ),
+    "a transfer deleted": ("DELETE FROM transfer WHERE id = 2", "transfer 2 has vanished after seal 1"),
+    "a seal's content edited": (
+        "UPDATE seal SET content = replace(content, 'missing', 'missing 1') WHERE number = 1",
+        "seal 1 was changed after it was made",
+    ),
+    "a seal's time edited": ("UPDATE seal SET at = at + 1 WHERE number = 1", "seal 1 was changed after it was made"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_verify_names_first(copy: Copy, name: str) -> None:
+    sql, sentence = SPOILT[name]
+    copy.hand.disarm()
+    copy.hand.type(sql)
+    transfers = len(copy.hand.type("SELECT id FROM transfer"))
+    assert copy.sentences()[0] == sentence.replace("to 10 ", f"to {transfers} ")
+
+
+def two_more(copy: Copy) -> None:
+    for detail in ("one", "two"):
+        first = last_audit(copy) + 1
+        copy.hand.type(note(detail))
+        copy.seal(audit_cover(copy, first=first))
+    assert copy.sentences() == []
+
+
+def test_a_seal_that_is_missing_is_named(copy: Copy) -> None:
+    two_more(copy)
+    copy.hand.disarm()
+    copy.hand.type("DELETE FROM seal WHERE number = 2")
+    assert copy.sentences()[0] == "seal 2 is missing"
+
+
+def test_a_seal_that_was_made_anew_is_betrayed_by_the_next(copy: Copy) -> None:
+    two_more(copy)
+    copy.hand.disarm()
+    [(kept, at, content, hashed)] = copy.hand.type("SELECT number, at, content, hash FROM seal WHERE number = 3")
+    copy.hand.type("DELETE FROM seal WHERE number >= 2; UPDATE audit SET detail = 'forged' WHERE detail = 'one'")
+    entry = last_audit(copy) - 1
+    [row] = copy.hand.type(f"SELECT * FROM audit WHERE id = {entry}")  # noqa: S608 - ours
+    [(transfers,)] = copy.hand.type("SELECT max(id) FROM transfer")
+    forged = Cover("audit", entry, entry, 1, (), (), tuple(digests([row], 1)))
+    copy.seal((forged, Cover("transfer", transfers + 1, transfers, 20, (), (), ())))
+    literal = f"x'{bytes(hashed).hex()}'" if "Sqlite" in type(copy.hand).__name__ else f"'\\x{bytes(hashed).hex()}'"
+    copy.hand.type(f"INSERT INTO seal VALUES ({kept}, {at}, '{content}', {literal})")  # noqa: S608 - ours
+    assert copy.sentences() == ["seal 3 does not follow from seal 2, which was put in its place"]
+
+
+def test_rows_that_no_seal_covers_are_named_when_they_are_over_a_minute_apart(copy: Copy) -> None:
+    first = last_audit(copy) + 1
+    copy.hand.type(note("last seconds of a server that was killed"))
+    copy.hand.type(note("59 seconds later", at=1_800_000_059_000))
+    assert copy.sentences() == []
+    copy.hand.type(note("two minutes later", at=1_800_000_120_000))
+    assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
+
+
+def test_a_row_in_a_gap_is_covered_by_the_seal_that_calls_it_late(copy: Copy) -> None:
+    first = last_audit(copy) + 1
+    for detail in ("a", "b", "c"):
+        copy.hand.type(note(detail))
+    copy.hand.disarm()
+    late = f"SELECT * FROM audit WHERE id = {first + 1}"  # noqa: S608 - ours
+    [row] = copy.hand.type(late)
+    copy.hand.type(f"DELETE FROM audit WHERE id = {first + 1}")  # noqa: S608 - ours
+    copy.seal(audit_cover(copy, first=first))
+    assert copy.sentences() == []  # A gap is no fault.
+    columns = "id, at, actor, action, subject, detail"
+    override = "" if "Sqlite" in type(copy.hand).__name__ else " OVERRIDING SYSTEM VALUE"
+    values = f"{row[0]}, {row[1]}, 'a', 'b', 'c', 'b'"
+    copy.hand.type(f"INSERT INTO audit ({columns}){override} VALUES ({values})")  # noqa: S608 - ours
+    assert copy.sentences() == []  # It is still time to seal it.
+    copy.hand.type(note("d"))
+    copy.seal(audit_cover(copy, first=first + 3, late=(first + 1,)))
+    assert copy.sentences() == []
+    copy.hand.type(f"UPDATE audit SET detail = 'x' WHERE id = {first + 1}")  # noqa: S608 - ours
+    assert copy.sentences() == [f"audit entry {first + 1} was changed after seal 3"]
+
+
+REFUSED: Final = {
+    "a seal changed": ("UPDATE seal SET at = 1", "seals never change"),
+    "a seal deleted": ("DELETE FROM seal", "seals never vanish"),
+    "a stop changed": ("UPDATE stop SET reason = 'none'", "lifted once"),
+    "a stop opened again": ("UPDATE stop SET lifted_at = NULL, lifted_by = NULL", "lifted once"),
+    "a stop deleted": ("DELETE FROM stop", "stops never vanish"),
+    "a stop that begins lifted": ("INSERT INTO stop VALUES (2, 1, 'why', 1, 'me')", "begins open"),
+    "a stop that leaves a gap": ("INSERT INTO stop VALUES (3, 1, 'why', NULL, NULL)", "begins open"),
+    "two open stops": (
+        "INSERT INTO stop VALUES (2, 1, 'why', NULL, NULL); INSERT INTO stop VALUES (3, 1, 'why', NULL, NULL)",
+        "never replaced|stop_open",
+    ),
+    "a seal that follows nothing": (
+        "INSERT INTO seal SELECT 2, at, replace(content, 'number 1', 'number 2'), hash FROM seal",
+        "does not follow",
+    ),
+    "a seal that leaves a gap": ("INSERT INTO seal SELECT 3, at, content, hash FROM seal", "does not follow"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_database_refuses(any_hand: Hand, name: str) -> None:
+    sql, why = REFUSED[name]
+    before = any_hand.rows()
+    with pytest.raises(Denied, match=why):
+        any_hand.type(sql)
+    assert any_hand.rows() == before
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_only_its_guard_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
+    any_hand.disarm()
+    before = any_hand.rows()
+    any_hand.type(REFUSED[name][0])
+    assert any_hand.rows() != before
+
+
+def test_a_fork_of_the_chain_is_refused_also_when_it_is_well_made(copy: Copy) -> None:
+    two_more(copy)
+    [(at, hashed)] = copy.hand.type("SELECT at, hash FROM seal WHERE number = 1")
+    fork = make(number=4, at=at, previous=bytes(hashed), covers=())
+    literal = f"x'{fork.hash.hex()}'" if "Sqlite" in type(copy.hand).__name__ else f"'\\x{fork.hash.hex()}'"
+    with pytest.raises(Denied, match="does not follow"):
+        copy.hand.type(f"INSERT INTO seal VALUES (4, {fork.at}, '{fork.content}', {literal})")  # noqa: S608 - ours
+
+
+# The head, kept elsewhere.
+
+
+def test_a_cut_tail_is_found_by_a_head_that_was_kept(copy: Copy) -> None:
+    two_more(copy)
+    [(number, hashed)] = copy.hand.type("SELECT number, hash FROM seal ORDER BY number DESC LIMIT 1")
+    head = (number, bytes(hashed))
+
+    def select(sql: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in copy.hand.type(sql)]
+
+    assert chain.violations(select, head) == []
+    other = chain.violations(select, (number, bytes(32)))
+    assert [found.sentence for found in other] == ["seal 3 is not the one that was given: another stands in its place"]
+    copy.hand.disarm()
+    copy.hand.type("DELETE FROM seal WHERE number = 3; DELETE FROM audit WHERE detail = 'two'")
+    assert chain.violations(select) == []  # The chain alone cannot tell.
+    cut = chain.violations(select, head)
+    assert [found.sentence for found in cut] == ["seal 3, which was given, is not there: the chain ends at seal 2"]

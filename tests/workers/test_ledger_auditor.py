@@ -1,0 +1,205 @@
+"""Money that does not add up is noticed while the service serves, and stands still until it is right again."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
+from qirsh.store.interface import Store
+from qirsh.store.postgres import open_postgres
+from qirsh.workers.ledger_auditor import LedgerAuditor
+from tests.domain.world import ENTROPY_SEED
+from tests.live import Call, InProcess, Live, World, create, in_process, live, pay, refused, retrieve, wait_until
+from tests.postgres import PostgresServer
+from tests.store.filled import FILLED, Hand, PostgresHand, SqliteHand, fill, fill_postgres, open_store
+
+# A cycle of a second, a second look, a poll of 300 ms, and a machine with other work.
+NOTICED_S_MAX: Final = 6.0
+READY: Final = Call("GET", "/readyz")
+
+
+@pytest.fixture
+def served(engine: PostgresServer | None) -> Iterator[Live]:
+    with live(engine, shops=1, people=2) as world:
+        yield world
+
+
+def causes(world: World, call: Call = READY) -> list[str]:
+    told: list[str] = world.send(call).json()["causes"]
+    return told
+
+
+def raised(account: str, by: int) -> str:
+    return f"UPDATE balance SET amount = amount + {by} WHERE account = {account} AND currency = 'USD'"  # noqa: S608 - ours
+
+
+def test_money_from_nowhere_stops_all_movement_until_it_is_gone_and_the_stop_is_lifted(served: Live) -> None:
+    shop, customer = served.merchants[0], served.customers[0]
+    paid, pending = served.payment(shop), served.payment(shop)
+    assert served.send(pay(customer, paid).once("key")).status_code == 200
+    reply = served.run(served.tried("audit lift", {"reason": "for nothing"}))
+    assert (reply.code, reply.detail) == ("move_not_allowed", "Money movement is not stopped.")
+
+    served.database.meddle("balance", raised(customer.account, 5))
+    wait_until(lambda: served.send(READY).status_code == 503, NOTICED_S_MAX)
+    sentence = "balances in USD sum to 5, not to zero"
+    assert causes(served) == [f"money movement is stopped: {sentence}"]
+    answer = served.send(pay(customer, pending))
+    told = refused(answer, 503, "money_stopped")
+    assert (told["title"], answer.headers["retry-after"]) == ("Money movement stopped", "60")
+    served.act("deposit ask", account=customer.account, currency="USD", amount="1.00", reference="later")
+    reply = served.run(served.tried("deposit confirm", {"reference": "later"}, operator=1))
+    assert reply.code == "money_stopped"
+
+    # All else goes on, also the answer to who asks again for what was done.
+    assert served.send(create(shop.key)).status_code == 201
+    assert served.send(retrieve(shop.key, paid)).json()["data"]["status"] == "paid"
+    assert served.send(pay(customer, paid).once("key")).headers["idempotency-replayed"] == "true"
+
+    reply = served.run(served.tried("audit lift", {"reason": "too early"}))
+    assert reply.code == "move_not_allowed"
+    assert sentence in reply.detail
+    assert served.act("audit run") == {
+        "violations": 3,
+        "first": sentence,
+        "money": "stopped",
+    }
+    served.database.meddle("balance", raised(customer.account, -5))
+    assert served.send(pay(customer, pending)).status_code == 503  # Right again, and still stopped.
+    done = served.act("audit lift", reason="put back")
+    assert done == {"stop": 1, "because": sentence, "money": "moves", "chainViolations": 0}
+    assert served.send(READY).status_code == 200
+    assert served.send(pay(customer, pending)).status_code == 200
+    served.act("deposit confirm", operator=1, reference="later")
+    assert served.act("audit run")["violations"] == 0
+    with served.books() as books:
+        told_of = "SELECT action, actor, detail FROM audit WHERE action LIKE 'money.%' ORDER BY id"
+        stopped, resumed = books.select(told_of)
+    assert stopped == ("money.stopped", "ledger auditor", sentence)
+    assert (resumed[0], resumed[2]) == ("money.resumed", "put back")
+
+
+def test_a_stop_is_felt_in_every_process_and_after_a_restart(postgres: PostgresServer) -> None:
+    with live(postgres, shops=1, people=2, processes=2) as world:
+        payment = world.payment(world.merchants[0])
+        customer = world.customers[0]
+        world.database.meddle("balance", raised(customer.account, 5))
+        for call in world.everywhere(READY):
+            wait_until(lambda call=call: world.send(call).status_code == 503, NOTICED_S_MAX)  # type: ignore[misc]
+        for call in world.everywhere(pay(customer, payment)):
+            refused(world.send(call), 503, "money_stopped")
+        world.database.meddle("balance", raised(customer.account, -5))
+        world.act("audit lift", reason="put back")
+        for call in world.everywhere(READY):
+            wait_until(lambda call=call: world.send(call).status_code == 200, 2)  # type: ignore[misc]
+        assert world.send(pay(customer, payment)).status_code == 200
+
+
+def test_an_act_of_the_command_line_that_runs_alone_knows_of_the_stop(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=1, people=1) as world:
+        customer = world.customers[0]
+        world.act("deposit ask", account=customer.account, currency="USD", amount="1.00", reference="one")
+        world.database.meddle("balance", raised(customer.account, 5))
+        assert world.act("audit run")["money"] == "stopped"
+        settings, operators = world.settings, world.operators
+        if engine is not None:
+            with InProcess(settings, world.now_ms) as alone:
+                alone.operators = operators
+                reply = alone.run(alone.tried("deposit confirm", {"reference": "one"}, operator=1))
+                assert reply.code == "money_stopped"
+        reply = world.run(world.tried("deposit confirm", {"reference": "one"}, operator=1))
+        assert reply.code == "money_stopped"
+
+
+def test_a_check_that_finds_money_wrong_stops_it_at_once(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=1, people=1) as world:
+        payment = world.payment(world.merchants[0])
+        world.database.meddle("balance", raised(world.customers[0].account, 5))
+        assert world.act("audit run")["money"] == "stopped"
+        refused(world.send(pay(world.customers[0], payment)), 503, "money_stopped")
+
+
+# What is wrong, on a database that holds something of everything. Each leaves the sums of the balances alone or not.
+
+BROKEN: Final = {
+    "a coin on one balance": "UPDATE balance SET amount = amount + 1 WHERE account = :customer AND currency = 'USD'",
+    "a coin from one balance to another": (
+        "UPDATE balance SET amount = amount + 1 WHERE account = :customer AND currency = 'USD';"
+        "UPDATE balance SET amount = amount - 1 WHERE account = :other AND currency = 'USD'"
+    ),
+    "a balance deleted": "DELETE FROM balance WHERE account = :shop",
+    "a balance that takes itself for the house's": "UPDATE balance SET is_house = NOT is_house WHERE account = :shop",
+    "a transfer's amount": "UPDATE transfer SET amount = amount + 1 WHERE id = 3",
+    "a transfer's balance-after": "UPDATE transfer SET debit_balance = debit_balance + 1 WHERE id = 3",
+    "a transfer's account": "UPDATE transfer SET credit = :other WHERE payment = :paid",
+    "a transfer deleted": "DELETE FROM transfer WHERE id = 3",
+    "the last transfer deleted": "DELETE FROM transfer WHERE id = (SELECT max(id) FROM transfer)",
+    "a payment's amount": "UPDATE payment SET amount = amount + 1 WHERE number = :paid",
+    "a payment's payer": "UPDATE payment SET payer = :other WHERE number = :paid",
+    "a payment that nobody paid": (
+        "UPDATE payment SET status = 'paid', payer = :customer, paid_at = 1, version = 2 WHERE number = :pending"
+    ),
+    "a payment deleted": "DELETE FROM payment WHERE number = :paid",
+    "a refund without a transfer": "UPDATE payment SET refunded_amount = 1 WHERE number = :paid",
+    "an event deleted": "DELETE FROM event WHERE payment = :paid",
+    "a cash order's amount": "UPDATE cash_order SET amount = amount + 1 WHERE state = 'confirmed'",
+}
+# A part of what is good.
+SUMMED: Final = ("a coin on one balance", "a balance deleted")
+
+
+def _disarm(hand: Hand, sql: str) -> None:
+    if sql:
+        hand.disarm()
+        hand.type(sql)
+
+
+async def _found(store: Store, cycles: int) -> list[list[str]]:
+    engine = Engine(store, on_fatal=lambda: None)
+    auditor = LedgerAuditor(store, engine)
+    try:
+        return [await auditor.cycle() for _ in range(cycles)]
+    finally:
+        await store.close()
+
+
+def audited(server: PostgresServer | None, folder: Path, sql: str, cycles: int = 1) -> list[list[str]]:
+    """What the auditor finds, cycle by cycle, after this was typed."""
+    if server is None:
+        path = folder / "qirsh.db"
+        fill(path)
+        with closing(SqliteHand(path)) as hand:
+            _disarm(hand, sql)
+
+        async def in_a_file() -> list[list[str]]:
+            return await _found(open_store(path), cycles)
+
+        return asyncio.run(in_a_file())
+    with server.database() as url:
+        fill_postgres(url)
+        with closing(PostgresHand(url, is_kept=True)) as other_hand:
+            _disarm(other_hand, sql)
+
+        async def with_a_server() -> list[list[str]]:
+            clock, entropy = ManualClock(FILLED.now), SeededEntropy(ENTROPY_SEED)
+            return await _found(await open_postgres(url, clock=clock, entropy=entropy), cycles)
+
+        return asyncio.run(with_a_server())
+
+
+def test_good_books_raise_no_alarm(engine: PostgresServer | None, tmp_path: Path) -> None:
+    assert audited(engine, tmp_path, "", cycles=3) == [[], [], []]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_auditor_finds(engine: PostgresServer | None, tmp_path: Path, name: str) -> None:
+    [found] = audited(engine, tmp_path, BROKEN[name])
+    assert found
+    if name in SUMMED:
+        assert "sum to" in found[0]
