@@ -128,7 +128,7 @@ SPOILT: Final = {
     ),
     "a transfer edited": (
         "UPDATE transfer SET created_at = created_at + 1 WHERE id = 2",
-        "one of transfers 1 to 10 was changed after seal 1",
+        "one of transfers 1 to 20 was changed after seal 1",
     ),
     "a transfer deleted": ("DELETE FROM transfer WHERE id = 2", "transfer 2 has vanished after seal 1"),
     "a seal's content edited": (
@@ -144,8 +144,8 @@ def test_verify_names_first(copy: Copy, name: str) -> None:
     sql, sentence = SPOILT[name]
     copy.hand.disarm()
     copy.hand.type(sql)
-    transfers = len(copy.hand.type("SELECT id FROM transfer"))
-    assert copy.sentences()[0] == sentence.replace("to 10 ", f"to {transfers} ")
+    assert len(copy.hand.type("SELECT id FROM transfer")) >= chain.TRANSFERS.piece, "or the sentence names fewer"
+    assert copy.sentences()[0] == sentence
 
 
 def two_more(copy: Copy) -> None:

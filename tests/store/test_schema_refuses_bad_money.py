@@ -165,7 +165,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     # Transfers.
     "an overdraft": (
         transfer(
-            kind="'refund'",
+            kind="'fee'",
             payment=":paid",
             debit=":shop",
             credit=":customer",

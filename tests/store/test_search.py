@@ -68,7 +68,7 @@ def store(template: Database, tmp_path: Path) -> Play:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for seconds here."""
     monkeypatch.setattr(sqlite, "_SEARCH_S_MAX", SHORT_S)
-    monkeypatch.setattr(postgres, "_READ_S_MAX", SHORT_S)
+    monkeypatch.setattr(postgres, "_SEARCH_S_MAX", SHORT_S)
 
 
 def test_a_search_finds_rows_by_its_arguments_in_order(store: Play) -> None:
