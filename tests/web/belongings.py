@@ -25,6 +25,11 @@ NAMES: Final[dict[str, Kind]] = {
     "POST /api/v1/test/remote-payments/{id}/cancel": "test payment",
     "GET /api/v1/wallet/remote-payments/{id}": "payment",
     "POST /api/v1/wallet/remote-payments/{id}/pay": "payment",
+    "GET /pay/{id}": "payment",
+    "GET /pay/{id}/cancel": "payment",
+    "POST /pay/{id}/sign-in": "payment",
+    "POST /pay/{id}/sign-out": "payment",
+    "POST /pay/{id}/confirm": "payment",
 }
 BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/remote-payments": {"amount": 100, "currency": "USD"},
@@ -40,7 +45,9 @@ BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES}
 KEYED: Final = tuple(name for name, route in BY_NAME.items() if route.token is KEY)
 # Everything that changes something may be sent with an Idempotency-Key, but for signing in.
 ONCE: Final = tuple(
-    name for name, route in BY_NAME.items() if route.method == "POST" and route.path != "/api/v1/wallet/sessions"
+    name
+    for name, route in BY_NAME.items()
+    if route.method == "POST" and not route.is_page and route.path != "/api/v1/wallet/sessions"
 )
 
 
@@ -57,7 +64,9 @@ def call_of(name: str, token: str | None, argument: str = "") -> Call:
     """A call of the route, with a body that is right if it takes one."""
     method, path = name.split()
     path = path.replace("{id}", argument).replace("{file}", "qirsh.css")
-    return post(path, token, BODIES[name]) if method == "POST" else Call(method, path, token)
+    if method == "GET":
+        return Call(method, path, token)
+    return post(path, token, {} if BY_NAME[name].is_page else BODIES[name])
 
 
 def named(world: World, kind: Kind, merchant: Merchant, customer: Customer) -> str:

@@ -333,6 +333,8 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /pay/{id}/sign-in": dict.fromkeys(CALLERS, 415),
     "POST /pay/{id}/sign-out": dict.fromkeys(CALLERS, 415),
     "POST /pay/{id}/confirm": dict.fromkeys(CALLERS, 415),
+    "GET /openapi.json": dict.fromkeys(CALLERS, 200),
+    "GET /docs": dict.fromkeys(CALLERS, 200),
     "GET /static/{file}": dict.fromkeys(CALLERS, 200),
     "GET /healthz": dict.fromkeys(CALLERS, 200),
     "GET /readyz": dict.fromkeys(CALLERS, 200),

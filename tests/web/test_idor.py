@@ -14,7 +14,10 @@ from tests.web.belongings import BY_NAME, NAMES, Belongings, belongings, call_of
 NOBODYS: Final = {"payment": "1234567890123456", "refund": "rf_" + "0" * 24, "event": "evt_0_{account}_999999"}
 # Whoever has the id of a payment may see who asks for how much and pay it: that is what its address is for.
 BY_THE_ID_ALONE: Final = tuple(name for name, route in BY_NAME.items() if route.token is SESSION and takes_an_id(route))
-SWEPT: Final = tuple(name for name, route in BY_NAME.items() if takes_an_id(route) and name not in BY_THE_ID_ALONE)
+# Pages are shown to whoever has the id, and have guards of their own: test_pay_page_guards.py.
+SWEPT: Final = tuple(
+    name for name, route in BY_NAME.items() if takes_an_id(route) and name not in BY_THE_ID_ALONE and not route.is_page
+)
 # What no process writes by itself; this world has no workers anyway.
 TABLES: Final = (
     *("account", "person", "pin", "api_key", "session", "payment", "refund", "cash_order", "balance", "transfer"),

@@ -115,7 +115,14 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     documented = set().union(*(codes_in(operation) for operation in OPERATIONS.values()))
     assert documented <= set(KINDS)
     # These are answered where no call is meant, for a field, or to operators only.
-    elsewhere = {"method_not_allowed", "url_not_registered", "not_expired", "move_not_allowed", "already_confirmed"}
+    elsewhere = {
+        "stale_form",
+        "method_not_allowed",
+        "url_not_registered",
+        "not_expired",
+        "move_not_allowed",
+        "already_confirmed",
+    }
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     assert set(KINDS) - documented <= elsewhere | operators
 

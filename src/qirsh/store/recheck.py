@@ -10,7 +10,7 @@ The whole is `invariants`; what holds of all parts and was found broken by one i
 from typing import Final
 
 from qirsh.domain.limits import AUDIT_ROWS_MAX
-from qirsh.store.invariant import Invariant
+from qirsh.store.invariant import rule
 from qirsh.store.invariants import ALL
 from qirsh.store.queries import Query
 
@@ -42,17 +42,13 @@ def _side(side: str, other: str, sign: str) -> str:
             OR (a.id IS NULL AND b.id IS NULL) <> (t.{side}_sequence = 1)"""
 
 
-def _rule(number: int, name: str, sentence: str, sql: str) -> Invariant:
-    return Invariant(number, name, sentence, Query(sql))
-
-
 _FOLLOWS: Final = "transfer {} leaves account {} with {} {} at sequence {}; what came before it makes {}"
 
 # By the ids of transfers: those that are new, and a slice of those that are not.
 TRANSFERS: Final = (
-    _rule(1, "the debit side follows", _FOLLOWS, _side("debit", "credit", "-")),
-    _rule(1, "the credit side follows", _FOLLOWS, _side("credit", "debit", "+")),
-    _rule(
+    rule(1, "the debit side follows", _FOLLOWS, _side("debit", "credit", "-")),
+    rule(1, "the credit side follows", _FOLLOWS, _side("credit", "debit", "+")),
+    rule(
         1,
         "whoever was touched has the balance that the last transfer left",
         "balance of account {} in {} is {} at sequence {}, that transfer left {}, and a later one is {}",
@@ -68,7 +64,7 @@ TRANSFERS: Final = (
                 AND c.credit_sequence = b.sequence) AS found
         WHERE amount IS NULL OR after IS DISTINCT FROM amount OR later IS NOT NULL""",
     ),
-    _rule(
+    rule(
         2,
         "a transfer stays in its world, and only the house goes below zero",
         "transfer {} goes from account {} ({}, left with {}) to account {} ({}), which may not be",
@@ -77,7 +73,7 @@ TRANSFERS: Final = (
         WHERE d.number IS NULL OR c.number IS NULL OR t.debit = t.credit OR d.mode <> c.mode
             OR d.twin_of IS DISTINCT FROM c.twin_of OR (t.debit_balance < 0 AND d.kind <> 'house')""",
     ),
-    _rule(
+    rule(
         3,
         "a pay transfer has its paid payment",
         "transfer {} pays payment number {}, which is {} and does not match it",
@@ -85,7 +81,7 @@ TRANSFERS: Final = (
         WHERE t.kind = 'pay' AND (p.status = 'paid' AND p.payer = t.debit
             AND p.merchant = t.credit AND p.amount = t.amount AND p.currency = t.currency) IS NOT TRUE""",
     ),
-    _rule(
+    rule(
         4,
         "refunds sum up to what the payment says",
         "payment number {} of {} has {} refunded, its refund transfers sum to {}",
@@ -94,7 +90,7 @@ TRANSFERS: Final = (
             FROM {_T} t LEFT JOIN payment p ON p.number = t.payment WHERE t.kind = 'refund') AS found
         WHERE refunded_amount IS NULL OR refunded_amount <> total OR refunded_amount > amount""",
     ),
-    _rule(
+    rule(
         6,
         "every change that moved money has its event",
         "payment number {} is {} at version {} and has {} events",
@@ -103,7 +99,7 @@ TRANSFERS: Final = (
             FROM {_T} t JOIN payment p ON p.number = t.payment WHERE t.kind IN ('pay', 'refund')) AS found
         WHERE events <> version - 1""",
     ),
-    _rule(
+    rule(
         3,
         "a deposit or withdrawal has its confirmed cash order",
         "transfer {} is a {} by the cash order {}, which is {} and does not match it",
@@ -117,7 +113,7 @@ TRANSFERS: Final = (
 
 # By the numbers of accounts.
 BALANCES: Final = (
-    _rule(
+    rule(
         1,
         "a balance is what its last transfer left",
         "balance of account {} in {} is {} at sequence {}, that transfer left {}",
@@ -129,7 +125,7 @@ BALANCES: Final = (
             FROM {_B} b) AS found
         WHERE after IS DISTINCT FROM amount""",
     ),
-    _rule(
+    rule(
         2,
         "only a house account is below zero, and its balance knows it",
         "balance of account {} in {} is {}, and the account is {}",
@@ -141,7 +137,7 @@ BALANCES: Final = (
 
 # By the numbers of payments.
 PAYMENTS: Final = (
-    _rule(
+    rule(
         3,
         "a payment is paid by exactly one transfer, or by none",
         "payment number {} is {} and has {} pay transfers, of which {} match it",
@@ -152,7 +148,7 @@ PAYMENTS: Final = (
             FROM {_P} p) AS found
         WHERE pays <> matching OR pays <> CASE status WHEN 'paid' THEN 1 ELSE 0 END""",
     ),
-    _rule(
+    rule(
         4,
         "what was refunded is the sum of its refunds",
         "payment number {} of {} has {} refunded, its refund transfers sum to {}",
@@ -161,7 +157,7 @@ PAYMENTS: Final = (
             FROM {_P} p) AS found
         WHERE refunded_amount <> total OR refunded_amount > amount""",
     ),
-    _rule(
+    rule(
         6,
         "every change of a payment has exactly one event",
         "payment number {} is {} at version {} and has {} events",

@@ -101,7 +101,7 @@ CALLS: Final = (
             bodies.RefundBody,
             problems=(
                 *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
-                *("merchant_balance_short", "balance_limit"),
+                *("merchant_balance_short", "balance_limit", "money_stopped"),
             ),
             takes_key=True,
             description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
@@ -169,7 +169,7 @@ CALLS: Final = (
             body=bodies.TestPayBody,
             problems=(
                 *("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
-                *("insufficient_funds", "balance_limit"),
+                *("insufficient_funds", "balance_limit", "money_stopped"),
             ),
             takes_key=True,
             example={"livemode": False},
@@ -246,6 +246,7 @@ CALLS: Final = (
             problems=(
                 *(*_STANDING, "already_paid", "cancelled", "expired", "test_and_live", "same_account"),
                 *("merchant_suspended", "pin_locked", "wrong_pin", "insufficient_funds", "balance_limit"),
+                "money_stopped",
             ),
             takes_key=True,
             description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",

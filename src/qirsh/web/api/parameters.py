@@ -16,6 +16,7 @@ _PARAMETERS_MAX: Final = 32
 _MOMENT: Final = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)", re.ASCII
 )  # RFC 3339, of which `fromisoformat` takes more than there is.
+_INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _METADATA: Final = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
 Limit = Annotated[int, Meta(ge=1, le=limits.LIST_ITEMS_MAX)]
@@ -151,7 +152,7 @@ def _hints(kind: type[Parameters]) -> dict[str, Any]:
 def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa: ANN401 - a type
     if wrong := _nul(text):
         return wrong
-    if kind in _INTEGERS and not (text.isascii() and text.removeprefix("-").isdigit()):
+    if kind in _INTEGERS and not _INTEGER.fullmatch(text):
         return ("wrong_type", "Must be a whole number.")
     try:
         msgspec.convert(int(text) if kind in _INTEGERS else text, kind)

@@ -14,6 +14,7 @@ PROBLEM_TYPE: Final = "application/problem+json"
 # The connection refuses these before anybody knows which call it is, and any call can meet the others.
 _ANYWHERE_STATUSES: Final = frozenset({408, 413, 414, 429, 431, 500, 503})
 _WRITES_ONLY: Final = frozenset({"outcome_unknown"})
+_MONEY_ONLY: Final = frozenset({"money_stopped"})
 
 # Codes of single fields, under `errors`.
 FIELD_CODES: Final = {
@@ -24,6 +25,7 @@ FIELD_CODES: Final = {
     "unreadable": "the query is not made of pairs such as name=value",
     "wrong_type": "a string where a number belongs, for example",
     "out_of_range": "too small or too large",
+    "too_short": "too few characters",
     "too_long": "too many characters or bytes",
     "unknown_value": "none of the documented values",
     "control_character": "a control character that is not allowed there",
@@ -41,6 +43,7 @@ def codes_of(route: Route) -> list[str]:
     told = route.told
     assert told is not None
     codes = {code for code, kind in KINDS.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
+    codes -= _MONEY_ONLY
     if route.method == "GET":
         codes -= _WRITES_ONLY
     if route.token is not None:
