@@ -36,9 +36,10 @@ REFUNDS_OF: Final = Query(
 PAYMENT_NUMBERS: Final = Query("SELECT last FROM counter WHERE name = 'payment'")
 LAST_PAYMENT_BELOW: Final = Query("SELECT coalesce(max(number), 0) FROM payment WHERE number < $1")
 INDEXED_BLOCKS: Final = Query("SELECT first, until FROM indexed_block")
-METADATA_AFTER: Final = Query(
+LAST_PAYMENT_BETWEEN: Final = Query("SELECT max(number) FROM payment WHERE number > $1 AND number <= $2")
+METADATA_BETWEEN: Final = Query(
     "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
-    " ORDER BY number LIMIT $3"
+    " AND metadata <> '{}' ORDER BY number LIMIT $3"
 )
 # Events with their payment as it is now, what had been refunded of it then, and the refund that some tell of.
 _EVENTS: Final = (

@@ -35,7 +35,7 @@ _CACHE_KIB: Final = 65_536
 _CHECKPOINT_PAGES: Final = 8192
 _SEARCHES_AT_ONCE: Final = 2
 _SEARCH_S_MAX: Final = 5.0
-_SEARCH_STEPS: Final = 10_000  # Of SQLite's machine, between two looks at the clock: a fraction of a millisecond.
+_SEARCH_STEPS: Final = 1_000_000  # Of SQLite's machine, between two looks at the clock: a fraction of a millisecond.
 _BUSY_MS: Final = 1000  # An outsider with a shell may hold the lock this long before callers get a 503.
 _NO_SPACE_OR_TURN: Final = (
     apsw.FullError,

@@ -123,15 +123,17 @@ class MetadataIndexer:
         return lively + (others[self._turn :] + others[: self._turn])[:half]
 
     async def _follow(self, block: _Block, now: float) -> int:
-        rows = await self._store.search(queries.METADATA_AFTER, block.seen, block.last, INDEXED_AT_ONCE_MAX)
-        if not rows:
+        [(until,)] = await self._store.select(queries.LAST_PAYMENT_BETWEEN, block.seen, block.last)
+        if until is None:
             return 0
-        until = 0
+        rows = await self._store.search(queries.METADATA_BETWEEN, block.seen, until, INDEXED_AT_ONCE_MAX)
+        if len(rows) == INDEXED_AT_ONCE_MAX:
+            until = rows[-1][0]
         entries: list[MetadataEntry] = []
-        for until, merchant, created_at, metadata in rows:
-            if metadata != "{}":
-                entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=until)
+        for number, merchant, created_at, metadata in rows:
+            entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=number)
             if len(entries) >= INDEXED_ENTRIES_MAX:
+                until = number
                 break
         # A look that found nothing is not written down, unless it was the last one at this block.
         if entries or until == block.last:
