@@ -1,12 +1,13 @@
 """What payments can be found by is written down a moment after them, so that no create waits for it.
 
 Numbers are given out in blocks, and those of one block become visible in their order: how far each block has been
-looked at is all there is to remember. It never takes more than a small part of the time from payments: after a burst
-it catches up.
+looked at is all there is to remember. While the process is busy it does little at a time, so that payments come first;
+after a burst it catches up.
 """
 
 import asyncio
 import logging
+import time
 from typing import Final
 
 from qirsh.domain.command import IndexMetadata
@@ -26,8 +27,8 @@ from qirsh.workers.role import Role
 log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S: Final = 0.25
-_REST: Final = 10  # Times as long as the work before it,
-_REST_S_MAX: Final = 0.6  # and yet within a second, at any load but the heaviest.
+_BUSY: Final = 0.5  # Of a core: from here on payments come first,
+_LOOK_EVERY_S_BUSY: Final = 0.75  # and what is to be found waits, though not a second.
 _BLOCKS_AT_ONCE: Final = 16  # In one look: those that grew last, and the others by turns.
 
 
@@ -61,10 +62,10 @@ class MetadataIndexer:
         loop = asyncio.get_running_loop()
         try:
             while True:
-                began, found = loop.time(), 0
+                looked_at, worked = loop.time(), time.process_time()
                 try:
                     if await self._role.is_held():
-                        found = await self.look()
+                        await self.look()
                     else:
                         self._forget()
                 except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
@@ -73,16 +74,19 @@ class MetadataIndexer:
                 except Exception:
                     self._forget()
                     log.exception("the index of metadata failed")
-                rest_s = min(_REST * (loop.time() - began), _REST_S_MAX) if found else 0
-                await asyncio.sleep(max(_LOOK_EVERY_S, rest_s))
+                await asyncio.sleep(_LOOK_EVERY_S)
+                if time.process_time() - worked > _BUSY * (loop.time() - looked_at):
+                    await asyncio.sleep(_LOOK_EVERY_S_BUSY - _LOOK_EVERY_S)
         finally:
             await self._role.give_up()
 
-    async def look(self) -> int:
-        """One look at the blocks that may have grown; how many new payments it found."""
+    async def look(self) -> None:
+        """One look at the blocks that may have grown. It ends where there was as much to do as one look may do."""
         now = asyncio.get_running_loop().time()
         await self._find_blocks(now)
-        return sum([await self._follow(block, now) for block in self._chosen(now)])
+        for block in self._chosen(now):
+            if await self._follow(block, now) >= INDEXED_ENTRIES_MAX:
+                break
 
     def _forget(self) -> None:
         """Another process may go on from where we were."""
@@ -123,6 +127,7 @@ class MetadataIndexer:
         return lively + (others[self._turn :] + others[: self._turn])[:half]
 
     async def _follow(self, block: _Block, now: float) -> int:
+        """One block: how many texts of it were written down."""
         [(until,)] = await self._store.select(queries.LAST_PAYMENT_BETWEEN, block.seen, block.last)
         if until is None:
             return 0
@@ -140,10 +145,10 @@ class MetadataIndexer:
             command = IndexMetadata(block.first, block.kept, until, tuple(entries))
             if not await self._engine.submit(command):
                 self._forget()
-                return 0
+                return INDEXED_ENTRIES_MAX
             block.kept = until
         block.seen, block.grew_at = until, now
-        return len(rows)
+        return len(entries)
 
 
 def _is_over(block: _Block, now: float) -> bool:

@@ -150,7 +150,7 @@ CREATE TABLE payment_metadata (
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
+    payment INTEGER NOT NULL,
     PRIMARY KEY (merchant, key, value, created_at, payment)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE indexed_block (
