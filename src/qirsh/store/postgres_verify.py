@@ -34,7 +34,6 @@ LEADS_TO: Final = {
     "payment.payer": "account.number",
     "payment.currency": "currency.code",
     "refund.payment": "payment.number",
-    "payment_metadata.payment": "payment.number",
     "cash_order.house": "account.number",
     "cash_order.account": "account.number",
     "cash_order.currency": "currency.code",

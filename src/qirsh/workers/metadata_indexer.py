@@ -80,13 +80,17 @@ class MetadataIndexer:
         finally:
             await self._role.give_up()
 
-    async def look(self) -> None:
-        """One look at the blocks that may have grown. It ends where there was as much to do as one look may do."""
+    async def look(self) -> bool:
+        """One look at the blocks that may have grown: whether one had. It ends when it has done enough for one look."""
         now = asyncio.get_running_loop().time()
         await self._find_blocks(now)
+        has_grown = False
         for block in self._chosen(now):
-            if await self._follow(block, now) >= INDEXED_ENTRIES_MAX:
+            written = await self._follow(block, now)
+            has_grown |= written is not None
+            if written is not None and written >= INDEXED_ENTRIES_MAX:
                 break
+        return has_grown
 
     def _forget(self) -> None:
         """Another process may go on from where we were."""
@@ -126,11 +130,11 @@ class MetadataIndexer:
         self._turn = (self._turn + half) % len(others) if others else 0
         return lively + (others[self._turn :] + others[: self._turn])[:half]
 
-    async def _follow(self, block: _Block, now: float) -> int:
-        """One block: how many texts of it were written down."""
+    async def _follow(self, block: _Block, now: float) -> int | None:
+        """One block: how many texts of it were written down; None if it has not grown."""
         [(until,)] = await self._store.select(queries.LAST_PAYMENT_BETWEEN, block.seen, block.last)
         if until is None:
-            return 0
+            return None
         rows = await self._store.search(queries.METADATA_BETWEEN, block.seen, until, INDEXED_AT_ONCE_MAX)
         if len(rows) == INDEXED_AT_ONCE_MAX:
             until = rows[-1][0]
