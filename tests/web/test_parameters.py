@@ -4,6 +4,7 @@ import pytest
 
 from qirsh.web.api.parameters import PaymentParameters, read
 from qirsh.web.refusals import Problem
+from tests.live import Call, Live, field_errors, refused
 
 
 def test_the_text_null_is_a_text_and_not_an_absent_parameter() -> None:
@@ -24,3 +25,11 @@ def test_a_limit_is_a_whole_number_within_its_range(number: str) -> None:
         )
     assert [error.field for error in problem.value.errors] == ["limit"]
     assert read(PaymentParameters, b"limit=100").limit == 100
+
+
+@pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/balance", "/api/v1/currencies"])
+def test_a_call_without_parameters_takes_none(world: Live, path: str) -> None:
+    answer = world.send(Call("GET", f"{path}?x=1", world.merchants[0].key))
+    assert field_errors(answer) == {"x": "unknown_parameter"}
+    assert answer.json()["errors"][0]["detail"] == "This call takes no parameters."
+    refused(world.send(Call("GET", f"{path}?x=1")), 401, "unauthorized")

@@ -24,6 +24,7 @@ from tests.live import (
     World,
     create,
     pay,
+    refund,
     retrieve,
 )
 from tests.visitor import Visitor, alter
@@ -98,6 +99,27 @@ def test_without_a_return_address_the_receipt_is_shown(world: Live) -> None:
     for words in ("Paid", "75.50 USD", "Shop", "Order 7", spoken, "UTC", "You can close this page"):
         assert words in visitor.text
     assert "<form" not in visitor.page.partition("</main>")[0]
+
+
+def test_the_receipt_tells_what_was_given_back(world: Live) -> None:
+    visitor = at(world, amount=7550, note="First line\nsecond line").signed_in(world.customer())
+    visitor.confirm()
+    visitor.open()
+    assert "Given back" not in visitor.text
+    world.data(refund(world.merchants[0].key, visitor.payment_id, amount=2525))
+    visitor.open()
+    assert "Given back to you 25.25 USD" in re.sub(r"\s+", " ", visitor.text)
+
+
+def test_a_customer_is_not_blamed_when_all_money_is_stopped(still: InProcess) -> None:
+    visitor = at(still).signed_in(still.customer())
+    still.parts.engine.money_stop.reason = "a sum is wrong"
+    try:
+        visitor.confirm()
+        visitor.open()
+        assert "No payments are taken at the moment. This is not about your account" in visitor.text
+    finally:
+        still.parts.engine.money_stop.reason = None
 
 
 def test_the_receipt_leads_back_to_the_shop(world: Live) -> None:

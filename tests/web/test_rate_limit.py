@@ -254,6 +254,13 @@ def test_who_proves_nothing_is_counted_by_address(counted: InProcess, call: Call
     assert counted.send(call).status_code == code
 
 
+def test_a_person_who_is_refused_reads_a_page(counted: InProcess) -> None:
+    payment_id = counted.payment(counted.merchants[0])
+    told = exhaust(counted, Call("GET", f"/pay/{payment_id}"), 200, limits.ADDRESS_CALLS_PER_MINUTE)
+    assert (told.status_code, told.headers["content-type"]) == (429, "text/html; charset=utf-8")
+    assert told.headers["retry-after"]
+
+
 def test_a_key_in_use_is_served_whatever_else_its_address_does(counted: InProcess) -> None:
     shop = counted.merchants[0]
     assert counted.send(create(shop.key)).status_code == 201

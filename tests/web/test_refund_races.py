@@ -11,7 +11,8 @@ import pytest
 from tests.live import PURSE, Live, World, cancel, live, outcome, pay, refund, retrieve
 from tests.postgres import PostgresServer
 
-ROUNDS: Final = pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+MANY: Final = 100
+ROUNDS: Final = pytest.mark.parametrize("rounds", [5, pytest.param(MANY, marks=pytest.mark.slow)])
 
 
 def tenths(world: World, amount: int) -> None:
@@ -135,7 +136,7 @@ def test_over_several_processes_a_refund_finds_its_pay_whole_or_not_at_all(sever
         if gone < 9:
             several.data(refund(merchant.key, payment_id))
         assert several.balance(customer) == purse
-    assert seen["not_paid"] > 0
+    assert rounds < MANY or seen["not_paid"] > 0, "the pay always came first: no race was tried"
 
 
 @ROUNDS

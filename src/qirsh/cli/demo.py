@@ -95,6 +95,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
     return {
         "Addresses": {
             "API": f"{base_url}/api/v1",
+            "Reference": f"{base_url}/docs",
             "Health": f"{base_url}/healthz  {base_url}/readyz",
             "Data": f"{settings.data_dir}",
             **({} if isinstance(settings.database, Path) else {"Database": shown(settings)}),

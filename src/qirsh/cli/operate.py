@@ -215,9 +215,11 @@ def audit_group() -> None:
 
 @audit_group.command("run")
 @_act
-def audit_run(*, as_json: bool) -> None:
-    """Check every rule now, in the running server. If the money does not add up, it stops."""
-    _carry_out("audit run", {}, as_json=as_json)
+@click.pass_context
+def audit_run(context: click.Context, *, as_json: bool) -> None:
+    """Check every rule now, in the running server. If the money does not add up, it stops. Exit 1: a rule is broken."""
+    if _carry_out("audit run", {}, as_json=as_json)["violations"]:
+        context.exit(1)
 
 
 @audit_group.command("lift")
@@ -228,7 +230,7 @@ def audit_lift(*, reason: str, as_json: bool) -> None:
     _carry_out("audit lift", {"reason": reason}, as_json=as_json)
 
 
-def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> None:
+def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
     settings = read_settings()
     reply = _sent(settings, act, words)
     if as_json:
@@ -240,6 +242,7 @@ def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> None:
         raise Declined(reply.code, " ".join(filter(None, (reply.detail, _WHAT_NOW.get(reply.code)))))
     if not as_json:
         _print_done(act, reply.done)
+    return reply.done
 
 
 def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:

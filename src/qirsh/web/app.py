@@ -7,6 +7,7 @@ from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
+from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
 from qirsh.web.customer import pay_page
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
@@ -75,17 +76,13 @@ class App:
         methods = self._match(request)
         # HEAD is GET without the body, which the connection leaves out.
         route = None if methods is None else methods.get("GET" if request.method == "HEAD" else request.method)
+        if route is not None and route.is_page:
+            request.is_page = True
         limits = self._limits
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
-        if methods is None:
-            raise Problem("not_found")
         if route is None:
-            allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-            request.is_page = any(route.is_page for route in methods.values())
-            return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
-        if route.is_page:
-            request.is_page = True
+            return _not_here(request, methods)
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -99,6 +96,8 @@ class App:
             if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
             request.caller = caller
+        if request.query and route.told is not None and route.told.query is None:
+            parameters.read(parameters.Parameters, request.query)
         return await route.handler(self._parts, request)
 
     def _match(self, request: Request) -> dict[str, Route] | None:
@@ -115,6 +114,14 @@ class App:
         before, _, argument = before.rpartition("/")
         request.argument = argument
         return self._methods.get(f"{before}/*/{last}")
+
+
+def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
+    if methods is None:
+        raise Problem("not_found")
+    allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
+    request.is_page = any(route.is_page for route in methods.values())
+    return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 
 def _told(problem: Problem, request: Request, headers: Headers | None = None) -> Response:

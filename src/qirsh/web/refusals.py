@@ -84,7 +84,7 @@ KINDS: Final[dict[str, Kind]] = {
     "not_paid": Kind(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
     "already_paid": Kind(409, "Already paid", "The payment has been paid."),
     "cancelled": Kind(409, "Cancelled", "The payment has been cancelled by the merchant."),
-    "expired": Kind(409, "Expired", "The payment's time is over. Ask the merchant for a new one."),
+    "expired": Kind(409, "Expired", "The payment's time is over. It takes a new payment."),
     "not_expired": Kind(409, "Not expired", "The payment's time is not over yet."),
     "move_not_allowed": Kind(409, "Not possible now", "The account is in a state that does not allow this."),
     "already_confirmed": Kind(409, "Already confirmed", "This order has been confirmed."),

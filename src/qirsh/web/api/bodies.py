@@ -38,7 +38,7 @@ def no_controls(allowed: str = "") -> Check:
 
 
 def _url(value: str) -> Wrong | None:
-    return None if origin(value) else ("invalid_url", "Must be an absolute https address.")
+    return None if origin(value) else ("invalid_url", "Must be an absolute https address (http: localhost only).")
 
 
 def _metadata(raw: msgspec.Raw) -> Wrong | None:
@@ -200,11 +200,8 @@ def _explain(reader: Reader, text: bytes) -> NoReturn:
         raise Problem("validation_failed", errors=[FieldError("", "wrong_type", "The body must be a JSON object.")])
     raws = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     names = [name for _, name, _, _ in reader.fields]
-    errors = [
-        FieldError(name[:64], "unknown_field", f"Known fields: {', '.join(names)}.")
-        for name in raws
-        if name not in names
-    ]
+    unknown = f"Known fields: {', '.join(names)}." if names else "This call takes no fields."
+    errors = [FieldError(name[:64], "unknown_field", unknown) for name in raws if name not in names]
     for attribute, name, default, kind in reader.fields:
         if name in raws:
             wrong = _why_not(raws[name], kind, reader.kind.checks.get(attribute))

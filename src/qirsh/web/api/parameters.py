@@ -88,6 +88,8 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
     if not query:
         return kind()
     known = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+    names = ", ".join("metadata[key]" if name == "metadata" else name for name in known)
+    unknown = f"Known parameters: {names}." if known else "This call takes no parameters."
     hints = _hints(kind)
     values: dict[str, Any] = {}
     errors = []
@@ -95,7 +97,7 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
         inside = _METADATA.fullmatch(name) if "metadata" in known else None
         field = "metadata" if inside else name
         if field not in known or (field == "metadata" and not inside):
-            wrong: Wrong | None = ("unknown_parameter", f"Known parameters: {', '.join(known)}.")
+            wrong: Wrong | None = ("unknown_parameter", unknown)
         elif (inside[1] in values.get("metadata", {})) if inside else field in values:
             wrong = ("repeated", "Must be sent once.")
         elif inside:

@@ -31,6 +31,7 @@ class Slip(msgspec.Struct, frozen=True):
     hours_left: int
     minutes_left: int
     paid_at: str
+    refunded: str  # Empty when nothing was.
     can_leave: bool  # The shop has a page for who does not pay.
 
 
@@ -52,6 +53,7 @@ def slip_of(payment: Payment, payment_id: str, merchant: Account, *, now: int, c
         hours_left=minutes % _DAY // _HOUR,
         minutes_left=minutes % _HOUR,
         paid_at="" if payment.paid_at is None else day_and_time(payment.paid_at),
+        refunded=money(payment.refunded_amount, payment.currency) if payment.refunded_amount else "",
         can_leave=can_leave,
     )
 

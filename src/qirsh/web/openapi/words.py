@@ -141,9 +141,9 @@ WORDS: Final[dict[str, Word]] = {
     "hasMore": Word("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
     "limit": Word("How many rows a page has at most.", 20),
     "cursor": Word("The `nextCursor` of the page before; absent for the first page.", None),
-    "createdAfter": Word("Only what was made at or after this moment.", "2026-03-01T00:00:00Z", _MOMENT),
+    "createdAfter": Word("Only what was made after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "createdBefore": Word("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
-    "paidAfter": Word("Only what was paid at or after this moment.", "2026-03-01T00:00:00Z", _MOMENT),
+    "paidAfter": Word("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "paidBefore": Word("Only what was paid before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "wait": Word("For how many seconds the answer may wait for the status to become final.", 5),
     # Events, transfers, keys.
