@@ -8,9 +8,9 @@ from typing import Final
 from qirsh.domain.command import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.stop import Stop
-from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.engine.batcher import Engine
 from qirsh.store import queries, recheck
-from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.store.interface import Store
 from qirsh.store.invariant import ROWS_NAMED_MAX, Invariant, violations_of
 from qirsh.store.queries import Query
 from qirsh.workers.role import Role
@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 
 _PAUSE_S_MIN: Final = 1.0
 _PAUSE_TIMES: Final = 50  # As long as a cycle took: a database of any size gives the auditor 2 % of one core at most.
-_LEASE_LOOK_S: Final = 1.0
 _SECOND_LOOK_S: Final = 0.1
 
 
@@ -40,35 +39,13 @@ class LedgerAuditor:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        try:
-            await self._run()
-        finally:
-            await self._role.give_up()
+        await self._role.play(self._look, idle_s=_PAUSE_S_MIN)
 
-    async def _run(self) -> None:
+    async def _look(self) -> float:
         loop = asyncio.get_running_loop()
-        while True:
-            pause_s = _PAUSE_S_MIN
-            try:
-                if await self._role.is_held():
-                    began = loop.time()
-                    await self._stop_if(await self.cycle())
-                    pause_s = max(_PAUSE_S_MIN, _PAUSE_TIMES * (loop.time() - began))
-            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                log.warning("the ledger auditor waits: %r", error)
-            except Exception:
-                log.exception("the ledger auditor failed")
-            await self._rest(loop.time() + pause_s)
-
-    async def _rest(self, end: float) -> None:
-        """The lease goes on meanwhile: a long pause must not hand the role to one who begins from the start."""
-        loop = asyncio.get_running_loop()
-        while (left := end - loop.time()) > 0:
-            await asyncio.sleep(min(left, _LEASE_LOOK_S))
-            try:
-                await self._role.is_held()
-            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                log.warning("the ledger auditor waits: %r", error)
+        began = loop.time()
+        await self._stop_if(await self.cycle())
+        return max(_PAUSE_S_MIN, _PAUSE_TIMES * (loop.time() - began))
 
     async def cycle(self) -> list[str]:
         """What the first check finds that finds anything, in sentences.

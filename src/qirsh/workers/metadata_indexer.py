@@ -19,9 +19,9 @@ from qirsh.domain.limits import (
     PAYMENT_NUMBER_BLOCK,
 )
 from qirsh.domain.metadata_index import MetadataEntry, entries_of
-from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.engine.batcher import Engine
 from qirsh.store import queries
-from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.store.interface import Store
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)
@@ -56,29 +56,18 @@ class MetadataIndexer:
         self._blocks: dict[int, _Block] = {}
         self._done_below = 0  # Blocks before this one are known to us.
         self._turn = 0
+        self._looked_at = self._worked = 0.0
 
     async def run(self) -> None:
-        """Until it is cancelled. A failure is told and tried again: a payment found late is harmless."""
-        loop = asyncio.get_running_loop()
-        try:
-            while True:
-                looked_at, worked = loop.time(), time.process_time()
-                try:
-                    if await self._role.is_held():
-                        await self.look()
-                    else:
-                        self._forget()
-                except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                    self._forget()
-                    log.warning("the index of metadata waits: %r", error)
-                except Exception:
-                    self._forget()
-                    log.exception("the index of metadata failed")
-                await asyncio.sleep(_LOOK_EVERY_S)
-                if time.process_time() - worked > _BUSY * (loop.time() - looked_at):
-                    await asyncio.sleep(_LOOK_EVERY_S_BUSY - _LOOK_EVERY_S)
-        finally:
-            await self._role.give_up()
+        """Until it is cancelled. A payment found late is harmless."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S, forget=self._forget)
+
+    async def _look(self) -> float:
+        await self.look()
+        now, worked = asyncio.get_running_loop().time(), time.process_time()
+        is_busy = worked - self._worked > _BUSY * (now - self._looked_at)
+        self._looked_at, self._worked = now, worked
+        return _LOOK_EVERY_S_BUSY if is_busy else _LOOK_EVERY_S
 
     async def look(self) -> bool:
         """One look at the blocks that may have grown: whether one had. It ends when it has done enough for one look."""

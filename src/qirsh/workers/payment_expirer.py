@@ -6,10 +6,10 @@ from typing import Final
 
 from qirsh.domain.command import Expire
 from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
-from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.store import queries
-from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
+from qirsh.store.interface import Store
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)
@@ -27,24 +27,11 @@ class PaymentExpirer:
         self._clock = clock
 
     async def run(self) -> None:
-        """Until it is cancelled. A failure is told and tried again: a payment late to expire is harmless."""
-        try:
-            await self._run()
-        finally:
-            await self._role.give_up()
+        """Until it is cancelled. A payment late to expire is harmless: it cannot be paid any more."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
 
-    async def _run(self) -> None:
-        while True:
-            found = 0
-            try:
-                if await self._role.is_held():
-                    found = await self.expire_due()
-            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                log.warning("expiry waits: %r", error)
-            except Exception:
-                log.exception("expiry failed")
-            if found < EXPIRE_AT_ONCE_MAX:
-                await asyncio.sleep(_LOOK_EVERY_S)
+    async def _look(self) -> float:
+        return _LOOK_EVERY_S if await self.expire_due() < EXPIRE_AT_ONCE_MAX else 0
 
     async def expire_due(self) -> int:
         """One look; how many were found. Somebody may have paid in between: then the rules refuse, and all is well."""

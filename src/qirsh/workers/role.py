@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 
 from qirsh.domain.command import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
@@ -21,6 +22,43 @@ class Role:
         self._is_held = not self._holder
         self._may_be_held = False  # Also after an answer that nobody waited for.
         self._next_look = 0.0
+
+    async def play(
+        self, look: Callable[[], Awaitable[float]], *, idle_s: float, forget: Callable[[], None] = lambda: None
+    ) -> None:
+        """Until it is cancelled: look while the role is our own, and rest for as many seconds as the look says.
+
+        A failure is told and tried again. After one, and while another has the role, nothing is remembered.
+        """
+        try:
+            while True:
+                rest_s = idle_s
+                try:
+                    if await self.is_held():
+                        rest_s = await look()
+                    else:
+                        forget()
+                except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                    forget()
+                    log.warning("the %s waits: %r", self._name, error)
+                except Exception:
+                    forget()
+                    log.exception("the %s failed", self._name)
+                await self._rest(rest_s)
+        finally:
+            await self.give_up()
+
+    async def _rest(self, seconds: float) -> None:
+        """The lease goes on meanwhile: a long rest must not hand the role to one who begins from the start."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        await asyncio.sleep(min(seconds, LEASE_RENEWAL_MS / 1000))
+        while (left_s := end - loop.time()) > 0:
+            try:
+                await self.is_held()
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                log.warning("the %s waits: %r", self._name, error)
+            await asyncio.sleep(min(left_s, LEASE_RENEWAL_MS / 1000))
 
     async def is_held(self) -> bool:
         """Whether to work now. Asked before each piece of work that is much shorter than a lease."""

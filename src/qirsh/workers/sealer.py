@@ -60,32 +60,22 @@ class Sealer:
         self._head_told = 0
 
     async def run(self) -> None:
-        """Until it is cancelled. A failure is told and tried again: what is late to be sealed is still there."""
-        try:
-            await self._run()
-        finally:
-            await self._role.give_up()
+        """Until it is cancelled. What is late to be sealed is still there."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S, forget=self._forget)
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                if await self._role.is_held():
-                    await self.seal_settled()
-                else:
-                    self._chain, self._tops = None, {}
-            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                self._chain = None
-                log.warning("sealing waits: %r", error)
-            except Exception:
-                self._chain = None
-                log.exception("sealing failed")
-            if asyncio.get_running_loop().time() >= self._head_told_at + _HEAD_EVERY_S:
-                self._tell_head()
-            await asyncio.sleep(_LOOK_EVERY_S)
+    async def _look(self) -> float:
+        await self.seal_settled()
+        if asyncio.get_running_loop().time() >= self._head_told_at + _HEAD_EVERY_S:
+            self._tell_head()
+        return _LOOK_EVERY_S
+
+    def _forget(self) -> None:
+        """Another may go on from where we were."""
+        self._chain, self._tops = None, {}
 
     async def seal_settled(self) -> None:
         """What was there at the look before: by now whoever took a lower id has committed, or never will."""
-        before, self._tops = self._tops, await self._look()
+        before, self._tops = self._tops, await self._read_tops()
         await self._seal_up_to(before)
 
     async def seal_all(self) -> None:
@@ -93,7 +83,7 @@ class Sealer:
         try:
             async with asyncio.timeout(_LAST_S_MAX):
                 if await self._role.is_held():
-                    await self._seal_up_to(await self._look())
+                    await self._seal_up_to(await self._read_tops())
                     self._tell_head()
         except (Overloaded, StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
             log.info("the last entries are left for the next start to seal: %r", error)
@@ -102,7 +92,7 @@ class Sealer:
         finally:
             await self._role.give_up()
 
-    async def _look(self) -> dict[str, int]:
+    async def _read_tops(self) -> dict[str, int]:
         [tops] = await self._store.select(chain.TOPS)
         return dict(zip(chain.SEALED, tops, strict=True))
 
