@@ -31,6 +31,16 @@ def test_a_demo_is_fit_to_serve_at_rest_and_while_it_serves(house: House, served
     assert f"port {port}, served by process {running.process.pid} from this data" in ended.stdout
 
 
+def test_money_that_is_stopped_is_told(house: House) -> None:
+    assert findings(house.invoke("doctor").stdout)["Money"] == "ok"
+    run_sql(house, "INSERT INTO stop (id, at, reason) VALUES (1, 1800000000000, 'balances in USD sum to 5')")
+    ended = house.invoke("doctor")
+    assert (ended.returncode, findings(ended.stdout)["Money"]) == (1, "bad")
+    assert "stopped: balances in USD sum to 5" in ended.stdout
+    ended = house.invoke("status")
+    assert ended.returncode == 1
+
+
 def test_an_empty_folder_lacks_operators_only_and_stays_empty(empty: House) -> None:
     ended = empty.run("doctor")
     assert ended.returncode == 1

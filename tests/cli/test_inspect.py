@@ -20,10 +20,14 @@ def spoil(house: House, sql: str) -> None:
 
 def test_status_tells_of_a_running_server_and_of_none(served: tuple[House, Running], empty: House) -> None:
     house, running = served
-    shown = house.run("status").stdout
+    ended = house.run("status")
+    shown = ended.stdout
+    assert ended.returncode == 0
     for words in (f"running as process {running.process.pid}, ready", running.url, str(house.folder), "Operators  2"):
         assert words in shown
-    shown = empty.run("status").stdout
+    ended = empty.run("status")
+    shown = ended.stdout
+    assert ended.returncode == 1
     assert "not running" in shown
     assert "does not exist yet" in shown
     assert not empty.folder.exists()

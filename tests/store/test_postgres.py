@@ -417,3 +417,18 @@ def test_what_cannot_be_reached_is_refused_in_words(url: str, spoil: Callable[[s
 
 async def _nothing(_store: PostgresStore) -> None:
     pytest.fail("it was opened")
+
+
+def test_a_search_that_nobody_waits_for_any_more_is_ended_by_the_server(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "_SEARCH_S_MAX", 0.3)
+    under_way = Query("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleepless%'")
+
+    async def scene(store: PostgresStore) -> None:
+        with pytest.raises(StoreUnavailable):
+            await store.search(Query("SELECT count(*) AS sleepless FROM generate_series(1, 100000000000)"))
+        await asyncio.sleep(2)
+        assert await store.select(under_way) == [(1,)], "only the one who asks"
+
+    play(url, scene)

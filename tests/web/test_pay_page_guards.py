@@ -657,3 +657,15 @@ def test_what_the_wallet_has_paid_is_paid_on_the_page_too(world: Live) -> None:
     answer = visitor.confirm()
     assert answer.headers["location"].startswith(f"{ORIGIN}/back?")
     assert world.balance(customer) == PURSE - 100
+
+
+@pytest.mark.parametrize("form", ["sign-in", "sign-out", "confirm"])
+def test_who_opens_the_address_of_a_form_is_led_to_its_page_and_nowhere_else(world: Live, form: str) -> None:
+    payment_id = world.payment(world.merchants[0])
+    answer = world.send(Call("GET", f"/pay/{payment_id}/{form}"))
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{payment_id}")
+    for named in ("x%0d%0aset-cookie:%20a=b", "..%2f..", "%D9%A1", "//evil.example", ""):
+        answer = world.send(Call("GET", f"/pay/{named}/{form}"))
+        assert answer.status_code == 404
+        assert "location" not in answer.headers
+        assert "set-cookie" not in answer.headers

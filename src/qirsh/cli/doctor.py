@@ -220,8 +220,18 @@ def operators_enough(settings: Settings) -> Finding:
     return Finding("ok", str(count))
 
 
+def money(settings: Settings) -> Finding:
+    """Whether the auditor has stopped it."""
+    if not has_begun(settings):
+        return Finding("note", "there is none yet")
+    open_stops = look(settings, "SELECT reason FROM stop WHERE lifted_at IS NULL ORDER BY id DESC LIMIT 1")
+    if open_stops:
+        return Finding("bad", f"stopped: {open_stops[0][0]}; repair it, then qirsh audit lift")
+    return Finding("ok", "moves")
+
+
 _FINE: Final = Finding("ok", "")
-_ASK_DATABASE: Final = {"Database", "Durability", "Guards", "Connections", "Secret key", "Clock", "Operators"}
+_ASK_DATABASE: Final = {"Database", "Durability", "Guards", "Connections", "Secret key", "Clock", "Operators", "Money"}
 # On SQLite, and on PostgreSQL.
 CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Python": (python, python),
@@ -241,4 +251,5 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Base URL": (base_url, base_url),
     "Clock": (clock, clock),
     "Operators": (operators_enough, operators_enough),
+    "Money": (money, money),
 }

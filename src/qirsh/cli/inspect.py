@@ -21,6 +21,7 @@ from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Invariant
 from qirsh.store.verify import verify
 
+_READY: Final = "ready"
 _READY_S_MAX: Final = 5
 
 _BAD: Final = 1
@@ -42,8 +43,9 @@ class _Head(click.ParamType[chain.Head]):
 
 @click.command("status")
 @click.option("--env", "as_env", is_flag=True, help='Print shell lines instead, for eval "$(qirsh status --env)".')
-def status_command(*, as_env: bool) -> None:
-    """Tell whether a server runs, where, and on which data."""
+@click.pass_context
+def status_command(context: click.Context, *, as_env: bool) -> None:
+    """Tell whether a server runs, where, and on which data. Exit 0: it takes payments; 1: it does not."""
     settings = read_settings()
     server = running.found(settings)
     if as_env:
@@ -51,11 +53,12 @@ def status_command(*, as_env: bool) -> None:
         for line in shell_lines(base_url, read_demo(settings)):
             click.echo(line)
         return
+    readiness = "" if server is None else _readiness(server)
     if server is None:
         click.echo("Server     not running")
     else:
         several = f" with {server.processes} children" if server.processes > 1 else ""
-        click.echo(f"Server     running as process {server.pid}{several}, {_readiness(server)}")
+        click.echo(f"Server     running as process {server.pid}{several}, {readiness}")
         click.echo(f"Address    {server.base_url}")
         if server.address != server.base_url:
             click.echo(f"Listens    {server.address}")
@@ -63,6 +66,8 @@ def status_command(*, as_env: bool) -> None:
     is_missing = isinstance(settings.database, Path) and not settings.database.exists()
     click.echo(f"Database   {shown(settings)}{' (does not exist yet)' if is_missing else ''}")
     click.echo(f"Operators  {_operators(settings)}")
+    if readiness != _READY:
+        context.exit(_BAD)
 
 
 @click.command("verify")
@@ -129,7 +134,7 @@ def _readiness(server: running.Server) -> str:
         return f"but does not answer ({error})"
     finally:
         connection.close()
-    return f"but not ready: {'; '.join(map(str, causes))}" if causes else "ready"
+    return f"but not ready: {'; '.join(map(str, causes))}" if causes else _READY
 
 
 def _operators(settings: Settings) -> str:

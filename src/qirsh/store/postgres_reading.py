@@ -35,6 +35,8 @@ class Readers:
                         connection.terminate()  # Or its release waits as long again for the server to cancel.
                         raise
                     return rows
+            except asyncpg.QueryCanceledError as error:
+                raise StoreUnavailable("a search took too long") from error
             except UnusableDatabase as error:  # It was not so when it was opened.
                 raise StoreUnavailable(str(error)) from error
             except LOST as error:
@@ -60,7 +62,8 @@ async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
         max_queries=2**31,
         timeout=CONNECT_S_MAX,
         command_timeout=STATEMENT_S_MAX,
-        server_settings=SETTINGS,
+        # Whoever asked has left by then, and the server would not notice before it has an answer.
+        server_settings=SETTINGS | {"statement_timeout": f"{seconds * 1000:.0f}"},
         init=check_server,
         reset=_keep_session,
     )

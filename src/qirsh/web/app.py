@@ -12,7 +12,7 @@ from qirsh.web.api.calls import CALLS
 from qirsh.web.customer import pay_page
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
-from qirsh.web.pages import problem_page
+from qirsh.web.pages import problem_page, see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 from qirsh.web.route import Route
@@ -121,6 +121,11 @@ def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
         raise Problem("not_found")
     allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
     request.is_page = any(route.is_page for route in methods.values())
+    if request.is_page and request.method in {"GET", "HEAD"}:
+        # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+        if not (request.argument.isascii() and request.argument.isdigit()):
+            raise Problem("not_found")
+        return see_other(f"/pay/{request.argument}")
     return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 
