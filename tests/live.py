@@ -688,6 +688,8 @@ def environment(settings: Settings) -> dict[str, str]:
     }
     if settings.trusted_proxies:
         told["QIRSH_TRUSTED_PROXIES"] = ",".join(map(str, settings.trusted_proxies))
+    if settings.smtp is not None:
+        told |= {"QIRSH_SMTP_URL": settings.smtp.url, "QIRSH_MAIL_FROM": str(settings.mail_from)}
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told

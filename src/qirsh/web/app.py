@@ -6,7 +6,7 @@ from typing import Final
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
-from qirsh.web import health
+from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
 from qirsh.web.customer import pay_page
@@ -32,6 +32,7 @@ ROUTES: Final = (
     Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
     Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
     Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
+    Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
