@@ -12,7 +12,7 @@ import ssl
 from typing import Final
 
 # Between two signs of life. RFC 5321 would wait for minutes, while all other mails wait too.
-_SILENCE_S_MAX: Final = 15
+_SILENCE_S_MAX: Final = 15.0
 # They tell of us and not of one recipient: wrong order, not signed in, wrong password.
 _OF_THE_LINE: Final = {503, 530, 535}
 _ENHANCED: Final = re.compile(rb"[245]\.\d{1,3}\.\d{1,3}(?=\s|$)")
@@ -36,7 +36,15 @@ class SmtpLine:
     """Opened when a mail is to be sent, kept for the next ones, closed when told."""
 
     def __init__(
-        self, *, host: str, port: int, security: str, user: str | None, password: str | None, own_name: str
+        self,
+        *,
+        host: str,
+        port: int,
+        security: str,
+        user: str | None,
+        password: str | None,
+        own_name: str,
+        silence_s: float = _SILENCE_S_MAX,
     ) -> None:
         self._host = host
         self._port = port
@@ -44,6 +52,7 @@ class SmtpLine:
         self._user = user
         self._password = password
         self._own_name = own_name  # Told, since smtplib would look for one in the DNS and wait for it.
+        self._silence_s = silence_s
         self._client: smtplib.SMTP | None = None
 
     def send(self, *, sender: str, to: str, message: bytes) -> None:
@@ -104,11 +113,11 @@ class SmtpLine:
                 self._host,
                 self._port,
                 self._own_name,
-                timeout=_SILENCE_S_MAX,
+                timeout=self._silence_s,
                 context=ssl.create_default_context(),
             )
         else:
-            client = smtplib.SMTP(self._host, self._port, self._own_name, timeout=_SILENCE_S_MAX)
+            client = smtplib.SMTP(self._host, self._port, self._own_name, timeout=self._silence_s)
         self._client = client
         client.ehlo_or_helo_if_needed()
         if self._security == "starttls":
