@@ -92,15 +92,15 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     if not visit.visitor or not parts.keyring.is_form_token(form["token"], *visit.bound_to("sign-in")):
         raise Problem("stale_form")
     email, password = form["email"].strip(), form["password"]
-    login = None
+    proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        code = form["code"].replace(" ", "") or None
-        login = await prove_from_outside(parts, request, email=email, password=password, totp=code)
-    if login is None:
+        code = form["code"] or None
+        proof = await prove_from_outside(parts, request, email=email, password=password, code=code)
+    if proof is None:
         if visit.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
             return see_other(f"/pay/{visit.payment_id}")
         return await _page(parts, visit, why="wrong_credentials", status=422, email=email)
-    token, _ = await open_session(parts, login, PAGE_SESSION_KIND)
+    token, _ = await open_session(parts, proof, PAGE_SESSION_KIND, request)
     await _close(parts, visit)
     return see_other(f"/pay/{visit.payment_id}", [set_cookie(parts, SESSION, token)])
 
