@@ -73,6 +73,10 @@ class Market(World):
         ).number
         return number
 
+    def request_and_reject(self, owner: Person) -> int:
+        """A commercial account that was not approved."""
+        return self.move(self.request_shop(owner), "rejected").number
+
     def open_shop(self, owner: Person) -> int:
         """An approved commercial account."""
         return self.move(self.request_shop(owner), "approved").number

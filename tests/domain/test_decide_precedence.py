@@ -16,6 +16,7 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
+from tests.domain.people_cases import PEOPLE_CASES
 
 
 class Case:
@@ -197,7 +198,11 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         lambda market: c.OpenSession(
             hash=bytes(32), person=market.customer.id, account=market.customer.account, actor="test"
         ),
-        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+        {
+            R.CODE_NOT_VALID: lambda case: case.ask(email="customer@example.com", recovery_hash=b"unknown"),
+            R.PASSKEY_NOT_VALID: lambda case: case.ask(passkey=b"unknown"),
+            R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
+        },
     ),
     c.CloseSession: (
         lambda market: c.CloseSession(hash=_sign_in(market), actor="test"),
@@ -254,6 +259,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         {
             R.TEST_AND_LIVE: lambda case: case.ask(account=case.market.till),
             R.OWN_REQUEST: lambda case: case.account(case.command.account, owner=case.market.first.id),
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(payout="unknown"),
             R.REFERENCE_USED: lambda case: case.ask(reference="slip 0"),
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
@@ -287,6 +293,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(id=NOBODY),
         },
     ),
+    **PEOPLE_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {c.Expire, c.RefundPayment, c.ExpireAsTest}
@@ -297,6 +304,8 @@ EXCLUDING: Final = (
     {R.ACCOUNT_SUSPENDED, R.NOT_VERIFIED},
     {R.ACCOUNT_SUSPENDED, R.NOT_APPROVED},
     {R.NOT_VERIFIED, R.NOT_APPROVED},
+    {R.CODE_NOT_VALID, R.PASSKEY_NOT_VALID},
+    {R.PIN_LOCKED, R.WRONG_PIN},
 )
 
 

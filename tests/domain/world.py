@@ -10,7 +10,9 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
+from qirsh.domain.business import Business
 from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.challenge import Challenge
 from qirsh.domain.command import Command
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
@@ -18,11 +20,14 @@ from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.identity import Identity, IdentityImage
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
-from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.payout import Payout
+from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.seal import Seal
@@ -59,6 +64,13 @@ class World:
         self.logins: dict[str, Login] = {}
         self.operators: dict[int, Operator] = {}
         self.sessions: dict[bytes, Session] = {}
+        self.passkeys: dict[bytes, Passkey] = {}
+        self.challenges: dict[tuple[str, str], Challenge] = {}
+        self.identities: dict[int, Identity] = {}
+        self.identity_images: dict[tuple[int, str], IdentityImage] = {}
+        self.businesses: dict[int, Business] = {}
+        self.payouts: dict[str, Payout] = {}
+        self.mails: dict[str, Mail] = {}
         self.leases: dict[str, Lease] = {}
         self.constants: dict[str, Constant] = {}
         self.refunds: dict[str, Refund] = {}
@@ -100,9 +112,10 @@ class World:
         [outcome] = self.transact([submission if isinstance(submission, Submission) else Submission(submission)])
         assert type(outcome) is Refused, outcome
         after = self.tables()
-        for pins in (before.pop("pins"), after.pop("pins")):
-            for person, pin in pins.items():
-                pins[person] = msgspec.structs.replace(pin, failures=0)
+        for name in ("pins", "challenges"):
+            for rows in (before.pop(name), after.pop(name)):
+                for key, row in rows.items():
+                    rows[key] = msgspec.structs.replace(row, failures=0)
         assert after == before
         return outcome
 
@@ -139,6 +152,9 @@ class World:
             rows, kept = getattr(state, table.state), getattr(self, table.state)
             if how == "append":
                 kept.extend(rows)
+            elif how == "remove":
+                for key in rows.removed:
+                    del kept[key]
             elif how == "add":
                 for key, row in rows.added.items():
                     assert key == _key(table, row)

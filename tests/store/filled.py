@@ -12,6 +12,7 @@ import apsw
 import asyncpg
 from msgspec.structs import astuple
 
+from qirsh.domain import people_command as p
 from qirsh.domain.command import (
     Cancel,
     CreatePayment,
@@ -29,6 +30,7 @@ from qirsh.domain.command import (
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.mail import Letter
 from qirsh.domain.metadata_index import entries_of
 from qirsh.domain.payment import Payment
 from qirsh.domain.seal import NOTHING, Cover
@@ -40,7 +42,7 @@ from qirsh.store.interface import Store
 from qirsh.store.postgres import open_postgres
 from qirsh.store.sqlite import SqliteStore
 from tests.chain import PIECES, digests
-from tests.domain.market import Market
+from tests.domain.market import PIN, Market
 from tests.domain.world import ENTROPY_SEED, World
 
 
@@ -77,11 +79,25 @@ class Filled(Market):
             labelled.metadata, merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
         )
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
+        self._fill_in_people()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("colour", b"blue"))
         self.do(StopMoney(1, "a sum was wrong", "test"))
         self.do(LiftStop(1, "it was mended", "test"))
         self.do(SealEntries(1, NOTHING, self.covers()))
+
+    def _fill_in_people(self) -> None:
+        """Something of each kind, waiting and decided."""
+        person = self.join("Newcomer")
+        facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
+        self.do(p.SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
+        self.do(p.RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
+        self.do(p.StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
+        self.do(p.AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
+        self.do(p.AskPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
+        self.do(p.AskPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
+        self.do(self.ask(reference="payout", kind="withdrawal", currency="EUR", amount=900, payout="po_2"))
+        self.do(self.confirm("payout"))
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""

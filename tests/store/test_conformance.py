@@ -39,15 +39,21 @@ from qirsh.store.rows import (
     API_KEY,
     AUDIT,
     BALANCE,
+    BUSINESS,
+    CHALLENGE,
     COUNTER,
     EVENT,
     EVENT_COUNTER,
+    IDENTITY,
     INDEXED_BLOCK,
     LEASE,
     LOADED,
     LOGIN,
+    MAIL,
     METADATA_ENTRY,
+    PASSKEY,
     PAYMENT,
+    PERSON,
     PIN,
     REFUND,
     REMEMBERED,
@@ -319,7 +325,32 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
     ),
     "indexed_block": (INDEXED_BLOCK, {"until": 2**62}),
     "lease": (LEASE, {"holder": "another", "until": 2**41}),
-    "login": (LOGIN, {"password_hash": "$other$", "totp_sealed": bytes(range(256))}),
+    "login": (
+        LOGIN,
+        {"password_hash": "$other$", "totp_sealed": bytes(range(256)), "totp_step": 2**40, "recovery": b"\x00\xff"},
+    ),
+    "person": (
+        PERSON,
+        {"name": "نور", "phone": "+90", "language": "tr", "has_notices": False, "era": 9, "erased_at": 2**41},
+    ),
+    "passkey": (PASSKEY, {"sign_count": 2**32}),
+    "challenge": (
+        CHALLENGE,
+        {"person": 1, "token_hash": b"h" * 32, "code_mac": b"\x00\xff", "failures": 3, "expires_at": 2**41},
+    ),
+    "identity": (
+        IDENTITY,
+        {
+            "state": "verified",
+            "facts_sealed": b"\x00\xff",
+            "reason": "",
+            "submitted_at": 5,
+            "decided_at": 2**41,
+            "decided_by": 2,
+        },
+    ),
+    "business": (BUSINESS, {"reason": "نعم"}),
+    "mail": (MAIL, {"due_at": 2**41, "attempts": 3}),
     "pin": (PIN, {"mac": b"\0\xff", "failures": 5}),
     "api_key": (API_KEY, {"name": "new name", "revoked_at": 2**41}),
     "session": (SESSION, {"revoked_at": 2**41}),
@@ -348,7 +379,14 @@ def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(sto
 
 def test_every_table_whose_rows_change_is_tried_here_or_by_the_commands_that_fill() -> None:
     tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order"}
-    tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order", "session", "stop"}
+    tried = {table.name for table, _ in CHANGES.values()} | {
+        "payment",
+        "balance",
+        "cash_order",
+        "payout",
+        "session",
+        "stop",
+    }
     assert {table.name for how, table in WRITTEN if how == "change"} == tried
 
 

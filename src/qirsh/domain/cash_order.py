@@ -22,3 +22,4 @@ class CashOrder(msgspec.Struct, frozen=True):
     asked_at: int
     confirmed_by: int | None
     confirmed_at: int | None
+    payout: str | None = None  # What an owner asked for, if this order pays it.

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import cash_order
+from qirsh.domain.mail import Letter
 from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.seal import Cover
 
@@ -34,6 +35,8 @@ class Pay(Command, frozen=True):
     person: int
     payer: int
     pin_macs: tuple[bytes, ...]  # One for each key that a stored PIN may be under.
+    passkey: bytes = b""  # Whose signature over this payment was checked, instead of a PIN,
+    sign_count: int = 0  # and what it counts now.
 
 
 class Cancel(Command, frozen=True):
@@ -110,6 +113,13 @@ class OpenSession(Command, frozen=True):
     person: int
     account: int
     actor: str
+    agent: str = ""
+    # What the proof used up: a code works once, and a passkey counts.
+    email: str = ""
+    totp_step: int = 0
+    recovery_hash: bytes = b""
+    passkey: bytes = b""
+    sign_count: int = 0
 
 
 class CloseSession(Command, frozen=True):
@@ -132,6 +142,8 @@ class RequestCommercial(Command, frozen=True):
     name: str
     return_origins: str
     actor: str
+    kind: str = "other"
+    registration: str = ""
 
 
 class MoveAccount(Command, frozen=True):
@@ -142,6 +154,7 @@ class MoveAccount(Command, frozen=True):
     operator: int
     reason: str
     actor: str
+    letters: tuple[Letter, ...] = ()
 
 
 class IssueKey(Command, frozen=True):
@@ -155,6 +168,7 @@ class IssueKey(Command, frozen=True):
     scopes: str
     expires_at: int | None
     actor: str
+    owner: int | None = None  # The person who asks for it; None: an operator.
 
 
 class RevokeKey(Command, frozen=True):
@@ -162,6 +176,7 @@ class RevokeKey(Command, frozen=True):
 
     id: str
     actor: str
+    owner: int | None = None  # The person who asks for it; None: an operator.
 
 
 class AskCash(Command, frozen=True):
@@ -175,6 +190,7 @@ class AskCash(Command, frozen=True):
     amount: int
     operator: int
     actor: str
+    payout: str | None = None  # What somebody asked for, that this order pays.
 
 
 class ConfirmCash(Command, frozen=True):
@@ -185,6 +201,7 @@ class ConfirmCash(Command, frozen=True):
     reference: str
     operator: int
     actor: str
+    letters: tuple[Letter, ...] = ()
 
 
 class IndexMetadata(Command, frozen=True):

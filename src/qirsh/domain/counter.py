@@ -8,6 +8,7 @@ PERSON: Final = "person"
 ACCOUNT: Final = "account"
 OPERATOR: Final = "operator"
 PAYMENT: Final = "payment"
+NOTIFIED: Final = "notified"  # The last seal of whose transfers people were told.
 REVOCATION: Final = "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
 
 

@@ -9,18 +9,23 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import command as c
+from qirsh.domain import people_command as p
 from qirsh.domain.idempotency import Once, Remembered, is_forgotten
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules import (
     account,
     cash,
     constant,
+    identity,
     lease,
+    mail,
     metadata_index,
     payment,
+    payout,
     people,
     refund,
     seal,
+    secret,
     stop,
     trial,
 )
@@ -67,9 +72,9 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.CloseSession: (_no_facts, people.close_session_needs, people.close_session),
     c.OpenHouseAccount: (_no_facts, account.open_house_needs, account.open_house),
     c.RequestCommercial: (_no_facts, account.request_needs, account.request),
-    c.MoveAccount: (_no_facts, account.move_needs, account.move),
+    c.MoveAccount: (account.move_facts, account.move_needs, account.move),
     c.IssueKey: (account.issue_key_facts, account.issue_key_needs, account.issue_key),
-    c.RevokeKey: (_no_facts, account.revoke_key_needs, account.revoke_key),
+    c.RevokeKey: (account.revoke_key_facts, account.revoke_key_needs, account.revoke_key),
     c.AskCash: (_no_facts, cash.ask_needs, cash.ask),
     c.ConfirmCash: (cash.confirm_facts, cash.confirm_needs, cash.confirm),
     c.IndexMetadata: (_no_facts, metadata_index.index_needs, metadata_index.index),
@@ -79,6 +84,29 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.StopMoney: (_no_facts, stop.stop_needs, stop.stop),
     c.LiftStop: (_no_facts, stop.lift_needs, stop.lift),
     c.RecordCheck: (_no_facts, stop.check_needs, stop.check),
+    p.StartChallenge: (_no_facts, secret.start_needs, secret.start),
+    p.Join: (_no_facts, people.join_needs, people.join),
+    p.ResetPassword: (secret.reset_facts, secret.reset_needs, secret.reset),
+    p.ChangePassword: (_no_facts, secret.change_password_needs, secret.change_password),
+    p.RenewPasswordHash: (_no_facts, secret.renew_hash_needs, secret.renew_hash),
+    p.ChangeEmail: (_no_facts, secret.change_email_needs, secret.change_email),
+    p.SetSecondFactor: (_no_facts, secret.second_factor_needs, secret.second_factor),
+    p.UnlockPin: (_no_facts, secret.unlock_pin_needs, secret.unlock_pin),
+    p.AddPasskey: (_no_facts, secret.add_passkey_needs, secret.add_passkey),
+    p.RemovePasskey: (_no_facts, secret.remove_passkey_needs, secret.remove_passkey),
+    p.CloseSessions: (_no_facts, people.close_sessions_needs, people.close_sessions),
+    p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
+    p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),
+    p.RejectIdentity: (identity.reject_facts, identity.reject_needs, identity.reject),
+    p.ForgetImages: (_no_facts, identity.forget_needs, identity.forget),
+    p.ErasePerson: (_no_facts, identity.erase_needs, identity.erase),
+    p.AskPayout: (_no_facts, payout.ask_needs, payout.ask),
+    p.CancelPayout: (payout.cancel_facts, payout.cancel_needs, payout.cancel),
+    p.RefusePayout: (payout.refuse_facts, payout.refuse_needs, payout.refuse),
+    p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
+    p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
+    p.Notify: (_no_facts, mail.notify_needs, mail.notify),
+    p.RecordFailure: (_no_facts, mail.record_failure_needs, mail.record_failure),
 }
 
 

@@ -46,6 +46,16 @@ PASSWORD_CHARACTERS_MIN: Final = 12
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
+PHONE_CHARACTERS_MAX: Final = 32  # Fifteen digits (E.164), with spaces and signs as people write them.
+
+CODE_DIGITS: Final = 6  # Mailed codes; a million, of which few tries are left.
+CODE_ATTEMPTS_MAX: Final = 5
+RECOVERY_CODES: Final = 10
+PASSKEYS_MAX: Final = 10  # Devices of one person; more are a list that nobody reads.
+PAYOUTS_OPEN_MAX: Final = 5  # Of one account.
+AGENT_CHARACTERS_MAX: Final = 120
+IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
+
 KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 SESSION_MS: Final = 12 * 3600 * 1000
 

@@ -17,6 +17,11 @@ class Person(msgspec.Struct, frozen=True):
     name: str
     account: int
     created_at: int
+    phone: str = ""  # As they gave it: nothing is sent there.
+    language: str = "en"  # In which they are written to.
+    has_notices: bool = True  # Whether a mail tells them of money that came or went.
+    era: int = 0  # Sessions of an earlier one are over.
+    erased_at: int | None = None  # From then on nothing tells who this was.
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -27,6 +32,8 @@ class Login(msgspec.Struct, frozen=True):
     password_hash: str
     totp_sealed: bytes | None  # The second factor's seed, encrypted; None while there is none.
     created_at: int
+    totp_step: int = 0  # The half minute of the last code that opened a session: none works twice.
+    recovery: bytes = b""  # Hashes of the recovery codes that are left, one after the other.
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -35,6 +42,17 @@ class Pin(msgspec.Struct, frozen=True):
     person: int
     mac: bytes
     failures: int
+
+
+class Passkey(msgspec.Struct, frozen=True):
+    """A key that a person's device holds; this is what checks its signatures."""
+
+    id: bytes
+    person: int
+    public_key: bytes
+    sign_count: int  # Grows with each use, on devices that count.
+    name: str
+    created_at: int
 
 
 class Operator(msgspec.Struct, frozen=True):

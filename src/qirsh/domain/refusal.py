@@ -18,6 +18,8 @@ class Refusal(enum.Enum):
     MONEY_STOPPED = "money_stopped"
     # About what it names.
     NOT_FOUND = "not_found"
+    # About what was mailed. Before anything that tells whether an address is known.
+    CODE_NOT_VALID = "code_not_valid"
     # About who asks.
     ACCOUNT_SUSPENDED = "account_suspended"
     NOT_VERIFIED = "not_verified"
@@ -35,6 +37,7 @@ class Refusal(enum.Enum):
     EMAIL_TAKEN = "email_taken"
     REFERENCE_USED = "reference_used"
     REFUND_EXCEEDS = "refund_exceeds"
+    MONEY_LEFT = "money_left"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"
@@ -43,6 +46,7 @@ class Refusal(enum.Enum):
     # About the proof. After the state: a payment that cannot be paid costs nobody an attempt.
     PIN_LOCKED = "pin_locked"
     WRONG_PIN = "wrong_pin"
+    PASSKEY_NOT_VALID = "passkey_not_valid"
     # About the money.
     INSUFFICIENT_FUNDS = "insufficient_funds"
     MERCHANT_BALANCE_SHORT = "merchant_balance_short"

@@ -9,17 +9,22 @@ from typing import Generic, TypeVar
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
+from qirsh.domain.business import Business
 from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.identity import Identity, IdentityImage, Side
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.mail import Letter, Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
-from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.payout import Payout
+from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -32,12 +37,13 @@ R = TypeVar("R")
 class Rows(Generic[K, R]):
     """The rows of one table that this batch has asked for."""
 
-    __slots__ = ("added", "changed", "known")
+    __slots__ = ("added", "changed", "known", "removed")
 
     def __init__(self) -> None:
         self.known: dict[K, R | None] = {}
         self.added: dict[K, R] = {}
         self.changed: dict[K, R] = {}
+        self.removed: set[K] = set()
 
     def get(self, key: K) -> R | None:
         """The row as the commands before left it; None if there is none. A key nobody loaded is a KeyError: a bug."""
@@ -60,6 +66,13 @@ class Rows(Generic[K, R]):
         else:
             self.changed[key] = row
 
+    def remove(self, key: K) -> None:
+        """A row that nobody shall find any more, if there is one. Only of tables whose rows may vanish."""
+        if self.known[key] is not None and self.added.pop(key, None) is None:
+            self.changed.pop(key, None)
+            self.removed.add(key)
+        self.known[key] = None
+
     def put(self, key: K, row: R) -> None:
         """Add or change, for rows that come into being with their first use."""
         if self.known[key] is None:
@@ -75,15 +88,22 @@ class Needs:
         "accounts",
         "api_keys",
         "balances",
+        "businesses",
         "cash_orders",
+        "challenges",
         "constants",
         "counters",
         "event_counters",
+        "identities",
+        "identity_images",
         "indexed_blocks",
         "leases",
         "logins",
+        "mails",
         "operators",
+        "passkeys",
         "payments",
+        "payouts",
         "people",
         "pins",
         "remembered",
@@ -100,12 +120,19 @@ class Needs:
         self.event_counters: set[int] = set()
         self.counters: set[str] = set()
         self.cash_orders: set[tuple[int, str]] = set()
+        self.payouts: set[str] = set()
         self.api_keys: set[str] = set()
         self.sessions: set[bytes] = set()
         self.accounts: set[int] = set()
         self.people: set[int] = set()
         self.logins: set[str] = set()
         self.operators: set[int] = set()
+        self.passkeys: set[bytes] = set()
+        self.challenges: set[tuple[Purpose, str]] = set()
+        self.identities: set[int] = set()
+        self.identity_images: set[tuple[int, Side]] = set()
+        self.businesses: set[int] = set()
+        self.mails: set[str] = set()
         self.leases: set[str] = set()
         self.constants: set[str] = set()
         self.indexed_blocks: set[int] = set()
@@ -130,12 +157,19 @@ class State:
         self.event_counters: Rows[int, EventCounter] = Rows()
         self.counters: Rows[str, Counter] = Rows()
         self.cash_orders: Rows[tuple[int, str], CashOrder] = Rows()
+        self.payouts: Rows[str, Payout] = Rows()
         self.api_keys: Rows[str, ApiKey] = Rows()
         self.sessions: Rows[bytes, Session] = Rows()
         self.accounts: Rows[int, Account] = Rows()
         self.people: Rows[int, Person] = Rows()
         self.logins: Rows[str, Login] = Rows()
         self.operators: Rows[int, Operator] = Rows()
+        self.passkeys: Rows[bytes, Passkey] = Rows()
+        self.challenges: Rows[tuple[Purpose, str], Challenge] = Rows()
+        self.identities: Rows[int, Identity] = Rows()
+        self.identity_images: Rows[tuple[int, Side], IdentityImage] = Rows()
+        self.businesses: Rows[int, Business] = Rows()
+        self.mails: Rows[str, Mail] = Rows()
         self.leases: Rows[str, Lease] = Rows()
         self.constants: Rows[str, Constant] = Rows()
         self.refunds: Rows[str, Refund] = Rows()
@@ -154,6 +188,11 @@ class State:
         last = (counter.last if counter else 0) + 1
         self.counters.put(name, Counter(name, last))
         return last
+
+    def post(self, letters: tuple[Letter, ...]) -> None:
+        """Letters go out once what is being decided is durable."""
+        for letter in letters:
+            self.mails.add(letter.id, Mail(letter.id, letter.sealed, self.now, self.now, 0))
 
     def note(self, actor: str, action: str, subject: str, detail: str = "") -> None:
         """An audit entry for what is being decided."""

@@ -27,6 +27,7 @@ class Keyring:
         self._pin = [hashlib.blake2b(key=_derive(secret, b"pin"), digest_size=32) for secret in secrets]
         self._seal = [AESGCM(_derive(secret, b"seal")) for secret in secrets]
         self._form = [_derive(secret, b"form") for secret in secrets]
+        self._code = [_derive(secret, b"code") for secret in secrets]
         self._entropy = entropy
         self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
 
@@ -43,6 +44,16 @@ class Keyring:
             mac.update(message)
             macs.append(key_id + mac.digest())
         return tuple(macs)
+
+    def code_mac(self, *parts: str) -> bytes:
+        """What is stored of a code that a person types: it is short, so a plain hash would be no secret."""
+        return self.code_macs(*parts)[0]
+
+    def code_macs(self, *parts: str) -> tuple[bytes, ...]:
+        """What may be stored of this code, one for each secret. The parts before it say what it is for."""
+        message = _message(parts)
+        macs = [hmac.digest(key, message, "sha256") for key in self._code]
+        return tuple(key_id + mac for key_id, mac in zip(self._ids, macs, strict=True))
 
     def form_token(self, *bound_to: str) -> str:
         """What a form carries to show that this service made it, for whom and for what."""
@@ -75,9 +86,12 @@ class Keyring:
 
 
 def _form_token(key: bytes, bound_to: tuple[str, ...]) -> str:
-    # Each part with its length, so that no two lists of parts are the same message.
-    message = b"".join(b"%d:%b" % (len(part), part) for part in map(str.encode, bound_to))
-    return hmac.digest(key, message, "sha256").hex()
+    return hmac.digest(key, _message(bound_to), "sha256").hex()
+
+
+def _message(parts: tuple[str, ...]) -> bytes:
+    """Each part with its length, so that no two lists of parts are the same message."""
+    return b"".join(b"%d:%b" % (len(part), part) for part in map(str.encode, parts))
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 from qirsh.domain.state import Needs, State
 from qirsh.store.postgres_connection import NOW
-from qirsh.store.postgres_statements import keys_of, load, updates
+from qirsh.store.postgres_statements import delete, keys_of, load, updates
 from qirsh.store.rows import BALANCE, LOADED, PAYMENT, REMEMBERED, WRITTEN, Table
 
 # Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits for us.
@@ -85,6 +85,9 @@ async def keep(connection: asyncpg.Connection, state: State) -> None:
         elif how == "add":
             if rows.added:
                 await _add(connection, table, [astuple(row) for _, row in sorted(rows.added.items())])
+        elif how == "remove":
+            if rows.removed:
+                await connection.execute(delete(table), *keys_of(table, sorted(rows.removed)))
         elif rows:
             await _add(connection, table, [*map(astuple, rows)])
 

@@ -50,6 +50,13 @@ def _update(table: Table[Any], size: int) -> str:
     return f"UPDATE {table.name} t SET {changes} FROM (VALUES {values}) v ({', '.join(names)}) WHERE {condition}"  # noqa: S608 - ours
 
 
+@cache
+def delete(table: Table[Any]) -> str:
+    """SQL that removes the rows of these keys, whose arguments are those of `load`."""
+    condition = f"({', '.join(table.key)}) IN (SELECT * FROM {_unnest(table, table.key)})"  # noqa: S608 - our own names
+    return f"DELETE FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
+
+
 def keys_of(table: Table[Any], keys: Sequence[Any]) -> list[Sequence[Any]]:
     """The arguments of `load`: an array for each column of the key."""
     return [keys] if len(table.key) == 1 else [*zip(*keys, strict=True)]

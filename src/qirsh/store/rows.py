@@ -8,16 +8,21 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit import AuditEntry
+from qirsh.domain.business import Business
 from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.challenge import Challenge
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
+from qirsh.domain.identity import Identity, IdentityImage
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payment import Payment
-from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.payout import Payout
+from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -43,6 +48,8 @@ class Table(Generic[R]):
         assert set(self.changes) <= set(self.columns)
         # The key of a row as the database returns it.
         self.key_of: Any = itemgetter(*range(len(self.key))) if self.key else None
+        # The key as the values of a condition.
+        self.key_values: Any = (lambda key: key) if len(self.key) > 1 else (lambda key: (key,))
         # The values of an UPDATE, in the order of its SQL: what changes, then the key.
         self.changed_values: Any = attrgetter(*self.changes, *self.key) if self.changes else None
 
@@ -83,8 +90,37 @@ ACCOUNT: Final = Table(
     changes="name state return_origins updated_at",
     is_locked=False,
 )
-PERSON: Final = Table("person", Person, state="people", key="id", is_locked=False)
-LOGIN: Final = Table("login", Login, state="logins", key="email", changes="password_hash totp_sealed")
+PERSON: Final = Table(
+    "person",
+    Person,
+    state="people",
+    key="id",
+    changes="name phone language has_notices era erased_at",
+)
+LOGIN: Final = Table(
+    "login", Login, state="logins", key="email", changes="password_hash totp_sealed totp_step recovery"
+)
+PASSKEY: Final = Table("passkey", Passkey, state="passkeys", key="id", changes="sign_count")
+CHALLENGE: Final = Table(
+    "challenge",
+    Challenge,
+    state="challenges",
+    key="purpose email",
+    changes="person token_hash code_mac failures expires_at",
+)
+IDENTITY: Final = Table(
+    "identity",
+    Identity,
+    state="identities",
+    key="person",
+    changes="state facts_sealed reason submitted_at decided_at decided_by",
+)
+IDENTITY_IMAGE: Final = Table("identity_image", IdentityImage, state="identity_images", key="person side")
+BUSINESS: Final = Table("business", Business, state="businesses", key="account", changes="reason")
+PAYOUT: Final = Table(
+    "payout", Payout, state="payouts", key="id", changes="bank_sealed state reference reason updated_at"
+)
+MAIL: Final = Table("mail", Mail, state="mails", key="id", changes="due_at attempts")
 OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
 
 REFUND: Final = Table("refund", Refund, state="refunds", key="id")
@@ -109,12 +145,19 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     EVENT_COUNTER,
     COUNTER,
     CASH_ORDER,
+    PAYOUT,
     API_KEY,
     SESSION,
     ACCOUNT,
     PERSON,
     LOGIN,
     OPERATOR,
+    PASSKEY,
+    CHALLENGE,
+    IDENTITY,
+    IDENTITY_IMAGE,
+    BUSINESS,
+    MAIL,
     INDEXED_BLOCK,
     LEASE,
     CONSTANT,
@@ -129,16 +172,33 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", ACCOUNT),
     ("change", ACCOUNT),
     ("add", PERSON),
+    ("change", PERSON),
+    ("remove", LOGIN),
     ("add", LOGIN),
     ("change", LOGIN),
+    ("remove", PIN),
     ("add", PIN),
     ("change", PIN),
     ("add", OPERATOR),
+    ("remove", PASSKEY),
+    ("add", PASSKEY),
+    ("change", PASSKEY),
+    ("remove", CHALLENGE),
+    ("add", CHALLENGE),
+    ("change", CHALLENGE),
+    ("remove", IDENTITY_IMAGE),
+    ("remove", IDENTITY),
+    ("add", IDENTITY),
+    ("change", IDENTITY),
+    ("add", IDENTITY_IMAGE),
+    ("add", BUSINESS),
+    ("change", BUSINESS),
     ("add", API_KEY),
     ("change", API_KEY),
     ("add", SESSION),
     ("change", SESSION),
     ("add", PAYMENT),
+    ("add", PAYOUT),
     ("add", CASH_ORDER),
     ("append", TRANSFER),
     ("add", REFUND),
@@ -146,12 +206,16 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("change", BALANCE),
     ("change", PAYMENT),
     ("change", CASH_ORDER),
+    ("change", PAYOUT),
     ("add", EVENT_COUNTER),
     ("change", EVENT_COUNTER),
     ("append", EVENT),
     ("add", REMEMBERED),
     ("change", REMEMBERED),
     ("append", AUDIT),
+    ("remove", MAIL),
+    ("add", MAIL),
+    ("change", MAIL),
     ("add", INDEXED_BLOCK),
     ("change", INDEXED_BLOCK),
     ("append", METADATA_ENTRY),

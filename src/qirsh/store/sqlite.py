@@ -22,7 +22,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
-from qirsh.store.sqlite_statements import insert, load, select, update, write
+from qirsh.store.sqlite_statements import delete, insert, load, select, update, write
 from qirsh.store.thread import WorkThread
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -187,6 +187,9 @@ class SqliteStore:
             elif how == "add":
                 if rows.added:
                     write(self._cursor, insert, table, [*map(astuple, rows.added.values())])
+            elif how == "remove":
+                if rows.removed:
+                    self._cursor.executemany(delete(table), (table.key_values(key) for key in rows.removed))
             elif rows:
                 write(self._cursor, insert, table, [*map(astuple, rows)])
 

@@ -64,6 +64,13 @@ def update(table: Table[Any], size: int) -> str:
 
 
 @cache
+def delete(table: Table[Any]) -> str:
+    """SQL that removes one row. Few are, and none on the way of a payment."""
+    condition = " AND ".join(f"{column} = ?" for column in table.key)
+    return f"DELETE FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
+
+
+@cache
 def select(table: Table[Any], size: int) -> str:
     """SQL that finds the rows of this many keys."""
     if len(table.key) == 1:

@@ -11,6 +11,7 @@ import msgspec
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
+from qirsh.domain.session import Session
 from qirsh.engine.money_stop import MoneyStop
 from qirsh.store import queries, rows
 from qirsh.store.interface import Store
@@ -113,6 +114,10 @@ class Callers:
     def _is_over(self, caller: Caller) -> bool:
         return caller.expires_at is not None and self._clock() >= caller.expires_at
 
+    async def _is_of_this_era(self, session: Session) -> bool:
+        person = await self._store.find(rows.PERSON, session.person)
+        return person is not None and person.era == session.era
+
     async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
         if not is_token(token.decode("latin-1")):
             return None
@@ -122,7 +127,7 @@ class Callers:
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
         else:
             session = await self._store.find(rows.SESSION, hashed)
-            if session is not None and session.revoked_at is None:
+            if session is not None and session.revoked_at is None and await self._is_of_this_era(session):
                 return Caller(
                     session.account,
                     is_live=True,

@@ -76,6 +76,9 @@ KINDS: Final[dict[str, Kind]] = {
         " Nothing was done. Reading, creating and cancelling go on.",
         60,
     ),
+    "code_not_valid": Kind(
+        403, "Code not valid", "The code or link is wrong, was used, or is too old. Ask for a new one."
+    ),
     "account_suspended": Kind(403, "Account suspended", "The account is suspended or closed; reading still works."),
     "not_verified": Kind(403, "Not verified", "The personal account must be verified first."),
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
@@ -91,12 +94,14 @@ KINDS: Final[dict[str, Kind]] = {
     "email_taken": Kind(409, "E-mail taken", "Somebody has this e-mail address already."),
     "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),
     "refund_exceeds": Kind(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
+    "money_left": Kind(409, "Money left", "Money, a payout under way or an open business keeps the account open."),
     "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
     "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
     "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. Ask the operators of this service for a new one."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
+    "passkey_not_valid": Kind(403, "Passkey not valid", "This passkey is not known for this account."),
     "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
     "merchant_balance_short": Kind(
         409, "Merchant balance short", "The merchant's account does not hold enough of this currency to give it back."

@@ -1,65 +1,120 @@
 """Proving who one is: e-mail, password, and the second factor where there is one. Every way in asks here."""
 
+import hmac
+from typing import Final
+
+import msgspec
 import pyotp
 
 from qirsh.domain.api_key import make_token, token_hash
 from qirsh.domain.command import OpenSession
+from qirsh.domain.limits import AGENT_CHARACTERS_MAX
+from qirsh.domain.people_command import RecordFailure
 from qirsh.domain.person import Login, normal_email
-from qirsh.domain.refusal import Refused
+from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.session import Session
 from qirsh.store.rows import LOGIN, PERSON
 from qirsh.web.http import Request
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import problem_of
+from qirsh.web.refusals import Problem, problem_of
 
-TOTP_PURPOSE = b"totp"
+TOTP_PURPOSE: Final = b"totp"
+RECOVERY: Final = "recovery"
+_STEP_S: Final = 30
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """Whose login it is, and what the proof used up: no code of a second factor works twice."""
+
+    login: Login
+    totp_step: int = 0
+    recovery_hash: bytes = b""
 
 
 async def prove_from_outside(
-    parts: Parts, request: Request, *, email: str, password: str, totp: str | None
-) -> Login | None:
+    parts: Parts, request: Request, *, email: str, password: str, code: str | None
+) -> Proof | None:
     """As `prove`, for whoever asks over HTTP: tries are counted, by where they come from and whom they claim to be."""
-    if parts.limits is None:
-        return await prove(parts, email=email, password=password, totp=totp)
     address = normal_email(email)
-    parts.limits.count_sign_in(request, address)
+    if parts.limits is not None:
+        parts.limits.count_sign_in(request, address)
     has_failed = False
     try:
-        login = await prove(parts, email=email, password=password, totp=totp)
-        has_failed = login is None
+        proof = await prove(parts, email=email, password=password, code=code)
+        has_failed = proof is None
     finally:
-        if not has_failed:
+        if parts.limits is not None and not has_failed:
             parts.limits.forgive(address)
-    return login
+    if proof is None:
+        login = await parts.store.find(LOGIN, address) if address else None
+        subject = f"person {login.person}" if login else "nobody"
+        await parts.engine.submit(RecordFailure(subject, "somebody"))
+    return proof
 
 
-async def prove(parts: Parts, *, email: str, password: str, totp: str | None) -> Login | None:
-    """The login that was proved; None without a word about what was wrong, after the same work."""
+async def prove(parts: Parts, *, email: str, password: str, code: str | None) -> Proof | None:
+    """What was proved; None without a word about what was wrong, after the same work."""
     address = normal_email(email)
     login = await parts.store.find(LOGIN, address) if address else None
     is_right = await parts.passwords.verify(login.password_hash if login else None, password)
     if login is None or not is_right:
         return None
-    if login.totp_sealed is not None and not is_current_code(parts, login.totp_sealed, totp or ""):
+    return Proof(login) if login.totp_sealed is None else second_factor(parts, login, code or "")
+
+
+def second_factor(parts: Parts, login: Login, code: str) -> Proof | None:
+    """A code of the app, of this half minute or of the one before or after it; or a recovery code."""
+    code = code.replace(" ", "").replace("-", "").upper()
+    assert login.totp_sealed is not None
+    step = totp_step(parts, login.totp_sealed, code)
+    if step is not None:
+        return Proof(login, totp_step=step)
+    for mac in parts.keyring.code_macs(RECOVERY, str(login.person), code):
+        kept = [login.recovery[start : start + len(mac)] for start in range(0, len(login.recovery), len(mac))]
+        if mac in kept:
+            return Proof(login, recovery_hash=mac)
+    return None
+
+
+def totp_step(parts: Parts, totp_sealed: bytes, code: str) -> int | None:
+    """The half minute that the code is of, if it is now or next to it."""
+    seed = parts.keyring.unseal(totp_sealed, TOTP_PURPOSE)
+    if seed is None:
         return None
-    return login
+    totp = pyotp.TOTP(seed.decode())
+    now = parts.clock() // 1000 // _STEP_S
+    found = [step for step in (now - 1, now, now + 1) if _is_same(totp.generate_otp(step), code)]
+    return found[0] if found else None
 
 
-async def open_session(parts: Parts, login: Login, kind: str) -> tuple[str, Session]:
+async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) -> tuple[str, Session]:
     """A new token of this kind for who has proved who they are, and what is kept of it."""
-    person = await parts.store.find(PERSON, login.person)
+    person = await parts.store.find(PERSON, proof.login.person)
     assert person is not None, "a login without its person"
     token = make_token(kind, parts.entropy(32))
-    command = OpenSession(token_hash(token.encode()), person.id, person.account, f"person {person.id}")
-    session = await parts.engine.submit(command)
+    session = await parts.engine.submit(
+        OpenSession(
+            hash=token_hash(token.encode()),
+            person=person.id,
+            account=person.account,
+            actor=f"person {person.id}",
+            agent=agent_of(request),
+            email=proof.login.email,
+            totp_step=proof.totp_step,
+            recovery_hash=proof.recovery_hash,
+        )
+    )
     if type(session) is Refused:
-        raise problem_of(session)
+        # A code that somebody has used a moment ago is as wrong as any other.
+        raise Problem("wrong_credentials") if session.why is Refusal.CODE_NOT_VALID else problem_of(session)
     return token, session
 
 
-def is_current_code(parts: Parts, totp_sealed: bytes, code: str) -> bool:
-    """Whether the code is of this half minute, or of the one before or after it."""
-    seed = parts.keyring.unseal(totp_sealed, TOTP_PURPOSE)
-    if seed is None:
-        return False
-    return pyotp.TOTP(seed.decode()).verify(code, for_time=parts.clock() // 1000, valid_window=1)  # type: ignore[arg-type]
+def agent_of(request: Request) -> str:
+    """What the browser or app says it is, in one printable line."""
+    said = request.headers.get(b"user-agent", b"").decode("latin-1")
+    return "".join(filter(str.isprintable, said))[:AGENT_CHARACTERS_MAX]
+
+
+def _is_same(right: str, given: str) -> bool:
+    return hmac.compare_digest(right.encode(), given.encode())

@@ -5,10 +5,12 @@ import msgspec
 from qirsh.domain.account import Account, Kind, Mode, may_move
 from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
+from qirsh.domain.business import Business
 from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.counter import ACCOUNT, REVOCATION
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.standing import need_twin, why_not_acting
 from qirsh.domain.rules.trial import fill_purse
 from qirsh.domain.state import Needs, State
@@ -41,13 +43,20 @@ def request(command: RequestCommercial, state: State) -> Account | Refused:
         owner=personal.owner,
         return_origins=command.return_origins,
     )
+    state.businesses.add(account.number, Business(account.number, command.kind, command.registration))
     state.note(command.actor, "account.requested", f"account {account.number}")
     return account
 
 
-def move_needs(command: MoveAccount, _state: State, needs: Needs) -> None:
+def move_facts(command: MoveAccount, needs: Needs) -> None:
+    needs.accounts.add(command.account)
+
+
+def move_needs(command: MoveAccount, state: State, needs: Needs) -> None:
     needs.accounts.add(command.account)
     needs.counters |= {ACCOUNT, REVOCATION}
+    needs.businesses.add(command.account)
+    need_identity(state, command.account, needs)
 
 
 def move(command: MoveAccount, state: State) -> Account | Refused:
@@ -62,8 +71,16 @@ def move(command: MoveAccount, state: State) -> Account | Refused:
     state.accounts.change(moved.number, moved)
     if account.state == "requested" and moved.state == "approved":
         _open_test_accounts(state, moved)
+    if account.state == "requested" and moved.state == "rejected":
+        business = state.businesses.get(moved.number)
+        assert business is not None, "a commercial account without its business"
+        state.businesses.change(moved.number, msgspec.structs.replace(business, reason=command.reason))
+    if account.state == "unverified" and moved.state == "verified":
+        assert account.owner is not None
+        accept(state, account.owner, operator=command.operator)
     if moved.state in {"suspended", "closed"}:
         state.count(REVOCATION)
+    state.post(command.letters)
     state.note(command.actor, f"account.{moved.state}", f"account {moved.number}", command.reason)
     return moved
 
@@ -79,7 +96,7 @@ def issue_key_needs(command: IssueKey, state: State, needs: Needs) -> None:
 
 def issue_key(command: IssueKey, state: State) -> ApiKey | Refused:
     account = state.accounts.get(command.account)
-    if account is None or account.kind != "commercial":
+    if account is None or account.kind != "commercial" or command.owner not in {None, account.owner}:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, account):
         return Refused(why)
@@ -99,14 +116,22 @@ def issue_key(command: IssueKey, state: State) -> ApiKey | Refused:
     return key
 
 
-def revoke_key_needs(command: RevokeKey, _state: State, needs: Needs) -> None:
+def revoke_key_facts(command: RevokeKey, needs: Needs) -> None:
+    needs.api_keys.add(command.id)
+
+
+def revoke_key_needs(command: RevokeKey, state: State, needs: Needs) -> None:
     needs.api_keys.add(command.id)
     needs.counters.add(REVOCATION)
+    key = state.api_keys.get(command.id)
+    if key is not None:
+        needs.accounts.add(key.account)
 
 
 def revoke_key(command: RevokeKey, state: State) -> ApiKey | Refused:
     key = state.api_keys.get(command.id)
-    if key is None:
+    account = None if key is None else state.accounts.get(key.account)
+    if key is None or account is None or command.owner not in {None, account.owner}:
         return Refused(Refusal.NOT_FOUND)
     if key.revoked_at is not None:
         return key

@@ -7,6 +7,7 @@ from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash, ConfirmCash
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules import payout
 from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.standing import why_not_acting
 from qirsh.domain.state import Needs, State
@@ -15,6 +16,8 @@ from qirsh.domain.state import Needs, State
 def ask_needs(command: AskCash, _state: State, needs: Needs) -> None:
     needs.cash_orders.add((command.house, command.reference))
     needs.accounts |= {command.house, command.account}
+    if command.payout is not None:
+        needs.payouts.add(command.payout)
 
 
 def ask(command: AskCash, state: State) -> CashOrder | Refused:
@@ -23,11 +26,17 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.NOT_FOUND)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
+    if command.payout is not None and not _is_of(command, state):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     if state.cash_orders.get((command.house, command.reference)) is not None:
         return Refused(Refusal.REFERENCE_USED)
     if account.mode != house.mode or account.mode == "test":
         return Refused(Refusal.TEST_AND_LIVE)
     assert is_amount(command.amount)
+    if command.payout is not None:
+        asked = state.payouts.get(command.payout)
+        assert asked is not None, "the order was made from a payout"
+        payout.order(state, asked, command.reference)
     order = CashOrder(
         command.house,
         command.reference,
@@ -40,6 +49,7 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         state.now,
         None,
         None,
+        command.payout,
     )
     state.cash_orders.add((order.house, order.reference), order)
     state.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
@@ -56,6 +66,8 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
         needs.cash_orders.add((command.house, command.reference))
         needs.accounts.add(order.account)
         needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
+        if order.payout is not None:
+            needs.payouts.add(order.payout)
 
 
 def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
@@ -82,5 +94,19 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=state.now
     )
     state.cash_orders.change((order.house, order.reference), confirmed)
+    if order.payout is not None:
+        payout.pay(state, order.payout)
+    state.post(command.letters)
     state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed
+
+
+def _is_of(command: AskCash, state: State) -> bool:
+    """Whether the order is what somebody asked for, and still wants."""
+    asked = None if command.payout is None else state.payouts.get(command.payout)
+    return (
+        asked is not None
+        and command.kind == "withdrawal"
+        and asked.state == "asked"
+        and (asked.account, asked.currency, asked.amount) == (command.account, command.currency, command.amount)
+    )

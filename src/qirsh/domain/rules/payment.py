@@ -1,16 +1,14 @@
 """Create, pay, cancel and expire a payment."""
 
-import hmac
-
 from qirsh.domain import event, ledger, payment
 from qirsh.domain.account import Account, may_return_to
 from qirsh.domain.command import Cancel, CreatePayment, Expire, Pay
 from qirsh.domain.event import EventCounter
 from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
-from qirsh.domain.person import Pin, attempts_left
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.money import balance, move
+from qirsh.domain.rules.proof import check_passkey, check_pin
 from qirsh.domain.rules.standing import need_twin, why_not_acting
 from qirsh.domain.state import Needs, State
 
@@ -68,7 +66,10 @@ def pay_needs(command: Pay, state: State, needs: Needs) -> None:
     if asked is None:
         return
     needs.payments.add(command.payment)
-    needs.pins.add(command.person)
+    if command.passkey:
+        needs.passkeys.add(command.passkey)
+    else:
+        needs.pins.add(command.person)
     needs.balances.add((command.payer, asked.currency))
     needs.balances.add((asked.merchant, asked.currency))
     needs.event_counters.add(asked.merchant)
@@ -91,8 +92,11 @@ def pay(command: Pay, state: State) -> Payment | Refused:
     )
     if why:
         return Refused(why)
-    pin = state.pins.get(command.person)
-    if refused := _check_pin(pin, command.pin_macs, state):
+    if command.passkey:
+        refused = check_passkey(state, command.passkey, person=command.person, sign_count=command.sign_count)
+    else:
+        refused = check_pin(state.pins.get(command.person), command.pin_macs, state)
+    if refused:
         return refused
     return post_pay(state, asked, payer=command.payer)
 
@@ -172,18 +176,6 @@ def _why_not_between(state: State, *, payer: Account, merchant: Account) -> Refu
     if payer.number == merchant.number or (payer.mode == "live" and payer.owner == merchant.owner):
         return Refusal.SAME_ACCOUNT
     return Refusal.MERCHANT_SUSPENDED if why_not_acting(state, merchant) else None
-
-
-def _check_pin(pin: Pin | None, macs: tuple[bytes, ...], state: State) -> Refused | None:
-    if pin is None or attempts_left(pin) == 0:
-        return Refused(Refusal.PIN_LOCKED, attempts_left=0)
-    if True not in [hmac.compare_digest(pin.mac, mac) for mac in macs]:
-        pin = Pin(pin.person, pin.mac, pin.failures + 1)
-        state.pins.change(pin.person, pin)
-        return Refused(Refusal.WRONG_PIN, attempts_left=attempts_left(pin))
-    if pin.failures:
-        state.pins.change(pin.person, Pin(pin.person, pin.mac, 0))
-    return None
 
 
 def record(state: State, changed: Payment, type: str = "") -> None:  # noqa: A002 - the event's own word

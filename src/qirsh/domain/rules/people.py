@@ -6,8 +6,11 @@ from qirsh.domain.account import Account
 from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
 from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON, REVOCATION
 from qirsh.domain.limits import SESSION_MS
+from qirsh.domain.people_command import ChangeProfile, CloseSessions, Join
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.proof import check_answer, check_passkey
+from qirsh.domain.rules.secret import end_sessions
 from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
 
@@ -20,14 +23,42 @@ def add_person_needs(command: AddPerson, _state: State, needs: Needs) -> None:
 def add_person(command: AddPerson, state: State) -> Person | Refused:
     if state.logins.get(command.email) is not None:
         return Refused(Refusal.EMAIL_TAKEN)
-    number = state.identifiers.account_number(state.count(ACCOUNT))
-    person = Person(state.count(PERSON), command.name, number, state.now)
-    account = Account(number, "personal", "live", person.id, None, command.name, "unverified", "", state.now, state.now)
-    state.accounts.add(number, account)
-    state.people.add(person.id, person)
-    state.logins.add(command.email, Login(command.email, person.id, command.password_hash, None, state.now))
+    person = _add(state, command)
     state.note(command.actor, "person.added", f"person {person.id}")
     return person
+
+
+def join_needs(command: Join, _state: State, needs: Needs) -> None:
+    needs.challenges.add(("sign-up", command.email))
+    needs.logins.add(command.email)
+    needs.counters |= {PERSON, ACCOUNT}
+
+
+def join(command: Join, state: State) -> Person | Refused:
+    refused = check_answer(state, "sign-up", command.email, token_hash=command.token_hash, code_macs=command.code_macs)
+    if refused:
+        return refused
+    if state.logins.get(command.email) is not None:
+        return Refused(Refusal.EMAIL_TAKEN)
+    state.challenges.remove(("sign-up", command.email))
+    person = _add(state, command, phone=command.phone, language=command.language)
+    state.note(f"person {person.id}", "person.joined", f"person {person.id}")
+    return person
+
+
+def change_profile_needs(command: ChangeProfile, _state: State, needs: Needs) -> None:
+    needs.people.add(command.person)
+
+
+def change_profile(command: ChangeProfile, state: State) -> Person | Refused:
+    person = state.people.get(command.person)
+    if person is None or person.erased_at is not None:
+        return Refused(Refusal.NOT_FOUND)
+    changed: Person = msgspec.structs.replace(
+        person, phone=command.phone, language=command.language, has_notices=command.has_notices
+    )
+    state.people.change(person.id, changed)
+    return changed
 
 
 def make_operator_facts(command: MakeOperator, needs: Needs) -> None:
@@ -50,10 +81,7 @@ def make_operator(command: MakeOperator, state: State) -> int | Refused:
     if state.operators.get(login.person) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     state.count(OPERATOR)
-    state.logins.change(
-        command.email,
-        Login(login.email, login.person, login.password_hash, command.totp_sealed, login.created_at),
-    )
+    state.logins.change(command.email, msgspec.structs.replace(login, totp_sealed=command.totp_sealed))
     state.operators.add(login.person, Operator(login.person, command.by, state.now))
     state.note(command.actor, "operator.created", f"person {login.person}")
     return login.person
@@ -75,13 +103,29 @@ def change_pin(command: ChangePin, state: State) -> int | Refused:
 def open_session_needs(command: OpenSession, _state: State, needs: Needs) -> None:
     needs.people.add(command.person)
     needs.accounts.add(command.account)
+    if command.email:
+        needs.logins.add(command.email)
+    if command.passkey:
+        needs.passkeys.add(command.passkey)
 
 
 def open_session(command: OpenSession, state: State) -> Session | Refused:
     account = state.accounts.get(command.account)
-    if state.people.get(command.person) is None or account is None or account.owner != command.person:
+    person = state.people.get(command.person)
+    if person is None or person.erased_at is not None or account is None or account.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
-    session = Session(command.hash, command.person, command.account, state.now, state.now + SESSION_MS, None)
+    if refused := _use_up(command, state):
+        return refused
+    session = Session(
+        command.hash,
+        command.person,
+        command.account,
+        state.now,
+        state.now + SESSION_MS,
+        None,
+        person.era,
+        command.agent,
+    )
     state.sessions.add(session.hash, session)
     state.note(command.actor, "session.opened", f"person {command.person}")
     return session
@@ -103,3 +147,56 @@ def close_session(command: CloseSession, state: State) -> Session | Refused:
     state.count(REVOCATION)
     state.note(command.actor, "session.closed", f"person {session.person}")
     return closed
+
+
+def close_sessions_needs(command: CloseSessions, _state: State, needs: Needs) -> None:
+    needs.people.add(command.person)
+    needs.counters.add(REVOCATION)
+
+
+def close_sessions(command: CloseSessions, state: State) -> Person | Refused:
+    if state.people.get(command.person) is None:
+        return Refused(Refusal.NOT_FOUND)
+    end_sessions(state, command.person)
+    state.note(command.actor, "sessions.closed", f"person {command.person}")
+    return state.people.get(command.person)  # type: ignore[return-value]  # It was there a line above.
+
+
+def _add(state: State, command: AddPerson | Join, *, phone: str = "", language: str = "en") -> Person:
+    number = state.identifiers.account_number(state.count(ACCOUNT))
+    person = Person(state.count(PERSON), command.name, number, state.now, phone, language)
+    account = Account(number, "personal", "live", person.id, None, command.name, "unverified", "", state.now, state.now)
+    state.accounts.add(number, account)
+    state.people.add(person.id, person)
+    state.identities.absent(person.id)
+    state.logins.add(command.email, Login(command.email, person.id, command.password_hash, None, state.now))
+    return person
+
+
+def _use_up(command: OpenSession, state: State) -> Refused | None:
+    """What was right a moment ago may have been used meanwhile, by another who saw it."""
+    if command.passkey:
+        return check_passkey(state, command.passkey, person=command.person, sign_count=command.sign_count)
+    if not command.email:
+        return None
+    login = state.logins.get(command.email)
+    if login is None or login.person != command.person:
+        return Refused(Refusal.NOT_FOUND)
+    if command.recovery_hash:
+        left = _without(login.recovery, command.recovery_hash)
+        if left is None:
+            return Refused(Refusal.CODE_NOT_VALID)
+        state.logins.change(login.email, msgspec.structs.replace(login, recovery=left))
+        state.note(command.actor, "recovery_code.used", f"person {login.person}")
+    elif login.totp_sealed is not None:
+        if command.totp_step <= login.totp_step:
+            return Refused(Refusal.CODE_NOT_VALID)
+        state.logins.change(login.email, msgspec.structs.replace(login, totp_step=command.totp_step))
+    return None
+
+
+def _without(recovery: bytes, used: bytes) -> bytes | None:
+    """The hashes that are left; None if this is not one of them."""
+    size = len(used)
+    hashes = [recovery[start : start + size] for start in range(0, len(recovery), size)]
+    return b"".join(known for known in hashes if known != used) if used in hashes else None

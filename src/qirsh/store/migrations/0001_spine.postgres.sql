@@ -73,7 +73,12 @@ CREATE TABLE person (
     id BIGINT PRIMARY KEY,
     name TEXT NOT NULL,
     account BIGINT NOT NULL UNIQUE REFERENCES account DEFERRABLE INITIALLY DEFERRED,
-    created_at BIGINT NOT NULL
+    created_at BIGINT NOT NULL,
+    phone TEXT NOT NULL,
+    language TEXT NOT NULL,
+    has_notices BOOLEAN NOT NULL,
+    era BIGINT NOT NULL CHECK (era >= 0),
+    erased_at BIGINT
 );
 ALTER TABLE account ADD FOREIGN KEY (owner) REFERENCES person DEFERRABLE INITIALLY DEFERRED;
 
@@ -82,7 +87,9 @@ CREATE TABLE login (
     person BIGINT NOT NULL UNIQUE REFERENCES person,
     password_hash TEXT NOT NULL,
     totp_sealed BYTEA,
-    created_at BIGINT NOT NULL
+    created_at BIGINT NOT NULL,
+    totp_step BIGINT NOT NULL,
+    recovery BYTEA NOT NULL
 );
 
 CREATE TABLE pin (
@@ -118,8 +125,11 @@ CREATE TABLE session (
     account BIGINT NOT NULL REFERENCES account,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
-    revoked_at BIGINT
+    revoked_at BIGINT,
+    era BIGINT NOT NULL,
+    agent TEXT NOT NULL
 );
+CREATE INDEX session_person ON session (person, created_at);
 
 CREATE TABLE payment (
     number BIGINT PRIMARY KEY CHECK (number > 0),
@@ -174,6 +184,23 @@ CREATE TABLE indexed_block (
     until BIGINT NOT NULL
 );
 
+-- What an owner wants to have at the bank; a cash order pays it.
+CREATE TABLE payout (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    account BIGINT NOT NULL REFERENCES account,
+    currency TEXT NOT NULL REFERENCES currency,
+    amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    bank_sealed BYTEA NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('asked', 'ordered', 'paid', 'refused', 'cancelled')),
+    reference TEXT,
+    reason TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    CHECK ((state IN ('ordered', 'paid')) = (reference IS NOT NULL))
+);
+CREATE INDEX payout_account ON payout (account, created_at);
+CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
+
 CREATE TABLE cash_order (
     house BIGINT NOT NULL REFERENCES account,
     reference TEXT NOT NULL CHECK (reference <> ''),
@@ -186,9 +213,11 @@ CREATE TABLE cash_order (
     asked_at BIGINT NOT NULL,
     confirmed_by BIGINT REFERENCES operator,
     confirmed_at BIGINT,
+    payout TEXT REFERENCES payout,
     PRIMARY KEY (house, reference),
     CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
-    CHECK (confirmed_by <> asked_by)
+    CHECK (confirmed_by <> asked_by),
+    CHECK (payout IS NULL OR kind = 'withdrawal')
 );
 
 CREATE TABLE balance (
@@ -458,7 +487,7 @@ CREATE FUNCTION cash_order_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
         OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
+        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS DISTINCT FROM OLD.payout
     THEN
         RAISE check_violation USING MESSAGE = 'cash order: is confirmed once, and changes in nothing else';
     END IF;

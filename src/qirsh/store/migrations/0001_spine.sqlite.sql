@@ -55,7 +55,12 @@ CREATE TABLE person (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     account INTEGER NOT NULL UNIQUE REFERENCES account DEFERRABLE INITIALLY DEFERRED,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    phone TEXT NOT NULL,
+    language TEXT NOT NULL,
+    has_notices INTEGER NOT NULL CHECK (has_notices IN (0, 1)),
+    era INTEGER NOT NULL CHECK (era >= 0),
+    erased_at INTEGER
 ) STRICT;
 
 CREATE TABLE login (
@@ -63,7 +68,9 @@ CREATE TABLE login (
     person INTEGER NOT NULL UNIQUE REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     password_hash TEXT NOT NULL,
     totp_sealed BLOB,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    totp_step INTEGER NOT NULL,
+    recovery BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE pin (
@@ -99,8 +106,11 @@ CREATE TABLE session (
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    era INTEGER NOT NULL,
+    agent TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX session_person ON session (person, created_at);
 
 CREATE TABLE payment (
     number INTEGER PRIMARY KEY CHECK (number > 0),
@@ -158,6 +168,23 @@ CREATE TABLE indexed_block (
     until INTEGER NOT NULL
 ) STRICT;
 
+-- What an owner wants to have at the bank; a cash order pays it.
+CREATE TABLE payout (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    bank_sealed BLOB NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('asked', 'ordered', 'paid', 'refused', 'cancelled')),
+    reference TEXT,
+    reason TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    CHECK ((state IN ('ordered', 'paid')) = (reference IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX payout_account ON payout (account, created_at);
+CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
+
 CREATE TABLE cash_order (
     house INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     reference TEXT NOT NULL CHECK (reference <> ''),
@@ -170,9 +197,11 @@ CREATE TABLE cash_order (
     asked_at INTEGER NOT NULL,
     confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     confirmed_at INTEGER,
+    payout TEXT REFERENCES payout DEFERRABLE INITIALLY DEFERRED,
     PRIMARY KEY (house, reference),
     CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
-    CHECK (confirmed_by <> asked_by)
+    CHECK (confirmed_by <> asked_by),
+    CHECK (payout IS NULL OR kind = 'withdrawal')
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE balance (
@@ -382,7 +411,7 @@ CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order BEGIN
     SELECT RAISE(ROLLBACK, 'cash order: is confirmed once, and changes in nothing else')
     WHERE OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
         OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at;
+        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS NOT OLD.payout;
     SELECT RAISE(ROLLBACK, 'cash order: confirmed without its transfer')
     WHERE NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
         WHERE kind = NEW.kind AND cash_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount

@@ -21,10 +21,10 @@ from qirsh.web.sign_in import open_session, prove_from_outside
 async def sign_in(parts: Parts, request: Request) -> Response:
     """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
     body = bodies.read(bodies.SIGN_IN, json_body(request))
-    login = await prove_from_outside(parts, request, email=body.email, password=body.password, totp=body.totp or None)
-    if login is None:
+    proof = await prove_from_outside(parts, request, email=body.email, password=body.password, code=body.totp or None)
+    if proof is None:
         raise Problem("wrong_credentials")
-    token, session = await open_session(parts, login, SESSION_KIND)
+    token, session = await open_session(parts, proof, SESSION_KIND, request)
     return Response(201, data(SessionView(token, moment(session.expires_at))))
 
 

@@ -83,15 +83,14 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     asked = await _asked(parts, request)
     asked.visit.check_open(form["token"], "sign-in", asked.id)
     email, password = form["email"].strip(), form["password"]
-    login = None
+    proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        code = form["code"].replace(" ", "") or None
-        login = await prove_from_outside(parts, request, email=email, password=password, totp=code)
-    if login is None:
+        proof = await prove_from_outside(parts, request, email=email, password=password, code=form["code"] or None)
+    if proof is None:
         if asked.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
             return see_other(asked.address)
         return await _page(asked, why="wrong_credentials", status=422, email=email)
-    return see_other(asked.address, [await asked.visit.begin(login)])
+    return see_other(asked.address, [await asked.visit.begin(proof)])
 
 
 async def sign_out(parts: Parts, request: Request) -> Response:

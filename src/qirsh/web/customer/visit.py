@@ -13,7 +13,6 @@ import msgspec
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, token_hash
 from qirsh.domain.command import CloseSession
-from qirsh.domain.person import Login
 from qirsh.web.callers import Caller
 from qirsh.web.customer.cookies import SAID, SESSION, VISIT, cookie, set_cookie
 from qirsh.web.customer.forms import read_form
@@ -21,7 +20,7 @@ from qirsh.web.http import Headers, Request, Response
 from qirsh.web.pages import page, see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
-from qirsh.web.sign_in import open_session
+from qirsh.web.sign_in import Proof, open_session
 
 SIGN_IN: Final = "/sign-in"
 _VISIT_BYTES: Final = 16
@@ -116,9 +115,9 @@ class Visit(msgspec.Struct):
         assert not word or _WORD.fullmatch(word), word
         return see_other(location, [set_cookie(self.parts, SAID, word)] if word else [])
 
-    async def begin(self, login: Login) -> tuple[bytes, bytes]:
+    async def begin(self, proof: Proof) -> tuple[bytes, bytes]:
         """The cookie of a new session for who has proved who they are. The one before ends."""
-        token, _ = await open_session(self.parts, login, PAGE_SESSION_KIND)
+        token, _ = await open_session(self.parts, proof, PAGE_SESSION_KIND, self.request)
         await self.end()
         return set_cookie(self.parts, SESSION, token)
 

@@ -77,8 +77,10 @@ async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
         person = await _add_person(parts, actor, words)
     except NotDone as error:
         # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
-        known = await prove(parts, email=_email(words), password=_text(words, "password", 1024), totp=None)
-        person_row = await parts.store.find(PERSON, known.person) if known and error.code == "email_taken" else None
+        known = await prove(parts, email=_email(words), password=_text(words, "password", 1024), code=None)
+        person_row = (
+            await parts.store.find(PERSON, known.login.person) if known and error.code == "email_taken" else None
+        )
         if person_row is None:
             raise
         person = person_row

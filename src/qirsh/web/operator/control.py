@@ -75,10 +75,11 @@ async def _actor(parts: Parts, wish: Wish) -> Actor:
         if wish.act == "operator create":
             return Actor(None)
         raise NotDone("no_operator", "There is no operator yet: run `qirsh operator create` first.")
-    login = await prove(parts, email=wish.email, password=wish.password, totp=wish.totp)
-    if login is None or await parts.store.find(OPERATOR, login.person) is None:
+    # A code may serve several acts of its half minute: only who can open the socket gets here.
+    proof = await prove(parts, email=wish.email, password=wish.password, code=wish.totp)
+    if proof is None or await parts.store.find(OPERATOR, proof.login.person) is None:
         raise NotDone("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
-    return Actor(login.person)
+    return Actor(proof.login.person)
 
 
 class Control:

@@ -1,0 +1,26 @@
+"""Challenges: something was mailed to an address, and whoever answers reads what is sent there."""
+
+from typing import Final, Literal
+
+import msgspec
+
+Purpose = Literal["sign-up", "reset", "email", "pin"]
+
+LASTS_MS: Final[dict[Purpose, int]] = {
+    "sign-up": 30 * 60_000,
+    "reset": 30 * 60_000,
+    "email": 24 * 3_600_000,
+    "pin": 15 * 60_000,
+}
+
+
+class Challenge(msgspec.Struct, frozen=True):
+    """One for each purpose and address: a new one takes the place of the one before, whose link is then dead."""
+
+    purpose: Purpose
+    email: str
+    person: int | None  # Who asked, where they had proved who they are.
+    token_hash: bytes  # Of what the link or the page holds.
+    code_mac: bytes  # Of what the mail says, where it is to be typed; empty where the link is the proof.
+    failures: int
+    expires_at: int

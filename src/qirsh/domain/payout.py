@@ -1,0 +1,29 @@
+"""Payouts: an owner wants money sent to a bank account, and two operators see to it."""
+
+from typing import Literal
+
+import msgspec
+
+# asked -> ordered (an operator has the bank's reference) -> paid (a second one confirmed, and the money moved),
+# or asked -> refused by an operator, or asked -> cancelled by who asked.
+State = Literal["asked", "ordered", "paid", "refused", "cancelled"]
+
+
+class Payout(msgspec.Struct, frozen=True):
+    """Nothing is set aside for it: when it is confirmed, the money is there or the confirmation is refused."""
+
+    id: str
+    account: int
+    currency: str
+    amount: int
+    bank_sealed: bytes  # To whom and where, encrypted; empty once it is over.
+    state: State
+    reference: str | None  # The bank's, of the cash order that pays it.
+    reason: str  # Why it was refused, for who asked.
+    created_at: int
+    updated_at: int
+
+
+def is_open(payout: Payout) -> bool:
+    """Whether it may still be paid."""
+    return payout.state in {"asked", "ordered"}

@@ -1,0 +1,116 @@
+"""Money that an owner wants to have at the bank: asked for, taken back, or refused. `cash` pays it."""
+
+import msgspec
+
+from qirsh.domain.money import is_amount
+from qirsh.domain.payout import Payout
+from qirsh.domain.people_command import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.money import balance
+from qirsh.domain.rules.proof import check_pin
+from qirsh.domain.rules.standing import why_not_acting
+from qirsh.domain.state import Needs, State
+
+
+def ask_needs(command: AskPayout, _state: State, needs: Needs) -> None:
+    needs.pins.add(command.person)
+    needs.balances.add((command.account, command.currency))
+    needs.payouts.add(command.id)
+    needs.accounts.add(command.account)
+
+
+def ask(command: AskPayout, state: State) -> Payout | Refused:
+    account = state.accounts.get(command.account)
+    if account is None or account.owner != command.person or account.mode != "live":
+        return Refused(Refusal.NOT_FOUND)
+    if why := why_not_acting(state, account):
+        return Refused(why)
+    if refused := check_pin(state.pins.get(command.person), command.pin_macs, state):
+        return refused
+    assert is_amount(command.amount)
+    if balance(state, command.account, command.currency).amount < command.amount:
+        return Refused(Refusal.INSUFFICIENT_FUNDS)
+    payout = Payout(
+        command.id,
+        command.account,
+        command.currency,
+        command.amount,
+        command.bank_sealed,
+        "asked",
+        None,
+        "",
+        state.now,
+        state.now,
+    )
+    state.payouts.add(payout.id, payout)
+    state.note(f"person {command.person}", "payout.asked", f"account {payout.account}", payout.id)
+    return payout
+
+
+def cancel_facts(command: CancelPayout, needs: Needs) -> None:
+    needs.payouts.add(command.id)
+
+
+def cancel_needs(command: CancelPayout, state: State, needs: Needs) -> None:
+    _need_account(state, command.id, needs)
+
+
+def cancel(command: CancelPayout, state: State) -> Payout | Refused:
+    payout = state.payouts.get(command.id)
+    account = None if payout is None else state.accounts.get(payout.account)
+    if payout is None or account is None or account.owner != command.person:
+        return Refused(Refusal.NOT_FOUND)
+    if payout.state != "asked":
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    cancelled = _ended(state, payout, "cancelled")
+    state.note(f"person {command.person}", "payout.cancelled", f"account {payout.account}", payout.id)
+    return cancelled
+
+
+def refuse_facts(command: RefusePayout, needs: Needs) -> None:
+    needs.payouts.add(command.id)
+
+
+def refuse_needs(command: RefusePayout, state: State, needs: Needs) -> None:
+    _need_account(state, command.id, needs)
+
+
+def refuse(command: RefusePayout, state: State) -> Payout | Refused:
+    payout = state.payouts.get(command.id)
+    account = None if payout is None else state.accounts.get(payout.account)
+    if payout is None or account is None:
+        return Refused(Refusal.NOT_FOUND)
+    if account.owner == command.operator:
+        return Refused(Refusal.OWN_REQUEST)
+    if payout.state != "asked":
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    refused = _ended(state, payout, "refused", reason=command.reason)
+    state.post(command.letters)
+    state.note(command.actor, "payout.refused", f"account {payout.account}", payout.id)
+    return refused
+
+
+def order(state: State, payout: Payout, reference: str) -> None:
+    """An operator has asked the bank."""
+    ordered = msgspec.structs.replace(payout, state="ordered", reference=reference, updated_at=state.now)
+    state.payouts.change(payout.id, ordered)
+
+
+def pay(state: State, payout_id: str) -> None:
+    """The money has moved."""
+    payout = state.payouts.get(payout_id)
+    assert payout is not None, "a cash order for a payout that never was"
+    _ended(state, payout, "paid")
+
+
+def _ended(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout:
+    ended: Payout = msgspec.structs.replace(payout, state=to, reason=reason, bank_sealed=b"", updated_at=state.now)
+    state.payouts.change(payout.id, ended)
+    return ended
+
+
+def _need_account(state: State, payout_id: str, needs: Needs) -> None:
+    payout = state.payouts.get(payout_id)
+    if payout is not None:
+        needs.payouts.add(payout_id)
+        needs.accounts.add(payout.account)

@@ -1,0 +1,206 @@
+"""What people ask for about themselves, and every way to refuse it. `test_decide_precedence` goes through them."""
+
+from typing import Any, Final
+
+from qirsh.domain import people_command as p
+from qirsh.domain.challenge import Purpose
+from qirsh.domain.command import Command
+from qirsh.domain.limits import PIN_ATTEMPTS_MAX
+from qirsh.domain.mail import Letter
+from qirsh.domain.refusal import Refusal
+from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
+
+R = Refusal
+TOKEN: Final = b"t" * 32
+CODE: Final = b"the mailed code"
+EMAIL: Final = "customer@example.com"
+LETTERS: Final = (Letter("letter", b"sealed"),)
+
+
+def challenge(market: Market, purpose: Purpose, email: str = EMAIL, code: bytes = b"") -> None:
+    """Something is mailed to the customer."""
+    person = market.logins[email].person if email in market.logins else market.customer.id
+    market.do(p.StartChallenge(purpose, email, person, TOKEN, code, ()))
+
+
+def _join(market: Market) -> Command:
+    challenge(market, "sign-up", "new@example.com", CODE)
+    return p.Join("new@example.com", "New", "", "en", "-", TOKEN, (b"old key", CODE))
+
+
+def _reset(market: Market) -> Command:
+    challenge(market, "reset")
+    return p.ResetPassword(EMAIL, TOKEN, "new hash", LETTERS)
+
+
+def _change_email(market: Market) -> Command:
+    challenge(market, "email", "new@example.com")
+    return p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, LETTERS)
+
+
+def _unlock(market: Market) -> Command:
+    challenge(market, "pin", code=CODE)
+    return p.UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), LETTERS)
+
+
+def _take_new_address(case: Any) -> None:  # noqa: ANN401 - `test_decide_precedence` has the class
+    case.market.logins["new@example.com"] = case.market.logins["other.customer@example.com"]
+
+
+def passkey(market: Market) -> bytes:
+    """One of the customer's."""
+    key_id: bytes = market.do(p.AddPasskey(b"key", market.customer.id, b"public", 0, "phone", ())).id
+    return key_id
+
+
+def submit(market: Market) -> int:
+    """A person who is not verified yet shows who they are; the number of their account."""
+    person = market.join("Newcomer")
+    images: Any = (("front", b"sealed"), ("back", b"sealed"))
+    market.do(p.SubmitIdentity(person.id, person.account, b"sealed facts", images))
+    return person.account
+
+
+def _identity(market: Market) -> Command:
+    person = market.join("Newcomer")
+    return p.SubmitIdentity(person.id, person.account, b"sealed facts", (("front", b"sealed"),))
+
+
+def _forget(market: Market) -> Command:
+    account = submit(market)
+    owner = market.accounts[account].owner
+    assert owner is not None
+    market.move(account, "verified")
+    return p.ForgetImages(owner)
+
+
+def _erase(market: Market) -> Command:
+    person = market.join("Newcomer")
+    email = "newcomer@example.com"
+    return p.ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), (), "test")
+
+
+def ask_payout(market: Market, payout: str = "po_1") -> Command:
+    """A customer wants money at the bank."""
+    return p.AskPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
+
+
+def _asked(market: Market) -> str:
+    payout_id: str = market.do(ask_payout(market)).id
+    return payout_id
+
+
+def _leave_money(case: Any) -> None:  # noqa: ANN401 - the same
+    case.hold(case.command.account, 1)
+
+
+PEOPLE_CASES: Final[dict[type[Command], Any]] = {
+    p.StartChallenge: (lambda _: p.StartChallenge("sign-up", EMAIL, None, TOKEN, CODE, LETTERS), {}),
+    p.Join: (
+        _join,
+        {
+            R.EMAIL_TAKEN: _take_new_address,
+            R.CODE_NOT_VALID: lambda case: case.ask(code_macs=(b"wrong",)),
+        },
+    ),
+    p.ResetPassword: (_reset, {R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong")}),
+    p.ChangePassword: (
+        lambda market: p.ChangePassword(EMAIL, market.customer.id, "new hash", LETTERS),
+        {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
+    ),
+    p.RenewPasswordHash: (
+        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "new hash"),
+        {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
+    ),
+    p.ChangeEmail: (
+        _change_email,
+        {
+            R.EMAIL_TAKEN: _take_new_address,
+            R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
+        },
+    ),
+    p.SetSecondFactor: (
+        lambda market: p.SetSecondFactor("operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(totp_sealed=None),
+            R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
+        },
+    ),
+    p.UnlockPin: (_unlock, {R.CODE_NOT_VALID: lambda case: case.ask(code_macs=())}),
+    p.AddPasskey: (
+        lambda market: p.AddPasskey(b"key", market.customer.id, b"public", 0, "phone", LETTERS),
+        {
+            R.PASSKEY_NOT_VALID: lambda case: passkey(case.market),
+            R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
+        },
+    ),
+    p.RemovePasskey: (
+        lambda market: p.RemovePasskey(passkey(market), market.customer.id, LETTERS),
+        {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
+    ),
+    p.CloseSessions: (
+        lambda market: p.CloseSessions(market.customer.id, "test"),
+        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+    ),
+    p.ChangeProfile: (
+        lambda market: p.ChangeProfile(market.customer.id, "+963 11 000 0000", "ar", has_notices=False),
+        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+    ),
+    p.SubmitIdentity: (
+        _identity,
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.account(case.command.account, state="verified"),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.shop),
+        },
+    ),
+    p.RejectIdentity: (
+        lambda market: p.RejectIdentity(submit(market), "not readable", market.first.id, "test", LETTERS),
+        {
+            R.OWN_REQUEST: lambda case: case.ask(operator=case.market.accounts[case.command.account].owner),
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.move(case.command.account, "verified"),
+            R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
+        },
+    ),
+    p.ForgetImages: (_forget, {R.MOVE_NOT_ALLOWED: lambda case: case.ask(person=case.market.customer.id)}),
+    p.ErasePerson: (
+        _erase,
+        {
+            R.MONEY_LEFT: _leave_money,
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.operators.update(
+                {case.command.person: case.market.operators[case.market.first.id]}
+            ),
+            R.NOT_FOUND: lambda case: case.ask(email=EMAIL),
+        },
+    ),
+    p.AskPayout: (
+        ask_payout,
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.account, state="suspended"),
+            R.NOT_VERIFIED: lambda case: case.account(case.command.account, state="unverified"),
+            R.PIN_LOCKED: lambda case: case.market.change("pins", case.command.person, failures=PIN_ATTEMPTS_MAX),
+            R.WRONG_PIN: lambda case: case.ask(pin_macs=(WRONG_PIN,)),
+            R.INSUFFICIENT_FUNDS: lambda case: case.ask(amount=HELD + 1),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.other.account),
+        },
+    ),
+    p.CancelPayout: (
+        lambda market: p.CancelPayout(_asked(market), market.customer.id),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_1", state="refused"),
+            R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
+        },
+    ),
+    p.RefusePayout: (
+        lambda market: p.RefusePayout(_asked(market), "no such bank", market.first.id, "test", LETTERS),
+        {
+            R.OWN_REQUEST: lambda case: case.ask(operator=case.market.customer.id),
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_1", state="cancelled"),
+            R.NOT_FOUND: lambda case: case.ask(id="po_404"),
+        },
+    ),
+    # Nothing refuses these.
+    p.MailSent: (lambda _: p.MailSent("letter"), {}),
+    p.MailFailed: (lambda _: p.MailFailed("letter", 1), {}),
+    p.Notify: (lambda _: p.Notify(0, 1, LETTERS), {}),
+    p.RecordFailure: (lambda _: p.RecordFailure("nobody", "somebody"), {}),
+}
