@@ -477,6 +477,12 @@ class InProcess(World):
         self._all = [msgspec.structs.replace(parts, limits=limits) for parts in self._all]
         self._connect()
 
+    def change(self, **parts: object) -> None:
+        """From now on calls meet these parts instead."""
+        self.run(self._client.aclose())
+        self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
+        self._connect()
+
     def come_from(self, peer: str) -> None:
         """From now on calls come from this address."""
         self._line.peer = peer

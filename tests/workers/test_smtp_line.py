@@ -36,7 +36,13 @@ def office() -> Iterator[PostOffice]:
 
 
 def line_to(port: int, **changes: object) -> SmtpLine:
-    usual: dict[str, Any] = {"host": "127.0.0.1", "security": "none", "user": None, "password": None, "own_name": "pay.example"}
+    usual: dict[str, Any] = {
+        "host": "127.0.0.1",
+        "security": "none",
+        "user": None,
+        "password": None,
+        "own_name": "pay.example",
+    }
     return SmtpLine(port=port, **usual | {"silence_s": 2.0} | changes)
 
 

@@ -21,7 +21,7 @@ async def show(parts: Parts, request: Request) -> Response:
     """The last ones, newest first."""
     if not parts.keeps_mail:
         raise Problem("not_found")
-    rows = await parts.store.select(queries.LAST_MAIL, MAIL_SHOWN_MAX)
+    rows = await parts.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
     shown = [_shown(parts, sealed, created_at) for _, sealed, created_at in rows]
     return page(request, "demo_mail.html", mails=[mail for mail in shown if mail is not None], sender=parts.mail_from)
 
