@@ -1,4 +1,4 @@
-"""Mails of a service that is served: killed at the worst moment, by several processes, and told to end while it sends."""
+"""Mails of a service that is served: killed at the worst moment, by several processes, told to end while it sends."""
 
 import asyncio
 import contextlib
@@ -63,9 +63,9 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
     with live(engine, shops=0, people=0, more=settings_of(office)) as world:
         world.stop()
         add_letters(world, [f"person{number}@home.example" for number in range(5)])
-        office.at_recipient = saying("451 not before it is known who is to be killed")
-        world.start()
-        office.at_recipient, office.at_mail = saying("250 OK"), deadly
+        office.at_mail = deadly
+        with contextlib.suppress(RuntimeError):  # It may not live until it is ready.
+            world.start()
         assert world.process.wait(20) == -signal.SIGKILL
         assert len(office.taken) == 3
         world.start()
