@@ -24,7 +24,7 @@ def post(
     """The id of a letter that waits from now on."""
     envelope = Envelope(to, language, kind, words or {"url": LINK, "code": CODE})
     made = letter(keyring or world.parts.keyring, system_entropy, envelope)
-    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, b"token", b"", (made,))))
+    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
     return made.id
 
 
