@@ -23,7 +23,7 @@ def demo(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 
 def add(world: InProcess, to: str, kind: str, language: str, **words: str | int) -> None:
-    post(world, to, kind, language, **words)
+    post(world, to, kind, language, words=words)
     world.clock.advance(1000)
 
 

@@ -81,6 +81,7 @@ async def hanging(_server: SMTP, _address: str) -> str:
 
 async def hanging_up(server: SMTP, _address: str) -> str:
     """The line ends in the middle of a word."""
+    assert isinstance(server.transport, asyncio.Transport)
     server.transport.abort()
     return "250 OK"
 

@@ -103,7 +103,8 @@ def sending(folder: Path, office: PostOffice) -> Iterator[tuple[House, Running]]
     house = House(folder / "data")
     with InProcess(read_settings({"QIRSH_DATA_DIR": str(house.folder)}), system_clock) as still:
         post(still, "sara@home.example")
-    with house.serving("serve", until="listening", **settings_of(office)) as running:
+    server, sender = settings_of(office).values()
+    with house.serving("serve", until="listening", QIRSH_SMTP_URL=server, QIRSH_MAIL_FROM=sender) as running:
         wait_until(lambda: bool(office.taken), 20)
         yield house, running
 
@@ -111,7 +112,8 @@ def sending(folder: Path, office: PostOffice) -> Iterator[tuple[House, Running]]
 def letters_of(house: House) -> int:
     with closing(apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         [(count,)] = connection.execute("SELECT count(*) FROM mail").fetchall()
-    return int(count)
+    assert isinstance(count, int)
+    return count
 
 
 def test_told_to_end_it_does_not_wait_for_a_server_that_hangs_and_keeps_the_mail(
