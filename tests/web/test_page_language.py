@@ -97,7 +97,7 @@ def test_problems_are_told_in_the_language_of_the_page(world: Live) -> None:
         answers = [
             world.send(Call("GET", f"/pay/1?lang={code}")),
             world.send(Call("DELETE", "/pay/1", headers=(("accept-language", code),))),
-            world.send(Call("POST", "/pay/1/confirm", body=b"", headers=(("cookie", f"qirsh-language={code}"),))),
+            world.send(Call("POST", "/pay/1/confirm", content=b"", headers=(("cookie", f"qirsh-language={code}"),))),
         ]
         assert [answer.status_code for answer in answers] == [404, 405, 415]
         assert {code_of(answer) for answer in answers} == {code}
