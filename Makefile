@@ -59,6 +59,16 @@ bench: setup ## load on this machine, with wrk
 	@command -v wrk >/dev/null || $(call apt,wrk)
 	@$(BIN)/python -m bench
 
+messages: setup ## the texts of the sources into the files of the translators
+	@$(BIN)/python -m tests.language.texts
+
+# Files of others, by exact versions from npm. Their bytes are committed, and a later run must find the same.
+assets: ## fonts anew from npm
+	@set -e; t=$$(mktemp -d); trap "rm -rf $$t" EXIT; while read -r package file target; do \
+	  tgz=$$(npm pack --silent --pack-destination $$t $$package); tar -xzOf $$t/$$tgz package/$$file > $$target; \
+	  done < assets.txt
+	@sha256sum $$(cut -d' ' -f3 assets.txt) | if test -e assets.sha256; then diff assets.sha256 -; else tee assets.sha256; fi
+
 lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
 	@test -x .venv-tool/bin/uv || { $(PYTHON) -m venv .venv-tool && .venv-tool/bin/pip install -qq uv==0.13.7; }
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
@@ -98,5 +108,5 @@ system:
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.PHONY: help setup run test test-all check description unit faults browser bench lock wheel-check debian-postgresql \
+.PHONY: help setup run test test-all check description unit faults browser bench messages assets lock wheel-check debian-postgresql \
 	debian-browser system

@@ -12,6 +12,7 @@ from qirsh.web.api.calls import CALLS
 from qirsh.web.customer import pay_page
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
+from qirsh.web.page_language import find_language, keep_language
 from qirsh.web.pages import problem_page, see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
@@ -68,6 +69,8 @@ class App:
         except Exception:
             log.exception("request %s failed", request.id)
             response = _told(Problem("internal_error"), request)
+        if request.is_language_new:
+            keep_language(self._parts, request, response)
         response.request_id = request.id
         response.limits = request.limits
         return response
@@ -76,8 +79,9 @@ class App:
         methods = self._match(request)
         # HEAD is GET without the body, which the connection leaves out.
         route = None if methods is None else methods.get("GET" if request.method == "HEAD" else request.method)
-        if route is not None and route.is_page:
+        if methods is not None and any(one.is_page for one in methods.values()):
             request.is_page = True
+            find_language(self._parts, request)
         limits = self._limits
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
@@ -120,7 +124,6 @@ def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
     if methods is None:
         raise Problem("not_found")
     allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-    request.is_page = any(route.is_page for route in methods.values())
     if request.is_page and request.method in {"GET", "HEAD"}:
         # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
         if not (request.argument.isascii() and request.argument.isdigit()):

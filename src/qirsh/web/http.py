@@ -45,6 +45,8 @@ class Request(msgspec.Struct):
     caller: Caller | None = None
     limits: bytes = b""  # Header lines that tell what the client has left.
     is_page: bool = False  # Of a route that is one.
+    language: str = "en"  # Of the page that answers it.
+    is_language_new: bool = False  # Asked for in the address: the browser is to keep it.
 
 
 def _lines(headers: Headers) -> bytes:

@@ -1,11 +1,14 @@
 """HTML pages: templates, and the headers that keep a page from loading, framing or sending anything but our own."""
 
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 
 import jinja2
 
+from qirsh.language import figures
+from qirsh.language.catalog import language, translations
 from qirsh.web.http import Headers, Request, Response, head, problem_headers
+from qirsh.web.page_language import choices
 from qirsh.web.refusals import KINDS, Problem
 from qirsh.web.static_files import address
 
@@ -16,23 +19,22 @@ _POLICY: Final = (
 )
 PAGE: Final = head(HTML, policy=_POLICY % b"")
 
-_TEMPLATES: Final = jinja2.Environment(
-    loader=jinja2.PackageLoader("qirsh.web"),
-    autoescape=True,
-    auto_reload=False,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-# One language until there are three: templates ask for nothing else to know theirs.
-_TEMPLATES.globals |= {"static": address, "language": "en", "direction": "ltr"}
-
 
 def page(
-    template: str, *, status: int = 200, headers: Headers | None = None, form_origin: str = "", **values: object
+    asked: Request | str,
+    template: str,
+    *,
+    status: int = 200,
+    headers: Headers | None = None,
+    form_origin: str = "",
+    **values: object,
 ) -> Response:
-    """The page as it is sent. A form on it may lead, after a redirect, to one other origin: browsers check that too."""
-    body = _TEMPLATES.get_template(template).render(values).encode()
+    """The page as it is sent, in the language of who asked, or in the one that is named.
+
+    A form on it may lead, after a redirect, to one other origin: browsers check that too.
+    """
+    code, switch = (asked, []) if isinstance(asked, str) else (asked.language, choices(asked))
+    body = _templates(code).get_template(template).render({**values, "languages": switch}).encode()
     return Response(status, body, headers or [], _head(form_origin) if form_origin else PAGE)
 
 
@@ -43,18 +45,51 @@ def see_other(location: str, headers: Headers | None = None) -> Response:
 
 def problem_page(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
     """What went wrong, for a person. The words stand in the template, by the problem's code."""
-    kind = KINDS[problem.code]
+    is_payment = request.path.startswith("/pay/")
     return page(
+        request,
         "problem.html",
-        status=kind.status,
+        status=KINDS[problem.code].status,
         headers=[*(headers or []), *problem_headers(problem)],
         code=problem.code,
-        title=kind.title,
-        detail=problem.detail or kind.detail,
+        is_payment=is_payment,
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
-        payment_id=request.argument if request.argument.isascii() and request.argument.isdigit() else "",
+        payment_id=request.argument if is_payment and request.argument.isascii() and request.argument.isdigit() else "",
         request_id=request.id,
     )
+
+
+def grouped(number: str | int) -> str:
+    """By fours, as people read long numbers to each other."""
+    digits = str(number)
+    return " ".join(digits[start : start + 4] for start in range(0, len(digits), 4))
+
+
+@cache
+def _templates(code: str) -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("qirsh.web"),
+        extensions=["jinja2.ext.i18n"],
+        autoescape=True,
+        auto_reload=False,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.policies["ext.i18n.trimmed"] = True
+    made.install_gettext_translations(translations(code), newstyle=True)  # type: ignore[attr-defined]  # the extension's
+    made.globals |= {
+        "static": address,
+        "language": code,
+        "direction": language(code).direction,
+        "money": partial(figures.money, code=code),
+        "currency_name": partial(figures.currency_name, code=code),
+        "day": partial(figures.day, code=code),
+        "day_and_time": partial(figures.day_and_time, code=code),
+        "duration": partial(figures.duration, code=code),
+        "grouped": grouped,
+    }
+    return made
 
 
 @lru_cache(maxsize=1024)

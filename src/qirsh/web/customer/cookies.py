@@ -1,4 +1,4 @@
-"""Cookies of the customer's pages. All of them end with the browser."""
+"""Cookies of pages. All but the language end with the browser."""
 
 from typing import Final
 
@@ -7,7 +7,8 @@ from qirsh.web.parts import Parts
 
 SESSION: Final = "qirsh"
 VISIT: Final = "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
-SAID: Final = "qirsh-said"  # Why the last form did not do what it should: for the next page only.
+SAID: Final = "qirsh-said"  # What became of the last form: for the next page only.
+LANGUAGE: Final = "qirsh-language"  # Which language its user has chosen.
 
 
 def cookie(parts: Parts, request: Request, name: str) -> str:
@@ -20,10 +21,10 @@ def cookie(parts: Parts, request: Request, name: str) -> str:
     return ""
 
 
-def set_cookie(parts: Parts, name: str, value: str) -> tuple[bytes, bytes]:
-    """The header that gives it to the browser; an empty value takes it away."""
+def set_cookie(parts: Parts, name: str, value: str, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
+    """The header that gives it to the browser, until that ends or for so long; an empty value takes it away."""
     secure = "; Secure" if _is_https(parts) else ""
-    ending = "" if value else "; Max-Age=0"
+    ending = "; Max-Age=0" if not value else "" if keep_s is None else f"; Max-Age={keep_s}"
     return b"set-cookie", f"{_name(parts, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
 
 

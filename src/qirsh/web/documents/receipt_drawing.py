@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 from qirsh.language.catalog import text
 from qirsh.language.figures import currency_name, day_and_time, money
-from qirsh.web.customer.slip import grouped
 from qirsh.web.documents.letters import figure, one_line, plain
 from qirsh.web.documents.receipt import Receipt
 from qirsh.web.documents.sheet import (
@@ -22,6 +21,7 @@ from qirsh.web.documents.sheet import (
     Face,
     Sheet,
 )
+from qirsh.web.pages import grouped
 
 _WIDTH: Final = 148.0  # A5.
 _HEIGHT: Final = 210.0

@@ -4,21 +4,22 @@ from datetime import UTC, date, datetime, time
 from typing import Final, NamedTuple
 
 from qirsh.domain.ledger import Kind
-from qirsh.language.catalog import mark, text
+from qirsh.language.catalog import mark as _
+from qirsh.language.catalog import text
 from qirsh.language.figures import currency_name, day, day_and_time, money
-from qirsh.web.customer.slip import grouped
 from qirsh.web.documents.letters import Written, figure, isolated, plain
 from qirsh.web.documents.sheet import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, Sheet
 from qirsh.web.documents.statement import Line, Statement
+from qirsh.web.pages import grouped
 
 KINDS: Final[dict[Kind, str]] = {
-    "pay": mark("Payment"),
-    "refund": mark("Refund"),
-    "fee": mark("Fee"),
-    "deposit": mark("Deposit"),
-    "withdrawal": mark("Withdrawal"),
-    "mint": mark("New money"),
-    "reversal": mark("Correction"),
+    "pay": _("Payment"),
+    "refund": _("Refund"),
+    "fee": _("Fee"),
+    "deposit": _("Deposit"),
+    "withdrawal": _("Withdrawal"),
+    "mint": _("New money"),
+    "reversal": _("Correction"),
 }
 
 _SIZE: Final = (210.0, 297.0)  # A4.

@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.language.catalog import DEFAULT
 from qirsh.web.http import Request, Response, head
 from qirsh.web.openapi.chapters import chapters_of, faults, words
 from qirsh.web.openapi.document import document
@@ -38,6 +39,7 @@ class Reference:
         if made is None:
             described = document(self._routes, parts.base_url)
             made = page(
+                DEFAULT,
                 "docs.html",
                 document=described,
                 about=[words(paragraph) for paragraph in described["info"]["description"].split("\n\n")],

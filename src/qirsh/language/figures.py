@@ -1,0 +1,69 @@
+"""Sums, days and spans of time as people of a language write them.
+
+The digits are the Latin ones everywhere: they are what people type here and read out to each other. No sum passes
+through a float, and the decimals are the currency's own in `domain.money`, whatever other tables say.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from babel.dates import format_datetime
+
+from qirsh.domain.money import format_amount
+from qirsh.language.catalog import language, plural, text
+
+# Between thousands, and before the decimals.
+_SIGNS: Final = {"en": (",", "."), "ar": (",", "."), "tr": (".", ",")}
+_NAMES: Final = {("SYP", "ar"): "ل.س"}
+_DAY: Final = "d MMMM y"
+_DAY_AND_TIME: Final = {
+    "en": "d MMMM y, HH:mm 'UTC'",
+    "ar": "d MMMM y، HH:mm 'UTC'",
+    "tr": "d MMMM y HH:mm 'UTC'",
+}
+_MINUTE_MS: Final = 60_000
+
+
+def money(amount_minor: int, currency: str, code: str) -> str:
+    """The digits alone: `1,234.50`, or `1.234,50` in Turkish."""
+    thousands, point = _SIGNS[code]
+    whole, dot, rest = format_amount(abs(amount_minor), currency).partition(".")
+    sign = "-" if amount_minor < 0 else ""
+    return f"{sign}{f'{int(whole):,}'.replace(',', thousands)}{point if dot else ''}{rest}"
+
+
+def currency_name(currency: str, code: str) -> str:
+    """As it is written beside a sum."""
+    return _NAMES.get((currency, code), currency)
+
+
+def day(milliseconds: int, code: str) -> str:
+    """In UTC, as everything here."""
+    return format_datetime(_moment(milliseconds), _DAY, locale=language(code).locale)
+
+
+def day_and_time(milliseconds: int, code: str) -> str:
+    """To the minute. UTC is named, since it is nobody's clock on the wall."""
+    return format_datetime(_moment(milliseconds), _DAY_AND_TIME[code], locale=language(code).locale)
+
+
+def duration(milliseconds: int, code: str) -> str:
+    """The two largest units of it: nobody counts the minutes of the third day."""
+    hours, minutes = divmod(max(0, milliseconds) // _MINUTE_MS, 60)
+    days, hours = divmod(hours, 24)
+    told = [
+        plural(code, "%(n)d day", "%(n)d days", days) if days else "",
+        plural(code, "%(n)d hour", "%(n)d hours", hours) if hours else "",
+        plural(code, "%(n)d minute", "%(n)d minutes", minutes) if minutes and not days else "",
+    ]
+    match [part for part in told if part]:
+        case []:
+            return text(code, "less than a minute")
+        case [only]:
+            return only
+        case [larger, smaller, *_]:
+            return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds // 1000, UTC)
