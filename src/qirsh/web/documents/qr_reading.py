@@ -26,7 +26,11 @@ def read_qr(picture: bytes) -> str | None:
         return None
     try:
         shades = _shades(picture)
-        found = zxingcpp.read_barcode(shades, formats=zxingcpp.BarcodeFormat.QRCode) if shades else None
+        found = (
+            zxingcpp.read_barcode(shades, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
+            if shades
+            else None
+        )
     except Exception:  # noqa: BLE001 - what a broken picture raises is no closed list, and none of it is our fault
         return None
     return found.text or None if found else None
