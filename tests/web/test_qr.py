@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from qirsh.domain.limits import PICTURE_BYTES_MAX
 from qirsh.web.documents.qr import dark_rows, qr_svg
-from qirsh.web.documents.qr_reading import payment_id_of, read_qr
+from qirsh.web.documents.qr_reading import payment_id_of, read_qr, webp_pixels
 
 ADDRESS: Final = "https://pay.example/pay/1234567812345670"
 BASE: Final = "https://pay.example"
@@ -166,6 +166,13 @@ def test_a_picture_with_one_row_too_many_is_not_decoded_though_it_holds_a_code(
         picture = Image.new("L", (width, 4000), "white")
         picture.paste(drawn(ADDRESS, 40).convert("L"), (0, 0))
         assert read_qr(saved(picture, form, quality=50, method=0)) == expected
+
+
+@pytest.mark.parametrize(("mode", "lossless"), [("RGB", 0), ("RGB", 1), ("RGBA", 0)])
+def test_the_size_of_a_webp_is_known_from_its_head(mode: str, lossless: int) -> None:
+    picture = Image.new(mode, (123, 457), (9, 9, 9, 9)[: len(mode)])
+    assert webp_pixels(saved(picture, "WEBP", lossless=lossless)[:30]) == 123 * 457
+    assert {webp_pixels(bomb) > 16_000_000 for name, bomb in bombs().items() if "webp" in name} == {True}
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from(["JPEG", "PNG", "WEBP"]))
