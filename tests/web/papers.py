@@ -1,8 +1,5 @@
 """Receipts and statements for the tests of what is drawn from them."""
 
-# Letters of three languages, and those that only look alike, are what this is about.
-# ruff: noqa: RUF001
-
 from datetime import date
 from typing import Final, get_args
 
