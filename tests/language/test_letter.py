@@ -50,7 +50,7 @@ def test_the_samples_are_of_every_kind() -> None:
 )
 def test_a_mail_about_security_says_when_and_what_to_do_if_it_was_somebody_else(kind: str) -> None:
     _, body = composed(kind)
-    assert "15 January 2027, 08:00 UTC" in body
+    assert "15 January 2027, 08:00\u00a0UTC" in body
     assert "If it was not you" in body
     assert f"\n{BASE_URL}/forgot\n" in body or "get in touch with us at once" in body
 
