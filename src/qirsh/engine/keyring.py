@@ -27,6 +27,7 @@ class Keyring:
         self._pin = [hashlib.blake2b(key=_derive(secret, b"pin"), digest_size=32) for secret in secrets]
         self._seal = [AESGCM(_derive(secret, b"seal")) for secret in secrets]
         self._form = [_derive(secret, b"form") for secret in secrets]
+        self._passkey = [_derive(secret, b"passkey") for secret in secrets]
         self._entropy = entropy
         self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
 
@@ -53,6 +54,10 @@ class Keyring:
         found = token.encode()
         return True in [hmac.compare_digest(found, _form_token(key, bound_to).encode()) for key in self._form]
 
+    def passkey_macs(self, *bound_to: str) -> tuple[bytes, ...]:
+        """What ties a passkey's challenge or owner to exactly this, one for each secret; the first is for new ones."""
+        return tuple(hmac.digest(key, _message(bound_to), "sha256") for key in self._passkey)
+
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
         """Encrypt for the database; the purpose must be named again to open it."""
         nonce = self._entropy(_NONCE_BYTES)
@@ -75,9 +80,12 @@ class Keyring:
 
 
 def _form_token(key: bytes, bound_to: tuple[str, ...]) -> str:
+    return hmac.digest(key, _message(bound_to), "sha256").hex()
+
+
+def _message(bound_to: tuple[str, ...]) -> bytes:
     # Each part with its length, so that no two lists of parts are the same message.
-    message = b"".join(b"%d:%b" % (len(part), part) for part in map(str.encode, bound_to))
-    return hmac.digest(key, message, "sha256").hex()
+    return b"".join(b"%d:%b" % (len(part), part) for part in map(str.encode, bound_to))
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

@@ -12,12 +12,12 @@ SAID: Final = "qirsh-said"  # Why the last form did not do what it should: for t
 
 def cookie(parts: Parts, request: Request, name: str) -> str:
     """Its value; empty if there is none."""
-    wanted = _name(parts, name)
-    for pair in request.headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        found, _, value = pair.strip().partition("=")
-        if found == wanted:
-            return value
-    return ""
+    return _value(request.headers, _name(parts, name))
+
+
+def session_token(parts: Parts, headers: dict[bytes, bytes]) -> bytes:
+    """Of a request that has only its head yet; empty if there is none."""
+    return _value(headers, _name(parts, SESSION)).encode("latin-1")
 
 
 def set_cookie(parts: Parts, name: str, value: str) -> tuple[bytes, bytes]:
@@ -25,6 +25,14 @@ def set_cookie(parts: Parts, name: str, value: str) -> tuple[bytes, bytes]:
     secure = "; Secure" if _is_https(parts) else ""
     ending = "" if value else "; Max-Age=0"
     return b"set-cookie", f"{_name(parts, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
+
+
+def _value(headers: dict[bytes, bytes], wanted: str) -> str:
+    for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        found, _, value = pair.strip().partition("=")
+        if found == wanted:
+            return value
+    return ""
 
 
 def _name(parts: Parts, name: str) -> str:
