@@ -46,8 +46,7 @@ PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a
 UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
 UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from sending theirs.
 UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
-FORM_PARTS_MAX: Final = 16  # Fields and files of a form that carries pictures.
-PART_HEAD_BYTES_MAX: Final = 1024  # What stands before each of them: its name and kind.
+PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries files: its name and kind.
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
