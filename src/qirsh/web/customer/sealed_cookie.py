@@ -1,6 +1,6 @@
 """What a browser keeps for us between two steps, and can neither read nor change."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from typing import TypeVar
 
 import msgspec
@@ -21,7 +21,7 @@ def keep(parts: Parts, name: str, what: msgspec.Struct) -> tuple[bytes, bytes]:
 def kept(parts: Parts, request: Request, name: str, kind: type[S]) -> S | None:
     """What this browser was given under the name; None if there is nothing of ours."""
     try:
-        sealed = urlsafe_b64decode(cookie(parts, request, name))
+        sealed = b64decode(cookie(parts, request, name), altchars=b"-_", validate=True)
         plain = parts.keyring.unseal(sealed, name.encode())
         return None if plain is None else msgspec.json.decode(plain, type=kind)
     except (ValueError, msgspec.DecodeError):  # Anybody can write a cookie.
