@@ -61,6 +61,7 @@ PIN_DIGITS: Final = 6
 PIN_ATTEMPTS_MAX: Final = 5  # One in 200,000 to guess before the lock.
 
 PASSWORD_CHARACTERS_MIN: Final = 12
+PASSWORD_GUESSES_MIN: Final = 100_000_000  # It would take to find it; online guessing never gets that far.
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
@@ -113,5 +114,8 @@ ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visi
 SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
 EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
 EMAIL_FAILURES_S: Final = 600  # In this time; a forgetful person may try again after a minute.
+MAILS_TO_ONE_PER_HOUR: Final = 4  # That strangers may have sent to one address: nobody's letter box is flooded.
+MAILS_ASKED_PER_HOUR: Final = 20  # From one address: a family or a small office that joins on one day.
+CODES_PER_TEN_MINUTES: Final = 20  # Tries from one address, and for one e-mail address. Each takes a core for a while.
 # Of each limit, about 4 MB. More clients than this with less than a full bucket each would need a larger machine.
 RATE_BUCKETS_MAX: Final = 16_384
