@@ -1,6 +1,7 @@
 """Every URL of the service, in one table, and the way of a request through it."""
 
 import logging
+import re
 from typing import Final
 
 from qirsh.engine.batcher import Overloaded
@@ -20,6 +21,8 @@ from qirsh.web.route import Route
 from qirsh.web.static_files import serve_file
 
 log = logging.getLogger(__name__)
+
+_PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
 
 _REFERENCE: Final = Reference(CALLS)
 
@@ -86,7 +89,7 @@ class App:
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
         if route is None:
-            return _not_here(request, methods)
+            return self._not_here(request, methods)
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -119,17 +122,18 @@ class App:
         request.argument = argument
         return self._methods.get(f"{before}/*/{last}")
 
-
-def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
-    if methods is None:
-        raise Problem("not_found")
-    allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-    if request.is_page and request.method in {"GET", "HEAD"}:
-        # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
-        if not (request.argument.isascii() and request.argument.isdigit()):
+    def _not_here(self, request: Request, methods: dict[str, Route] | None) -> Response:
+        if methods is None:
             raise Problem("not_found")
-        return see_other(f"/pay/{request.argument}")
-    return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
+        if request.is_page and request.method in {"GET", "HEAD"}:
+            # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+            above = request.path.rpartition("/")[0]
+            place = above.rpartition("/")[0]
+            if not _PLAIN.fullmatch(above) or not {above, f"{place}/*"} & self._methods.keys():
+                raise Problem("not_found")
+            return see_other(above)
+        allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
+        return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 
 def _told(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
