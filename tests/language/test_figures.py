@@ -27,7 +27,6 @@ DAY: Final = 24 * HOUR
         (123450, "1,234.50", "1.234,50"),
         (-123450, "-1,234.50", "-1.234,50"),
         (100_000_000, "1,000,000.00", "1.000.000,00"),
-        (999_999_999_999_999, "9,999,999,999,999.99", "9.999.999.999.999,99"),
         (AMOUNT_MAX, "9,999,999,999,999.99", "9.999.999.999.999,99"),
     ],
 )
@@ -56,9 +55,9 @@ def test_a_day_has_the_names_of_months_that_are_used_here() -> None:
 
 def test_a_time_of_day_names_its_zone() -> None:
     assert [day_and_time(MOMENT, code) for code in LANGUAGES] == [
-        "9 November 2026, 14:05 UTC",
-        "9 تشرين الثاني 2026، 14:05 UTC",
-        "9 Kasım 2026 14:05 UTC",
+        "9 November 2026, 14:05\N{NO-BREAK SPACE}UTC",
+        "9 تشرين الثاني 2026، 14:05\N{NO-BREAK SPACE}UTC",
+        "9 Kasım 2026 14:05\N{NO-BREAK SPACE}UTC",
     ]
 
 

@@ -62,8 +62,7 @@ def test_the_cookie_is_given_when_the_choice_is_new_and_only_to_pages(world: Liv
 
 def test_over_https_the_choice_belongs_to_this_host_alone(still: InProcess) -> None:
     path = f"/pay/{still.payment(still.merchants[0])}"
-    kept = {"cookie": "__Host-qirsh-language=ar"}
-    assert b'lang="ar"' in over_https(still, "GET", path, **kept).body
+    assert b'lang="ar"' in over_https(still, "GET", path, cookie="__Host-qirsh-language=ar").body
     assert b'lang="en"' in over_https(still, "GET", path, cookie="qirsh-language=ar").body
 
 

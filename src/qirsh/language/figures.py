@@ -16,10 +16,11 @@ from qirsh.language.catalog import language, plural, text
 _SIGNS: Final = {"en": (",", "."), "ar": (",", "."), "tr": (".", ",")}
 _NAMES: Final = {("SYP", "ar"): "ل.س"}
 _DAY: Final = "d MMMM y"
+# The zone stays on the line of the hour.
 _DAY_AND_TIME: Final = {
-    "en": "d MMMM y, HH:mm 'UTC'",
-    "ar": "d MMMM y، HH:mm 'UTC'",
-    "tr": "d MMMM y HH:mm 'UTC'",
+    "en": "d MMMM y, HH:mm\N{NO-BREAK SPACE}'UTC'",
+    "ar": "d MMMM y، HH:mm\N{NO-BREAK SPACE}'UTC'",
+    "tr": "d MMMM y HH:mm\N{NO-BREAK SPACE}'UTC'",
 }
 _MINUTE_MS: Final = 60_000
 
@@ -56,13 +57,13 @@ def duration(milliseconds: int, code: str) -> str:
         plural(code, "%(n)d hour", "%(n)d hours", hours) if hours else "",
         plural(code, "%(n)d minute", "%(n)d minutes", minutes) if minutes and not days else "",
     ]
-    match [part for part in told if part]:
-        case []:
-            return text(code, "less than a minute")
-        case [only]:
-            return only
-        case [larger, smaller, *_]:
-            return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
+    parts = [part for part in told if part]
+    if not parts:
+        return text(code, "less than a minute")
+    if len(parts) == 1:
+        return parts[0]
+    larger, smaller = parts
+    return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
 
 
 def _moment(milliseconds: int) -> datetime:
