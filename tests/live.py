@@ -477,6 +477,13 @@ class InProcess(World):
         self._all = [msgspec.structs.replace(parts, limits=limits) for parts in self._all]
         self._connect()
 
+    def serve_as(self, base_url: str) -> None:
+        """From now on this is where people find it."""
+        self.run(self._client.aclose())
+        self._all = [msgspec.structs.replace(parts, base_url=base_url) for parts in self._all]
+        self.parts = self._all[0]
+        self._connect()
+
     def come_from(self, peer: str) -> None:
         """From now on calls come from this address."""
         self._line.peer = peer

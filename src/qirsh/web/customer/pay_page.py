@@ -91,7 +91,7 @@ async def confirm_with_passkey(parts: Parts, request: Request) -> Response:
     if known is not None and known.person == person:
         proof = passkeys.prove(parts, confirming(asked), form["passkey"], known)
     if proof is None:
-        return asked.again(Refusal.PASSKEY_NOT_VALID.value)
+        return await _refused(parts, request, asked, Refusal.PASSKEY_NOT_VALID)
     command = Pay(
         asked.payment.number, person, caller.account, pin_macs=(), passkey=proof.id, sign_count=proof.sign_count
     )
@@ -100,10 +100,15 @@ async def confirm_with_passkey(parts: Parts, request: Request) -> Response:
 
 async def _pay(parts: Parts, request: Request, asked: Asked, command: Pay) -> Response:
     outcome = await parts.engine.submit(command)
-    if type(outcome) is not Refused:
-        return msgspec.structs.replace(asked, payment=outcome).after_paying()
-    if outcome.why is Refusal.ALREADY_PAID:
+    if type(outcome) is Refused:
+        return await _refused(parts, request, asked, outcome.why)
+    return msgspec.structs.replace(asked, payment=outcome).after_paying()
+
+
+async def _refused(parts: Parts, request: Request, asked: Asked, why: Refusal) -> Response:
+    # A passkey that counts its uses is not good for a second click, and the payment is looked at again in any case.
+    if why in {Refusal.ALREADY_PAID, Refusal.PASSKEY_NOT_VALID}:
         asked = await asked_of(parts, request)
         if asked.is_payers:  # In another tab, or with a second click.
             return asked.after_paying()
-    return asked.again(outcome.why.value)
+    return asked.again(why.value)
