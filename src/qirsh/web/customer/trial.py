@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.command import Cancel, Command, ExpireAsTest, PayAsTest
-from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.store import queries
 from qirsh.web.customer.asked import Asked, asked_of
@@ -24,11 +23,12 @@ async def play(parts: Parts, request: Request) -> Response:
     asked.visit.check(form["token"], "test", asked.id)
     if not asked.is_owners_test or form["outcome"] not in _OUTCOMES:
         raise Problem("stale_form")
-    outcome: Payment | Refused = await parts.engine.submit(await _OUTCOMES[form["outcome"]](asked))
+    outcome = await parts.engine.submit(await _OUTCOMES[form["outcome"]](asked))
     if type(outcome) is Refused:
         return asked.again(outcome.why.value)
-    changed = msgspec.structs.replace(asked, payment=outcome)
-    return changed.after_paying() if outcome.status == "paid" else see_other(asked.address)
+    if form["outcome"] != "paid":
+        return see_other(asked.address)
+    return msgspec.structs.replace(asked, payment=outcome).after_paying()
 
 
 async def _paid(asked: Asked, *, has_funds: bool = True) -> Command:
