@@ -31,8 +31,6 @@ WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
-PICTURE_BYTES_MAX: Final = 12_582_912  # A phone's photograph.
-PICTURE_PIXELS_MAX: Final = 32_000_000  # The same, as JPEG: at worst 100 MB while it is decoded.
 SCREENSHOT_PIXELS_MAX: Final = 16_000_000  # PNG and WebP, which are only ever decoded whole: 64 MB.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
@@ -53,6 +51,8 @@ PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries f
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
+
+DRAWINGS_AT_ONCE: Final = 2  # Receipts as PDF, in a process. Each takes a core for some tenths of a second.
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000

@@ -63,4 +63,5 @@ EVENT_UP_TO: Final = Query(
 EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
 LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
+PASSKEY_IDS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1 ORDER BY created_at, id")
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

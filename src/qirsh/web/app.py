@@ -10,7 +10,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import email_change, entrance, password_reset, pay_page, sign_up
+from qirsh.web.customer import email_change, entrance, following, password_reset, pay_page, receipt, sign_up, trial
 from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
@@ -54,6 +54,13 @@ ROUTES: Final = (
     Route("GET", "/email/{token}", email_change.show, None, is_page=True),
     Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
     Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
+    Route("POST", "/pay/{id}/passkey", pay_page.confirm_with_passkey, None, is_page=True),
+    Route("POST", "/pay/{id}/test", trial.play, None, is_page=True),
+    Route("GET", "/pay/{id}/state", following.state, None),
+    Route("GET", "/pay/{id}/back", following.back, None, is_page=True),
+    Route("GET", "/pay/{id}/qr", following.phone_code, None),
+    Route("GET", "/receipt/{token}", receipt.show, None, is_page=True),
+    Route("GET", "/receipt/{token}/pdf", receipt.show_pdf, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
