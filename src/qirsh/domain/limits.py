@@ -31,6 +31,9 @@ WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
+PICTURE_BYTES_MAX: Final = 12_582_912  # A phone's photograph.
+PICTURE_PIXELS_MAX: Final = 32_000_000  # The same, as JPEG: at worst 100 MB while it is decoded.
+SCREENSHOT_PIXELS_MAX: Final = 16_000_000  # PNG and WebP, which are only ever decoded whole: 64 MB.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
