@@ -9,7 +9,14 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import pay_page
+from qirsh.web.customer import (
+    history_page,
+    pay_page,
+    payout_page,
+    statement_page,
+    wallet_page,
+    wallet_pay_page,
+)
 from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
@@ -34,6 +41,18 @@ ROUTES: Final = (
     Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
     Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
     Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
+    Route("GET", "/wallet", wallet_page.show, None, is_page=True),
+    Route("GET", "/wallet/history", history_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement", statement_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement.csv", statement_page.csv, None, is_page=True),
+    Route("GET", "/wallet/statement.pdf", statement_page.pdf, None, is_page=True),
+    Route("GET", "/wallet/pay", wallet_pay_page.show, None, is_page=True),
+    Route(
+        "POST", "/wallet/pay", wallet_pay_page.find, None, is_page=True, body_bytes_max=wallet_pay_page.BODY_BYTES_MAX
+    ),
+    Route("GET", "/wallet/payouts", payout_page.show, None, is_page=True),
+    Route("POST", "/wallet/payouts", payout_page.ask, None, is_page=True),
+    Route("POST", "/wallet/payouts/{id}/cancel", payout_page.cancel, None, is_page=True),
     Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
