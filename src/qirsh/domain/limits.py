@@ -72,6 +72,18 @@ CODE_ATTEMPTS_MAX: Final = 5
 RECOVERY_CODES: Final = 10
 PASSKEYS_MAX: Final = 10  # Devices of one person; more are a list that nobody reads.
 PAYOUTS_OPEN_MAX: Final = 5  # Of one account.
+BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbers of their own.
+HINT_CHARACTERS_MAX: Final = 500  # What operators tell their customers in one paragraph.
+
+STATEMENT_PDF_LINES_MAX: Final = 5000  # About 150 pages, and some seconds of a core.
+STATEMENT_CSV_LINES_MAX: Final = 100_000  # What every spreadsheet opens.
+STATEMENT_LINES_AT_ONCE: Final = 1000  # Read with one query, so that no reader holds up the database for long.
+DOCUMENTS_AT_ONCE: Final = 2  # Made at the same time, each with a core of its own,
+DOCUMENTS_WAITING_MAX: Final = 8  # and so many under way at all; beyond it an honest 503 beats a long wait.
+
+NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: by then they are no news.
+NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
+NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 

@@ -10,7 +10,21 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import email_change, entrance, following, password_reset, pay_page, receipt, sign_up, trial
+from qirsh.web.customer import (
+    email_change,
+    entrance,
+    following,
+    history_page,
+    password_reset,
+    pay_page,
+    payout_page,
+    receipt,
+    sign_up,
+    statement_page,
+    trial,
+    wallet_page,
+    wallet_pay_page,
+)
 from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
@@ -53,6 +67,18 @@ ROUTES: Final = (
     Route("POST", "/reset/{token}", password_reset.reset, None, is_page=True),
     Route("GET", "/email/{token}", email_change.show, None, is_page=True),
     Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
+    Route("GET", "/wallet", wallet_page.show, None, is_page=True),
+    Route("GET", "/wallet/history", history_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement", statement_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement.csv", statement_page.csv, None, is_page=True),
+    Route("GET", "/wallet/statement.pdf", statement_page.pdf, None, is_page=True),
+    Route("GET", "/wallet/pay", wallet_pay_page.show, None, is_page=True),
+    Route(
+        "POST", "/wallet/pay", wallet_pay_page.find, None, is_page=True, body_bytes_max=wallet_pay_page.BODY_BYTES_MAX
+    ),
+    Route("GET", "/wallet/payouts", payout_page.show, None, is_page=True),
+    Route("POST", "/wallet/payouts", payout_page.ask, None, is_page=True),
+    Route("POST", "/wallet/payouts/{id}/cancel", payout_page.cancel, None, is_page=True),
     Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
     Route("POST", "/pay/{id}/passkey", pay_page.confirm_with_passkey, None, is_page=True),
     Route("POST", "/pay/{id}/test", trial.play, None, is_page=True),
