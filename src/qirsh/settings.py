@@ -32,6 +32,9 @@ SETTINGS: Final = {
     "QIRSH_TRUSTED_PROXIES": (
         "addresses or networks, by commas, of proxies whose X-Forwarded-For tells the client's address (default: none)"
     ),
+    "QIRSH_IDENTITY_DAYS": (
+        "days after a decision on who somebody is, for which the pictures of their document are kept (default: 30)"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -65,6 +68,7 @@ _POSTGRES_PLACE: Final = (
 )
 _PORT_MAX: Final = 65_535
 _WORKERS_MAX: Final = 256
+_IDENTITY_DAYS_MAX: Final = 365
 
 
 class PostgresUrl(str):
@@ -92,6 +96,7 @@ class Settings(msgspec.Struct, frozen=True):
     has_rate_limits: bool
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
+    identity_days: int
 
     @property
     def control_socket(self) -> Path:
@@ -138,6 +143,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         has_rate_limits=_read(values, "QIRSH_RATE_LIMITS", "on", _on_or_off),
         trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", _networks),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
+        identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", _identity_days),
     )
 
 
@@ -167,6 +173,13 @@ def _port(text: str) -> int:
 def _workers(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _WORKERS_MAX:
         message = f"must be a number from 1 to {_WORKERS_MAX}"
+        raise ValueError(message)
+    return int(text)
+
+
+def _identity_days(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _IDENTITY_DAYS_MAX:
+        message = f"must be a number of days from 1 to {_IDENTITY_DAYS_MAX}"
         raise ValueError(message)
     return int(text)
 

@@ -9,7 +9,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import pay_page
+from qirsh.web.customer import business_keys, business_page, erase_page, identity_page, pay_page, settings_page
 from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
@@ -34,6 +34,27 @@ ROUTES: Final = (
     Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
     Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
     Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
+    # Who people are, and their businesses.
+    Route("GET", "/wallet/identity", identity_page.show, None, is_page=True),
+    Route(
+        "POST",
+        "/wallet/identity",
+        identity_page.submit,
+        None,
+        is_page=True,
+        body_bytes_max=identity_page.BODY_BYTES_MAX,
+    ),
+    Route("GET", "/wallet/business", business_page.show, None, is_page=True),
+    Route("POST", "/wallet/business", business_page.request, None, is_page=True),
+    Route("GET", "/wallet/business/{account}", business_keys.show, None, is_page=True),
+    Route("GET", "/wallet/business/{account}/keys", business_keys.show_after_keys, None, is_page=True),
+    Route("POST", "/wallet/business/{account}/keys", business_keys.issue, None, is_page=True),
+    Route("GET", "/wallet/keys/{id}/revoke", business_keys.ask_revoke, None, is_page=True),
+    Route("POST", "/wallet/keys/{id}/revoke", business_keys.revoke, None, is_page=True),
+    Route("GET", "/wallet/settings", settings_page.show, None, is_page=True),
+    Route("POST", "/wallet/settings", settings_page.change, None, is_page=True),
+    Route("GET", "/wallet/erase", erase_page.show, None, is_page=True),
+    Route("POST", "/wallet/erase", erase_page.erase, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
