@@ -6,11 +6,12 @@ import apsw
 import click
 
 from qirsh import __version__
-from qirsh.cli import operate
+from qirsh.cli import operate, operate_people
 from qirsh.cli.demo import demo_command
 from qirsh.cli.doctor import doctor_command
 from qirsh.cli.ending import Stopped
 from qirsh.cli.inspect import status_command, verify_command
+from qirsh.cli.operate_payout import payout_group
 from qirsh.cli.serve import serve_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
@@ -58,10 +59,12 @@ for command in (
     doctor_command,
     operate.operator_group,
     operate.person_group,
+    operate_people.identity_group,
     operate.account_group,
     operate.key_group,
     operate.deposit_group,
     operate.withdraw_group,
+    payout_group,
     operate.audit_group,
 ):
     qirsh.add_command(command)

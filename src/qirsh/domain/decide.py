@@ -16,6 +16,7 @@ from qirsh.domain.rules import (
     account,
     cash,
     constant,
+    export,
     identity,
     lease,
     mail,
@@ -85,6 +86,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.LiftStop: (_no_facts, stop.lift_needs, stop.lift),
     c.RecordCheck: (_no_facts, stop.check_needs, stop.check),
     p.StartChallenge: (_no_facts, secret.start_needs, secret.start),
+    p.ForgetChallenge: (_no_facts, secret.forget_needs, secret.forget),
     p.Join: (_no_facts, people.join_needs, people.join),
     p.ResetPassword: (secret.reset_facts, secret.reset_needs, secret.reset),
     p.ChangePassword: (_no_facts, secret.change_password_needs, secret.change_password),
@@ -98,6 +100,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
     p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),
     p.RejectIdentity: (identity.reject_facts, identity.reject_needs, identity.reject),
+    p.RecordLook: (_no_facts, identity.look_needs, identity.look),
     p.ForgetImages: (_no_facts, identity.forget_needs, identity.forget),
     p.ErasePerson: (_no_facts, identity.erase_needs, identity.erase),
     p.AskPayout: (_no_facts, payout.ask_needs, payout.ask),
@@ -106,6 +109,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
     p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
     p.Notify: (_no_facts, mail.notify_needs, mail.notify),
+    p.RecordExport: (_no_facts, export.record_needs, export.record),
     p.RecordFailure: (_no_facts, mail.record_failure_needs, mail.record_failure),
 }
 

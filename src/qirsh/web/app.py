@@ -1,6 +1,7 @@
 """Every URL of the service, in one table, and the way of a request through it."""
 
 import logging
+import re
 from typing import Final
 
 from qirsh.engine.batcher import Overloaded
@@ -9,7 +10,27 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import email_change, entrance, password_reset, pay_page, sign_up
+from qirsh.web.customer import (
+    business_keys,
+    business_page,
+    email_change,
+    entrance,
+    erase_page,
+    following,
+    history_page,
+    identity_page,
+    password_reset,
+    pay_page,
+    payout_page,
+    receipt,
+    settings_page,
+    sign_up,
+    statement_page,
+    trial,
+    wallet_page,
+    wallet_pay_page,
+)
+from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
 from qirsh.web.page_language import find_language, keep_language
@@ -18,8 +39,11 @@ from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 from qirsh.web.route import Route
 from qirsh.web.static_files import serve_file
+from qirsh.web.uploads import Uploads
 
 log = logging.getLogger(__name__)
+
+_PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
 
 _REFERENCE: Final = Reference(CALLS)
 
@@ -48,7 +72,47 @@ ROUTES: Final = (
     Route("POST", "/reset/{token}", password_reset.reset, None, is_page=True),
     Route("GET", "/email/{token}", email_change.show, None, is_page=True),
     Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
+    Route("GET", "/wallet", wallet_page.show, None, is_page=True),
+    Route("GET", "/wallet/history", history_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement", statement_page.show, None, is_page=True),
+    Route("GET", "/wallet/statement.csv", statement_page.csv, None, is_page=True),
+    Route("GET", "/wallet/statement.pdf", statement_page.pdf, None, is_page=True),
+    Route("GET", "/wallet/pay", wallet_pay_page.show, None, is_page=True),
+    Route(
+        "POST", "/wallet/pay", wallet_pay_page.find, None, is_page=True, body_bytes_max=wallet_pay_page.BODY_BYTES_MAX
+    ),
+    Route("GET", "/wallet/payouts", payout_page.show, None, is_page=True),
+    Route("POST", "/wallet/payouts", payout_page.ask, None, is_page=True),
+    Route("POST", "/wallet/payouts/{id}/cancel", payout_page.cancel, None, is_page=True),
     Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
+    Route("POST", "/pay/{id}/passkey", pay_page.confirm_with_passkey, None, is_page=True),
+    Route("POST", "/pay/{id}/test", trial.play, None, is_page=True),
+    Route("GET", "/pay/{id}/state", following.state, None),
+    Route("GET", "/pay/{id}/back", following.back, None, is_page=True),
+    Route("GET", "/pay/{id}/qr", following.phone_code, None),
+    Route("GET", "/receipt/{token}", receipt.show, None, is_page=True),
+    Route("GET", "/receipt/{token}/pdf", receipt.show_pdf, None, is_page=True),
+    # Who people are, and their businesses.
+    Route("GET", "/wallet/identity", identity_page.show, None, is_page=True),
+    Route(
+        "POST",
+        "/wallet/identity",
+        identity_page.submit,
+        None,
+        is_page=True,
+        body_bytes_max=identity_page.BODY_BYTES_MAX,
+    ),
+    Route("GET", "/wallet/business", business_page.show, None, is_page=True),
+    Route("POST", "/wallet/business", business_page.request, None, is_page=True),
+    Route("GET", "/wallet/business/{account}", business_keys.show, None, is_page=True),
+    Route("GET", "/wallet/business/{account}/keys", business_keys.show_after_keys, None, is_page=True),
+    Route("POST", "/wallet/business/{account}/keys", business_keys.issue, None, is_page=True),
+    Route("GET", "/wallet/keys/{id}/revoke", business_keys.ask_revoke, None, is_page=True),
+    Route("POST", "/wallet/keys/{id}/revoke", business_keys.revoke, None, is_page=True),
+    Route("GET", "/wallet/settings", settings_page.show, None, is_page=True),
+    Route("POST", "/wallet/settings", settings_page.change, None, is_page=True),
+    Route("GET", "/wallet/erase", erase_page.show, None, is_page=True),
+    Route("POST", "/wallet/erase", erase_page.erase, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
@@ -58,12 +122,13 @@ ROUTES: Final = (
 class App:
     """From a request to its answer: a router with fewer features costs less than one with more."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, routes: tuple[Route, ...] = ROUTES) -> None:
         self._parts = parts
         self._limits = parts.limits
         self._ids = request_ids(parts.entropy(6))
+        self.uploads = Uploads(routes, lambda headers: session_token(parts, headers), parts.callers.of_cookie)
         self._methods: dict[str, dict[str, Route]] = {}
-        for route in ROUTES:
+        for route in routes:
             path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))
             self._methods.setdefault(path, {})[route.method] = route
 
@@ -103,7 +168,7 @@ class App:
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
         if route is None:
-            return _not_here(request, methods)
+            return self._not_here(request, methods)
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -136,17 +201,18 @@ class App:
         request.argument = argument
         return self._methods.get(f"{before}/*/{last}")
 
-
-def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
-    if methods is None:
-        raise Problem("not_found")
-    allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-    if request.is_page and request.method in {"GET", "HEAD"}:
-        # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
-        if not (request.argument.isascii() and request.argument.isdigit()):
+    def _not_here(self, request: Request, methods: dict[str, Route] | None) -> Response:
+        if methods is None:
             raise Problem("not_found")
-        return see_other(f"/pay/{request.argument}")
-    return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
+        if request.is_page and request.method in {"GET", "HEAD"}:
+            # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+            above = request.path.rpartition("/")[0]
+            place = above.rpartition("/")[0]
+            if not _PLAIN.fullmatch(above) or not {above, f"{place}/*"} & self._methods.keys():
+                raise Problem("not_found")
+            return see_other(above)
+        allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
+        return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 
 def _told(problem: Problem, request: Request, headers: Headers | None = None) -> Response:

@@ -5,7 +5,7 @@ as the sign-in, is tied to a random cookie of the browser, which is given with t
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Final
 
@@ -96,16 +96,12 @@ class Visit(msgspec.Struct):
 
     def page(self, template: str, *, status: int = 200, form_origin: str = "", **values: object) -> Response:
         """The page for this browser, whose template can make tokens for its forms."""
-        made = page(
-            self.request,
-            template,
-            status=status,
-            form_origin=form_origin,
-            form_token=self.form_token,
-            open_form_token=self.open_form_token,
-            is_signed_in=self.caller is not None,
-            **values,
-        )
+        values |= {
+            "form_token": self.form_token,
+            "open_form_token": self.open_form_token,
+            "is_signed_in": self.caller is not None,
+        }
+        made = page(self.request, template, status=status, headers=None, form_origin=form_origin, **values)
         # Only now is it known whether a form on the page needed a cookie.
         made.headers = [*self.cookies]
         return made
@@ -144,7 +140,10 @@ async def visit_of(parts: Parts, request: Request) -> Visit:
     )
 
 
-def signed_in(handler: Callable[[Visit], Awaitable[Response]]) -> Callable[[Parts, Request], Awaitable[Response]]:
+Answer = Coroutine[None, None, Response]
+
+
+def signed_in(handler: Callable[[Visit], Answer]) -> Callable[[Parts, Request], Answer]:
     """A page for whoever is signed in; everybody else is sent to sign in first."""
 
     @wraps(handler)
