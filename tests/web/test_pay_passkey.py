@@ -24,7 +24,7 @@ PLACE = "http://localhost:8420"
 def named(engine: PostgresServer | None) -> Iterator[InProcess]:
     """A world at a name: browsers know no passkeys for a number."""
     with in_process(engine, shops=3, people=20) as held:
-        held.serve_as(PLACE)
+        held.change(base_url=PLACE)
         yield held
 
 

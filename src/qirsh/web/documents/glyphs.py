@@ -41,7 +41,7 @@ class _Glyph(NamedTuple):
 
 
 def unshaped(font: TTFFont, text: str) -> Shape:
-    """Glyph by glyph, as ASCII can be: much quicker."""
+    """Glyph by glyph, as Latin letters can be: much quicker."""
     glyphs = "".join(chr(font.subset.pick(ord(sign)) or 0) for sign in text)
     return Shape((Piece(font.escape_text(glyphs), 0),), (), sum(font.cw[ord(sign)] for sign in text))
 

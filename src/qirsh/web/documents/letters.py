@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fontTools.ttLib import TTFont
+from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from fpdf.bidi import BidiParagraph, auto_detect_base_direction
 from fpdf.enums import TextDirection
 
@@ -28,7 +28,11 @@ _LEFT_TO_RIGHT: Final = "\N{LEFT-TO-RIGHT ISOLATE}"
 _BY_FIRST_LETTER: Final = "\N{FIRST STRONG ISOLATE}"
 _END: Final = "\N{POP DIRECTIONAL ISOLATE}"
 _JOINERS: Final = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # Persian and Kurdish words need them.
-_FIRST_RIGHT_TO_LEFT: Final = "\u0590"  # No letter or mark before it asks for anything but left to right.
+# Without one of these a line that begins at the left stays in order: Hebrew, Arabic and their kin, and signs that turn.
+_TURNS: Final = re.compile(
+    r"[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_DIGIT: Final = re.compile("[0-9]")
 _INVISIBLE: Final = re.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # They choose among an emoji's shapes.
 
 
@@ -91,17 +95,29 @@ def lines(text: str, *, is_rtl: bool, width: float, measure: Measure, most: int)
 
 def _levels(text: str, *, is_rtl: bool) -> _Levels:
     """Each sign that is drawn, with its level by the Unicode bidirectional algorithm: the odd read from the right."""
-    if not is_rtl and (not text or max(text) < _FIRST_RIGHT_TO_LEFT):
-        signs = [(sign, 0) for sign in text]
-    else:
-        base = TextDirection.RTL if is_rtl else TextDirection.LTR
-        paragraph = BidiParagraph(text, base_direction=base, preserve_bn_chars=True)
-        signs = [(sign.character, sign.embedding_level) for sign in paragraph.get_characters_with_embedding_level()]
+    if text.isascii() and text.isprintable() and not is_rtl:
+        return [(sign, 0) for sign in text]
+    # Levels do not depend on which digits they are: a statement asks for the same ones again and again.
     return [
         (sign if font_of(sign) else MISSING, level)
-        for sign, level in signs
-        if sign in _JOINERS or unicodedata.category(sign) not in {"Cf", "Cc"}
+        for sign, level in zip(text, _levels_of_kinds(_DIGIT.sub("0", text), is_rtl=is_rtl), strict=True)
+        if level is not None
     ]
+
+
+@lru_cache(maxsize=4096)
+def _levels_of_kinds(text: str, *, is_rtl: bool) -> tuple[int | None, ...]:
+    """The level of each sign, and None for what is not drawn."""
+    levels = [0] * len(text)
+    if is_rtl or _TURNS.search(text):
+        base = TextDirection.RTL if is_rtl else TextDirection.LTR
+        paragraph = BidiParagraph(text, base_direction=base, preserve_bn_chars=True)
+        for sign in paragraph.get_characters_with_embedding_level():
+            levels[sign.character_index] = sign.embedding_level
+    return tuple(
+        level if sign in _JOINERS or unicodedata.category(sign) not in {"Cf", "Cc"} else None
+        for sign, level in zip(text, levels, strict=True)
+    )
 
 
 def _broken(signs: _Levels, width: float, measure: Measure) -> Iterator[_Levels]:
@@ -147,6 +163,9 @@ def _without_end_spaces(line: _Levels) -> _Levels:
 
 def _in_order(line: _Levels) -> Written:
     """Rule L2 of the algorithm, on runs: from the highest level down, what stands together is turned around."""
+    text = "".join(sign for sign, _ in line)
+    if text.isascii() and not any(level for _, level in line):
+        return Written(text, (Run(text, LATIN, is_rtl=False),) if text else ())
     runs: list[tuple[int, Run]] = []
     font = LATIN
     for level, group in groupby(line, key=lambda sign: sign[1]):
@@ -155,14 +174,14 @@ def _in_order(line: _Levels) -> Written:
             font = font if sign in " \u00a0" else font_of(sign) or font
             pieces.append((sign, font))
         for used, signs in groupby(pieces, key=lambda piece: piece[1]):
-            runs.append((level, Run("".join(sign for sign, _ in signs), used, level % 2 == 1)))
+            runs.append((level, Run("".join(sign for sign, _ in signs), used, is_rtl=level % 2 == 1)))
     for turned in range(max((level for level, _ in runs), default=0), 0, -1):
         ordered: list[tuple[int, Run]] = []
-        for is_high, group in groupby(runs, key=lambda run: run[0] >= turned):
-            together = list(group)
+        for is_high, neighbours in groupby(runs, key=lambda run: run[0] >= turned):
+            together = list(neighbours)
             ordered += together[::-1] if is_high else together
         runs = ordered
-    return Written("".join(sign for sign, _ in line), tuple(run for _, run in runs))
+    return Written(text, tuple(run for _, run in runs))
 
 
 @lru_cache(maxsize=4096)

@@ -29,12 +29,12 @@ def qr_svg(text: str, *, title: str = "") -> Markup:
 
 def dark_rows(text: str) -> tuple[int, list[Row]]:
     """How many squares wide the code is with its quiet zone, and what is dark in it."""
-    code = segno.make_qr(text, error="m")
+    matrix = list(segno.make_qr(text, error="m").matrix_iter(border=_QUIET))
     rows: list[Row] = []
-    for y, line in enumerate(code.matrix_iter(border=_QUIET)):
+    for y, line in enumerate(matrix):
         for x, is_dark in enumerate(line):
             if is_dark and rows and rows[-1].y == y and rows[-1].x + rows[-1].length == x:
                 rows[-1] = rows[-1]._replace(length=rows[-1].length + 1)
             elif is_dark:
                 rows.append(Row(x, y, 1))
-    return code.symbol_size(border=_QUIET)[0], rows
+    return len(matrix), rows

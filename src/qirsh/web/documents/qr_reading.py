@@ -22,11 +22,15 @@ def read_qr(picture: bytes) -> str | None:
 
     It takes some tenths of a second of a core: call it in a thread.
     """
-    if len(picture) > PICTURE_BYTES_MAX or _webp_pixels(picture) > SCREENSHOT_PIXELS_MAX:
+    if len(picture) > PICTURE_BYTES_MAX or webp_pixels(picture) > SCREENSHOT_PIXELS_MAX:
         return None
     try:
         shades = _shades(picture)
-        found = zxingcpp.read_barcode(shades, formats=zxingcpp.BarcodeFormat.QRCode) if shades else None
+        found = (
+            zxingcpp.read_barcode(shades, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
+            if shades
+            else None
+        )
     except Exception:  # noqa: BLE001 - what a broken picture raises is no closed list, and none of it is our fault
         return None
     return found.text or None if found else None
@@ -77,7 +81,7 @@ def _shades(picture: bytes) -> Image.Image | None:
     return shades
 
 
-def _webp_pixels(picture: bytes) -> int:
+def webp_pixels(picture: bytes) -> int:
     """By its head, which has three forms; 0 for no WebP. The decoder takes memory for them all when it opens."""
     head = picture[:_WEBP_HEAD]
     if len(head) < _WEBP_HEAD or head[:4] != b"RIFF" or head[8:12] != b"WEBP":

@@ -110,7 +110,7 @@ def _state(receipt: Receipt, code: str) -> tuple[str, Colour, Colour]:
 
 
 def _payee(sheet: Sheet, receipt: Receipt) -> _Block:
-    rows = sheet.wrapped(plain(receipt.payee), _INNER, _NAME, most=4)
+    rows = sheet.wrapped(plain(receipt.payee), _INNER, _NAME)
 
     def draw(y: float) -> None:
         for number, row in enumerate(rows):

@@ -27,6 +27,7 @@ BRASS: Final = (154, 107, 18)
 BRASS_SOFT: Final = (245, 233, 207)
 
 _POINT: Final = 25.4 / 72  # In millimetres.
+_FIRST_MARK: Final = "\u0300"  # Latin letters before it stand for themselves, marks and all.
 
 
 class Face(NamedTuple):
@@ -49,6 +50,8 @@ class Sheet(FPDF):
         super().__init__(unit="mm", format=size)
         self.is_rtl = language(code).direction == "rtl"
         self._shaped: dict[tuple[Run, bool], Shape] = {}
+        self._wrapped: dict[tuple[str, float, Face, int], list[Written]] = {}
+        self._widths = {is_bold: _Widths(self, is_bold=is_bold) for is_bold in (False, True)}
         self._dots: list[str] = []  # Of this page's letters: they are drawn after all of them.
         self.set_auto_page_break(auto=False)
         self.set_margin(0)
@@ -94,13 +97,17 @@ class Sheet(FPDF):
 
     def wrapped(self, text: str, width: float, face: Face, *, most: int = 99) -> list[Written]:
         """Somebody's own words in lines of this width, in the direction in which they read."""
-
-        def measure(part: str) -> float:
+        key = (text, width, face, most)
+        if key not in self._wrapped:
             # Letters that stand alone are about as wide as joined ones, and much quicker to measure.
-            wide = sum(self._font(font_of(sign) or LATIN, is_bold=face.is_bold).cw[ord(sign)] for sign in part)
-            return wide / 1000 * face.size * _POINT
+            wide = self._widths[face.is_bold]
+            unit = face.size * _POINT / 1000
 
-        return lines(text, is_rtl=reads_from_right(text), width=width, measure=measure, most=most)
+            def measure(part: str) -> float:
+                return unit * sum(map(wide.__getitem__, part))
+
+            self._wrapped[key] = lines(text, is_rtl=reads_from_right(text), width=width, measure=measure, most=most)
+        return self._wrapped[key]
 
     def width_of(self, line: Written, face: Face) -> float:
         """In millimetres."""
@@ -153,7 +160,7 @@ class Sheet(FPDF):
 
     def _draw(self, run: Run, left: float, y: float, face: Face) -> float:
         shape = self._shape(run, is_bold=face.is_bold)
-        font = self._font(run.font, is_bold=face.is_bold)
+        font = self.font(run.font, is_bold=face.is_bold)
         red, green, blue = (part / 255 for part in face.colour)
         begin = f"q {red:.3f} {green:.3f} {blue:.3f} rg BT {self._set_font_for_page(font, face.size, False)}"  # noqa: FBT003
 
@@ -174,12 +181,12 @@ class Sheet(FPDF):
         """Kept, because it is the same at every size and a statement says the same things often."""
         key = (run, is_bold)
         if key not in self._shaped:
-            font = self._font(run.font, is_bold=is_bold)
-            is_simple = run.font == LATIN and not run.is_rtl and run.text.isascii()
+            font = self.font(run.font, is_bold=is_bold)
+            is_simple = run.font == LATIN and not run.is_rtl and max(run.text) < _FIRST_MARK
             self._shaped[key] = unshaped(font, run.text) if is_simple else shaped(font, run)
         return self._shaped[key]
 
-    def _font(self, name: str, *, is_bold: bool) -> TTFFont:
+    def font(self, name: str, *, is_bold: bool) -> TTFFont:
         """Read when its first letter is drawn: most documents need two of the four."""
         key = name.lower() + ("B" if is_bold else "")
         if key not in self.fonts:
@@ -187,3 +194,15 @@ class Sheet(FPDF):
         font = self.fonts[key]
         assert isinstance(font, TTFFont)
         return font
+
+
+class _Widths(dict[str, float]):
+    """How wide each letter is by itself, in thousandths of the size."""
+
+    def __init__(self, sheet: Sheet, *, is_bold: bool) -> None:
+        super().__init__()
+        self._sheet, self._is_bold = sheet, is_bold
+
+    def __missing__(self, sign: str) -> float:
+        self[sign] = self._sheet.font(font_of(sign) or LATIN, is_bold=self._is_bold).cw[ord(sign)]
+        return self[sign]

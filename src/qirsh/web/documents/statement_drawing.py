@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from qirsh.domain.ledger import Kind
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.language.figures import currency_name, day, day_and_time, money
-from qirsh.web.documents.letters import Written, figure, isolated, plain
+from qirsh.language.figures import currency_name, day, money
+from qirsh.web.documents.letters import Written, figure, isolated, one_line, plain
 from qirsh.web.documents.sheet import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, Sheet
 from qirsh.web.documents.statement import Line, Statement
 from qirsh.web.pages import grouped
@@ -104,7 +104,8 @@ def _row(sheet: Sheet, line: Line, code: str) -> _Row:
         if words
         for written in sheet.wrapped(words, _DETAILS_WIDTH, face, most=most)
     ]
-    moment = sheet.wrapped(day_and_time(line.at, code), _DETAILS - _EDGE - 3, _WORD, most=2)
+    moment = sheet.wrapped(day(line.at, code), _DETAILS - _EDGE - 3, _WORD, most=2)
+    moment = [*moment, one_line(datetime.fromtimestamp(line.at // 1000, UTC).strftime("%H:%M UTC"), is_rtl=False)]
     height = max(len(moment) * _WORD.height, sum(face.height for _, face in details)) + 3
     return _Row(line, moment, details, height)
 
