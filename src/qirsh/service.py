@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -40,9 +41,11 @@ from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
 from qirsh.workers.ledger_auditor import LedgerAuditor
+from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.sealer import Sealer
+from qirsh.workers.smtp_line import SmtpLine
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +86,8 @@ async def opened(
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
+            has_mail=settings.smtp is not None,
+            mail_from=str(settings.mail_from or ""),
             limits=_limits(settings),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
@@ -169,6 +174,8 @@ async def serve(
         asyncio.create_task(LedgerAuditor(parts.store, parts.engine).run(), name="ledger-auditor"),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
+    if (mail_sender := _mail_sender(settings, parts)) is not None:
+        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
     try:
         on_ready()
         await server.serve(listeners)
@@ -177,6 +184,29 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
+
+
+def _mail_sender(settings: Settings, parts: Parts) -> MailSender | None:
+    server, sender = settings.smtp, settings.mail_from
+    if server is None or sender is None:
+        return None
+    line = SmtpLine(
+        host=server.host,
+        port=server.port,
+        security=server.security,
+        user=server.user,
+        password=server.password,
+        own_name=urlsplit(parts.base_url).hostname or "localhost",
+    )
+    return MailSender(
+        parts.store,
+        parts.engine,
+        parts.clock,
+        keyring=parts.keyring,
+        line=line,
+        sender=sender,
+        base_url=parts.base_url,
+    )
 
 
 class StoppingServer(uvicorn.Server):

@@ -109,7 +109,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     p.RenewPasswordHash: (
-        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "new hash"),
+        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "-", "new hash"),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     p.ChangeEmail: (

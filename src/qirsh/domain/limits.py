@@ -46,6 +46,7 @@ PIN_DIGITS: Final = 6
 PIN_ATTEMPTS_MAX: Final = 5  # One in 200,000 to guess before the lock.
 
 PASSWORD_CHARACTERS_MIN: Final = 12
+PASSWORD_GUESSES_MIN: Final = 100_000_000  # It would take to find it; online guessing never gets that far.
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
@@ -72,6 +73,10 @@ BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out late
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
 
+MAIL_AT_ONCE_MAX: Final = 20  # That go over one line, so that a server which counts them has nothing to object to.
+MAIL_TRIED_MS: Final = 3 * 24 * 3600 * 1000  # What could not be sent for so long is no news any more.
+MAIL_SHOWN_MAX: Final = 50  # Of the demo's, which sends none.
+
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
 PASSWORD_CHECKS_WAITING_MAX: Final = 64
 
@@ -94,5 +99,8 @@ ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visi
 SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
 EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
 EMAIL_FAILURES_S: Final = 600  # In this time; a forgetful person may try again after a minute.
+MAILS_TO_ONE_PER_HOUR: Final = 4  # That strangers may have sent to one address: nobody's letter box is flooded.
+MAILS_ASKED_PER_HOUR: Final = 20  # From one address: a family or a small office that joins on one day.
+CODES_PER_TEN_MINUTES: Final = 20  # Tries from one address, and for one e-mail address. Each takes a core for a while.
 # Of each limit, about 4 MB. More clients than this with less than a full bucket each would need a larger machine.
 RATE_BUCKETS_MAX: Final = 16_384

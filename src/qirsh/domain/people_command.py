@@ -52,6 +52,7 @@ class RenewPasswordHash(Command, frozen=True):
 
     email: str
     person: int
+    old_hash: str  # That it was checked against: a password that was changed meanwhile stays changed.
     password_hash: str
 
 

@@ -25,6 +25,10 @@ LAST_STOP: Final = Query(
     "SELECT coalesce(max(id), 0), coalesce(sum(CASE WHEN lifted_at IS NULL THEN 1 ELSE 0 END), 0) FROM stop"
 )
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
+DUE_MAIL: Final = Query(
+    "SELECT id, sealed, created_at, due_at, attempts FROM mail WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
+)
+LAST_MAIL: Final = Query("SELECT id, sealed, created_at FROM mail ORDER BY created_at DESC, id DESC LIMIT $1")
 # The accounts around a merchant's test account.
 TEST_CIRCLE: Final = Query(
     "SELECT number, kind FROM account WHERE twin_of = (SELECT twin_of FROM account WHERE number = $1)"

@@ -7,10 +7,10 @@ from typing import Final
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
-from qirsh.web import health
+from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import pay_page
+from qirsh.web.customer import email_change, entrance, password_reset, pay_page, sign_up
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
 from qirsh.web.page_language import find_language, keep_language
@@ -35,6 +35,23 @@ ROUTES: Final = (
     Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
     Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
     Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
+    Route("GET", "/", entrance.home, None, is_page=True),
+    Route("GET", "/sign-in", entrance.show, None, is_page=True),
+    Route("POST", "/sign-in", entrance.sign_in, None, is_page=True),
+    Route("GET", "/sign-in/code", entrance.show_code, None, is_page=True),
+    Route("POST", "/sign-in/code", entrance.enter_code, None, is_page=True),
+    Route("POST", "/sign-out", entrance.sign_out, None, is_page=True),
+    Route("GET", "/sign-up", sign_up.show, None, is_page=True),
+    Route("POST", "/sign-up", sign_up.start, None, is_page=True),
+    Route("GET", "/sign-up/code", sign_up.show_code, None, is_page=True),
+    Route("POST", "/sign-up/code", sign_up.join, None, is_page=True),
+    Route("GET", "/forgot", password_reset.show_forgot, None, is_page=True),
+    Route("POST", "/forgot", password_reset.forgot, None, is_page=True),
+    Route("GET", "/reset/{token}", password_reset.show, None, is_page=True),
+    Route("POST", "/reset/{token}", password_reset.reset, None, is_page=True),
+    Route("GET", "/email/{token}", email_change.show, None, is_page=True),
+    Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
+    Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),

@@ -56,6 +56,7 @@ def problem_page(problem: Problem, request: Request, headers: Headers | None = N
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
         payment_id=request.argument if is_payment and request.argument.isascii() and request.argument.isdigit() else "",
         request_id=request.id,
+        wait_ms=1000 * (problem.retry_after_s or KINDS[problem.code].retry_after_s or 0),
     )
 
 

@@ -182,6 +182,8 @@ def _use_up(command: OpenSession, state: State) -> Refused | None:
     login = state.logins.get(command.email)
     if login is None or login.person != command.person:
         return Refused(Refusal.NOT_FOUND)
+    if command.password_hash not in {"", login.password_hash}:
+        return Refused(Refusal.CODE_NOT_VALID)
     if command.recovery_hash:
         left = _without(login.recovery, command.recovery_hash)
         if left is None:

@@ -91,7 +91,7 @@ def renew_hash_needs(command: RenewPasswordHash, _state: State, needs: Needs) ->
 
 def renew_hash(command: RenewPasswordHash, state: State) -> int | Refused:
     login = _own_login(state, command.email, command.person)
-    if login is None:
+    if login is None or login.password_hash != command.old_hash:
         return Refused(Refusal.NOT_FOUND)
     state.logins.change(login.email, msgspec.structs.replace(login, password_hash=command.password_hash))
     return login.person
