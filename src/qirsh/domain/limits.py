@@ -39,6 +39,22 @@ HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
+PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
+PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
+PICTURE_OTHER_PIXELS_MAX: Final = (
+    12_500_000  # Of a PNG or WebP, which unlike a JPEG cannot be decoded at half its size.
+)
+PICTURE_SIDE_PIXELS_MAX: Final = 2000  # Of what is kept: the small print of a card is readable.
+PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a walk over the whole picture.
+UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
+UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from sending theirs.
+UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
+FORM_PARTS_MAX: Final = 16  # Fields and files of a form that carries pictures.
+PART_HEAD_BYTES_MAX: Final = 1024  # What stands before each of them: its name and kind.
+
+PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
+PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
+
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
 

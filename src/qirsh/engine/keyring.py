@@ -28,6 +28,7 @@ class Keyring:
         self._seal = [AESGCM(_derive(secret, b"seal")) for secret in secrets]
         self._form = [_derive(secret, b"form") for secret in secrets]
         self._code = [_derive(secret, b"code") for secret in secrets]
+        self._passkey = [_derive(secret, b"passkey") for secret in secrets]
         self._entropy = entropy
         self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
 
@@ -63,6 +64,10 @@ class Keyring:
         """Whether a form that was made for exactly this carries the token."""
         found = token.encode()
         return True in [hmac.compare_digest(found, _form_token(key, bound_to).encode()) for key in self._form]
+
+    def passkey_macs(self, *bound_to: str) -> tuple[bytes, ...]:
+        """What ties a passkey's challenge or owner to exactly this, one for each secret; the first is for new ones."""
+        return tuple(hmac.digest(key, _message(bound_to), "sha256") for key in self._passkey)
 
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
         """Encrypt for the database; the purpose must be named again to open it."""

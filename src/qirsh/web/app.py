@@ -11,6 +11,7 @@ from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
 from qirsh.web.customer import email_change, entrance, password_reset, pay_page, sign_up
+from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
 from qirsh.web.page_language import find_language, keep_language
@@ -19,6 +20,7 @@ from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem
 from qirsh.web.route import Route
 from qirsh.web.static_files import serve_file
+from qirsh.web.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +63,13 @@ ROUTES: Final = (
 class App:
     """From a request to its answer: a router with fewer features costs less than one with more."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, routes: tuple[Route, ...] = ROUTES) -> None:
         self._parts = parts
         self._limits = parts.limits
         self._ids = request_ids(parts.entropy(6))
+        self.uploads = Uploads(routes, lambda headers: session_token(parts, headers), parts.callers.of_cookie)
         self._methods: dict[str, dict[str, Route]] = {}
-        for route in ROUTES:
+        for route in routes:
             path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))
             self._methods.setdefault(path, {})[route.method] = route
 

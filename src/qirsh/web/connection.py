@@ -7,35 +7,24 @@ most of request smuggling by itself; that is not checked again here, only in the
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final
-from urllib.parse import unquote
 
 import httptools
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from qirsh.domain import limits
-from qirsh.web.http import Request, Response, problem_response, wire
+from qirsh.web.http import Request, Response, decoded_target, wire
 from qirsh.web.refusals import Problem
+from qirsh.web.uploads import Upload, Uploads
 
 log = logging.getLogger(__name__)
 
 _NEVER: Final = float("inf")
 _SLASH: Final = ord("/")
-_ENCODED_SLASH: Final = re.compile("%2[fF]")
 # Repeated, each of these lets two readers of one request disagree on what it says.
 _SINGLE_FIELDS: Final = frozenset({b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key"})
-
-
-class _Refused(Exception):
-    """Raised in a callback it stops the parser, whose own error has it as its context."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(code, detail)
-        self.code = code
-        self.detail = detail
 
 
 class Connection(asyncio.Protocol):
@@ -47,7 +36,8 @@ class Connection(asyncio.Protocol):
     linger_s: ClassVar[float] = 1
     # How long an idle client may still ask when the server stops: its next request may be on its way already.
     farewell_s: ClassVar[float] = 1
-    body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX
+    body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX  # But for the routes that take uploads.
+    upload_s: ClassVar[float] = limits.UPLOAD_S_MAX
     connections_max: ClassVar[int] = 4096
 
     def __init__(
@@ -59,6 +49,7 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self._answer: Callable[[Request], Coroutine[Any, Any, Response]] = config.loaded_app.answer
         self._next_id: Callable[[], str] = config.loaded_app.next_id
+        self._uploads: Uploads = config.loaded_app.uploads
         self._state = server_state
         self._loop = _loop or asyncio.get_running_loop()
         self._idle_s = config.timeout_keep_alive
@@ -72,6 +63,7 @@ class Connection(asyncio.Protocol):
         self._wire_bytes = 0
         self._is_arriving = False
         self._has_head = False
+        self._upload: Upload | None = None  # If it is one.
         # The headers of the last request that came in pieces, and of the last that had a deadline: as long as these
         # are the headers above, it is the one that is arriving, and nothing has to be reset for each request.
         self._in_pieces: dict[bytes, bytes] | None = None
@@ -99,6 +91,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._state.connections.discard(self)
+        self._drop_upload()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -115,7 +108,7 @@ class Connection(asyncio.Protocol):
                 self._wire_bytes = 0
         except httptools.HttpParserUpgrade as upgrade:
             rest = data[upgrade.args[0] :]
-        except (httptools.HttpParserError, _Refused) as error:
+        except (httptools.HttpParserError, Problem) as error:
             self._refuse_for(error)
             return
         else:
@@ -137,7 +130,7 @@ class Connection(asyncio.Protocol):
         if name in self._headers:
             value = self._joined(name, value)
         if self._has_head:
-            raise _Refused("bad_request", "Trailer fields are not accepted.")
+            raise Problem("bad_request", detail="Trailer fields are not accepted.")
         self._headers[name] = value
 
     def on_headers_complete(self) -> None:
@@ -151,14 +144,14 @@ class Connection(asyncio.Protocol):
             self._check_head()
         if b"content-length" in headers:
             if int(headers[b"content-length"]) > self.body_bytes_max:
-                raise _Refused("body_too_large", "The body is too large.")
+                self._begin_upload(int(headers[b"content-length"]))
         elif b"transfer-encoding" in headers and (
             # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
             headers[b"transfer-encoding"] != b"chunked" or self._parser.get_http_version() != "1.1"
         ):
-            raise _Refused("bad_request", "The only transfer coding is chunked, in HTTP/1.1.")
+            raise Problem("bad_request", detail="The only transfer coding is chunked, in HTTP/1.1.")
         if b"host" not in headers and self._parser.get_http_version() == "1.1":
-            raise _Refused("bad_request", "The host field is missing.")
+            raise Problem("bad_request", detail="The host field is missing.")
 
     def on_body(self, body: bytes) -> None:
         if not self._body:
@@ -167,8 +160,9 @@ class Connection(asyncio.Protocol):
             if type(self._body) is bytes:
                 self._body = bytearray(self._body)
             self._body += body
-        if len(self._body) > self.body_bytes_max:  # It came in chunks: a Content-Length was checked before.
-            raise _Refused("body_too_large", "The body is too large.")
+        # It came in chunks: a Content-Length was checked before.
+        if len(self._body) > self.body_bytes_max and self._upload is None:
+            raise Problem("body_too_large", detail="The body is too large.")
 
     def on_message_complete(self) -> None:
         parser = self._parser
@@ -180,7 +174,7 @@ class Connection(asyncio.Protocol):
         if target[0] == _SLASH and b"%" not in target:
             path = target.decode("ascii")
         else:
-            path, query = _decoded(self._url)
+            path, query = decoded_target(self._url)
         request = Request(
             self._next_id(),
             parser.get_method().decode("ascii"),
@@ -199,11 +193,27 @@ class Connection(asyncio.Protocol):
             self._waiting = (request, keep_alive)
             self._transport.pause_reading()
         else:  # One request may wait behind another; thousands from one packet may not.
-            raise _Refused("bad_request", "Too many requests are pipelined.")
+            raise Problem("bad_request", detail="Too many requests are pipelined.")
+
+    def _begin_upload(self, size: int) -> None:
+        """More than usual, if it may be. Behind another request it would take its room while no deadline counts."""
+        if self._task is not None:
+            raise Problem("body_too_large", detail="The body is too large.")
+        until = self._loop.time() + self.upload_s
+        method, url, headers = self._parser.get_method(), self._url, self._headers
+        self._upload = self._uploads.begin(method, url, headers, size, until=until, refuse=self._refuse)
+
+    def _drop_upload(self) -> None:
+        if self._upload is not None:
+            self._upload.drop()
+            self._upload, self._body = None, b""
 
     def _begin(self, request: Request, *, keep_alive: bool) -> None:
         self._deadline = _NEVER
         self._task = self._loop.create_task(self._carry_out(request, keep_alive=keep_alive))
+        if self._upload is not None:
+            self._upload.hand_over(self._task)
+            self._upload, self._body = None, b""
         if self._is_stopping:
             self._allow_to_cut(self._task)
 
@@ -219,7 +229,7 @@ class Connection(asyncio.Protocol):
         except Exception:
             log.exception("request %s failed", request.id)
             self._task = None
-            self._refuse("internal_error", None, request.id)
+            self._refuse(Problem("internal_error"), request.id)
             return
         self._task = None
         self._deadline = self._loop.time() + self._idle_s
@@ -273,18 +283,18 @@ class Connection(asyncio.Protocol):
     def _joined(self, name: bytes, value: bytes) -> bytes:
         before = self._headers[name]
         if name in _SINGLE_FIELDS:
-            raise _Refused("bad_request", f"The {name.decode()} field is repeated.")
+            raise Problem("bad_request", detail=f"The {name.decode()} field is repeated.")
         if len(before) > limits.HEAD_BYTES_MAX:  # Joining it again and again would take more and more time.
-            raise _Refused("headers_too_large", "The header fields are too many or too long.")
+            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
         return b"%b, %b" % (before, value)
 
     def _check_head(self) -> None:
         if len(self._url) > limits.TARGET_BYTES_MAX:
-            raise _Refused("uri_too_long", "The request target is too long.")
+            raise Problem("uri_too_long", detail="The request target is too long.")
         # What is on the wire may be mostly body, or another request, so the head is added up alone.
         size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in self._headers.items())
         if len(self._headers) > limits.HEADERS_MAX or size > limits.HEAD_BYTES_MAX:
-            raise _Refused("headers_too_large", "The header fields are too many or too long.")
+            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
 
     def _check_arriving(self) -> None:
         """A request that did not come in one piece: bound it while it arrives, and its time."""
@@ -294,12 +304,12 @@ class Connection(asyncio.Protocol):
                 self._wire_bytes = 0  # They may be of the request before it.
         # on_body counts the body; this bounds the rest: an endless head, tiny chunks, their extensions.
         if self._has_head:
-            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max:
-                raise _Refused("body_too_large", "The body is too large.")
+            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max and self._upload is None:
+                raise Problem("body_too_large", detail="The body is too large.")
         elif len(self._url) > limits.TARGET_BYTES_MAX:
-            raise _Refused("uri_too_long", "The request target is too long.")
+            raise Problem("uri_too_long", detail="The request target is too long.")
         elif self._wire_bytes > limits.HEAD_BYTES_MAX:
-            raise _Refused("headers_too_large", "The header fields are too many or too long.")
+            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
         if self._task is None and not self._is_full:
             self._await_rest()
 
@@ -321,29 +331,32 @@ class Connection(asyncio.Protocol):
         """
         method, version = self._parser.get_method(), self._parser.get_http_version().encode()
         if method == b"CONNECT":  # An upgrade without the field.
-            self._refuse("bad_request", "This is not a proxy.")
+            self._refuse(Problem("bad_request", detail="This is not a proxy."))
             return
         fields = [b"%b: %b" % field for field in self._headers.items() if field[0] != b"upgrade"]
+        self._drop_upload()
         self._parser = httptools.HttpRequestParser(self)
         self._wire_bytes = 0
         self.data_received(b"\r\n".join([b"%b %b HTTP/%b" % (method, self._url, version), *fields, b"", rest]))
 
-    def _refuse_for(self, error: httptools.HttpParserError | _Refused) -> None:
-        cause = error if isinstance(error, _Refused) else error.__context__
-        if isinstance(cause, _Refused):
-            self._refuse(cause.code, cause.detail)
+    def _refuse_for(self, error: httptools.HttpParserError | Problem) -> None:
+        # A problem raised in a callback stops the parser, whose own error has it as its context.
+        cause = error if isinstance(error, Problem) else error.__context__
+        if isinstance(cause, Problem):
+            self._refuse(cause)
         elif cause is None or isinstance(cause, httptools.HttpParserError):
-            self._refuse("bad_request", "The request is not valid HTTP/1.1.")
+            self._refuse(Problem("bad_request", detail="The request is not valid HTTP/1.1."))
         else:  # Our own mistake in one of the callbacks.
             log.error("reading a request failed", exc_info=cause)
-            self._refuse("internal_error", None)
+            self._refuse(Problem("internal_error"))
 
-    def _refuse(self, code: str, detail: str | None, request_id: str | None = None) -> None:
+    def _refuse(self, problem: Problem, request_id: str | None = None) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""
         self._is_refused = True
+        self._drop_upload()
         if self._task is not None or self._transport.is_closing():
             return  # The answer to an earlier request is the last.
-        response = problem_response(Problem(code, detail=detail), request_id or self._next_id())
+        response = self._uploads.refusal(problem, request_id or self._next_id(), self._url)
         has_body = self._parser.get_method() != b"HEAD"
         self._transport.write(wire(response, self._state.default_headers, is_last=True, has_body=has_body))
         self._hang_up()
@@ -366,20 +379,16 @@ class Connection(asyncio.Protocol):
 
     def _ring(self) -> None:
         self._timer = None
-        left_s = self._deadline - self._loop.time()
+        now = self._loop.time()
+        left_s = self._deadline - now
         if left_s > 0:
             # Usual: requests came and went since. While one is being answered there is no deadline.
             self._timer = self._loop.call_later(min(left_s, self._idle_s), self._ring)
         elif self._is_arriving and not (self._is_refused or self._is_full or self._transport.is_closing()):
+            if self._upload is not None and not self._is_stopping and self._upload.keeps_pace(self._wire_bytes, now):
+                self._expect_by(self.receive_s)
+                return
             within = "before the server stopped" if self._is_stopping else f"within {self.receive_s} seconds"
-            self._refuse("request_timeout", f"The request did not arrive {within}.")
+            self._refuse(Problem("request_timeout", detail=f"The request did not arrive {within}."))
         else:
             self._transport.abort()  # To close would wait for a client that may never read.
-
-
-def _decoded(url: bytes) -> tuple[str, bytes]:
-    """Path and query of a target that is more than a plain path: with escapes, as a proxy gets it, or an asterisk."""
-    parsed = httptools.parse_url(url)
-    path = (parsed.path or b"/").decode("ascii")
-    # An escaped slash is part of a name, and never separates two.
-    return "%2F".join(map(unquote, _ENCODED_SLASH.split(path))), parsed.query or b""

@@ -1,10 +1,13 @@
 """Requests and responses as this service needs them: read whole, answered with the security headers."""
 
+import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import count
 from typing import Final
+from urllib.parse import unquote
 
+import httptools
 import msgspec
 
 from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
@@ -26,6 +29,7 @@ POLICY: Final = b"default-src 'none'; frame-ancestors 'none'"
 NO_STORE: Final = b"no-store"
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
+_ENCODED_SLASH: Final = re.compile("%2[fF]")
 _JSON_TYPES: Final = frozenset(
     {b"application/json", b"application/json; charset=utf-8", b"application/json;charset=utf-8"}
 )
@@ -78,6 +82,14 @@ def request_ids(entropy: bytes) -> Iterator[str]:
     """Unique over all processes by their prefix, and cheap: a counter."""
     prefix = f"req_{entropy.hex()}"
     return (f"{prefix}{number:08x}" for number in count(1))
+
+
+def decoded_target(url: bytes) -> tuple[str, bytes]:
+    """Path and query of a target that is more than a plain path: with escapes, as a proxy gets it, or an asterisk."""
+    parsed = httptools.parse_url(url)
+    path = (parsed.path or b"/").decode("ascii")
+    # An escaped slash is part of a name, and never separates two.
+    return "%2F".join(map(unquote, _ENCODED_SLASH.split(path))), parsed.query or b""
 
 
 def json_body(request: Request) -> bytes:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from qirsh.domain.limits import BODY_BYTES_MAX
 from qirsh.web.api.bodies import Body
 from qirsh.web.callers import TokenKind
 from qirsh.web.http import Request, Response
@@ -39,3 +40,4 @@ class Route(msgspec.Struct, frozen=True):
     told: Told | None = None  # None: a page or a probe, not a call of the API.
     is_counted: bool = True  # False: rate limits do not apply.
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
+    body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.

@@ -15,12 +15,12 @@ LANGUAGE: Final = "qirsh-language"  # Which language its user has chosen.
 
 def cookie(parts: Parts, request: Request, name: str) -> str:
     """Its value; empty if there is none."""
-    wanted = _name(parts, name)
-    for pair in request.headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        found, _, value = pair.strip().partition("=")
-        if found == wanted:
-            return value
-    return ""
+    return _value(request.headers, _name(parts, name))
+
+
+def session_token(parts: Parts, headers: dict[bytes, bytes]) -> bytes:
+    """Of a request that has only its head yet; empty if there is none."""
+    return _value(headers, _name(parts, SESSION)).encode("latin-1")
 
 
 def set_cookie(parts: Parts, name: str, value: str, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
@@ -28,6 +28,14 @@ def set_cookie(parts: Parts, name: str, value: str, *, keep_s: int | None = None
     secure = "; Secure" if _is_https(parts) else ""
     ending = "; Max-Age=0" if not value else "" if keep_s is None else f"; Max-Age={keep_s}"
     return b"set-cookie", f"{_name(parts, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
+
+
+def _value(headers: dict[bytes, bytes], wanted: str) -> str:
+    for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        found, _, value = pair.strip().partition("=")
+        if found == wanted:
+            return value
+    return ""
 
 
 def _name(parts: Parts, name: str) -> str:

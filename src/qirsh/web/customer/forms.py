@@ -18,7 +18,7 @@ _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 
 def read_form(parts: Parts, request: Request, *names: str) -> dict[str, str]:
     """The value of each name, empty if it was not sent. Nothing else may be sent, and nothing twice."""
-    _refuse_strangers(parts, request)
+    refuse_strangers(parts, request)
     headers = request.headers
     if headers.get(b"content-type", b"").lower().replace(b" ", b"") not in _TYPES or b"content-encoding" in headers:
         raise Problem("unsupported_media_type", detail=f"Send `Content-Type: {_TYPE.decode()}`, in UTF-8.")
@@ -29,24 +29,24 @@ def read_form(parts: Parts, request: Request, *names: str) -> dict[str, str]:
         raw_name, _, raw_value = pair.partition(b"=")
         name, value = _decoded(raw_name), _decoded(raw_value)
         if name not in names or value is None or name in values:
-            raise _not_the_form()
+            raise not_the_form()
         values[name] = value
     return dict.fromkeys(names, "") | values
 
 
-def _refuse_strangers(parts: Parts, request: Request) -> None:
+def refuse_strangers(parts: Parts, request: Request) -> None:
     """Browsers say where a form comes from. One that says nothing is held to the form's token like all others.
 
     Since our pages send no referrer, browsers send `Origin: null` with their forms, which tells nothing either.
     """
-    if request.headers.get(b"origin", b"null") not in {_own_origin(parts.base_url), b"null"}:
+    if request.headers.get(b"origin", b"null") not in {own_origin(parts.base_url), b"null"}:
         raise Problem("stale_form")
     if request.headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
         raise Problem("stale_form")
 
 
 @cache
-def _own_origin(base_url: str) -> bytes:
+def own_origin(base_url: str) -> bytes:
     """As a browser writes it: in small letters, without the port that goes without saying."""
     place = urlsplit(base_url.lower())
     port = {"https": ":443", "http": ":80"}[place.scheme]
@@ -62,6 +62,7 @@ def _decoded(raw: bytes) -> str | None:
         return None
 
 
-def _not_the_form() -> Problem:
+def not_the_form() -> Problem:
+    """What was sent is not what the form on the page sends."""
     detail = "Send the fields of the form, each once, in UTF-8."
     return Problem("validation_failed", errors=[FieldError("form", "invalid", detail)], detail=detail)

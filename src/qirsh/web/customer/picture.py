@@ -1,0 +1,100 @@
+"""Pictures that people send: what they really are, and a copy that holds nothing but what can be seen.
+
+Only the three kinds that phones and scanners make are decoded, one at a time, and never before the number of their
+pixels is known.
+"""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from typing import Final
+
+from PIL import Image, ImageOps
+from PIL.ImageFile import ImageFile
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.WebPImagePlugin import WebPImageFile
+
+from qirsh.domain.limits import (
+    PICTURE_BYTES_MAX,
+    PICTURE_OTHER_PIXELS_MAX,
+    PICTURE_PIXELS_MAX,
+    PICTURE_SCANS_MAX,
+    PICTURE_SIDE_PIXELS_MAX,
+)
+
+log = logging.getLogger(__name__)
+
+_QUALITY: Final = 85  # Small print stays sharp, at some hundred kilobytes.
+# The modes in which these formats are decoded to eight bits a channel.
+_MODES: Final = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK"})
+_START_OF_SCAN: Final = b"\xff\xda"
+# One thread: a picture takes a core and up to 200 MB, for a second or two.
+_POOL: Final = ThreadPoolExecutor(1, thread_name_prefix="picture")
+
+
+async def clean_picture(data: bytes) -> bytes | None:
+    """A JPEG of the same picture, upright, of bounded size and without metadata; None if it is no picture we take."""
+    return await asyncio.get_running_loop().run_in_executor(_POOL, _clean, data)
+
+
+def _clean(data: bytes) -> bytes | None:
+    if len(data) > PICTURE_BYTES_MAX:
+        return None
+    try:
+        with _opened(data) as image:
+            width, height = image.size
+            most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
+            if width * height > most or image.mode not in _MODES:
+                return None
+            return _encoded(image)
+    except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture
+        log.debug("not a picture: %r", error)
+        return None
+
+
+def _opened(data: bytes) -> ImageFile:
+    """By what the bytes are, whatever they are said to be. Only the head is read."""
+    if data.startswith(b"\xff\xd8\xff"):
+        # Thousands of scans over a large picture take minutes. In the data of a scan this marker cannot occur.
+        if data.count(_START_OF_SCAN) > PICTURE_SCANS_MAX:
+            raise ValueError("too many scans")
+        return JpegImageFile(BytesIO(data))
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PngImageFile(BytesIO(data))
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        # Its reader asks for the memory of all pixels as soon as it is made.
+        if _webp_pixels(data) > PICTURE_OTHER_PIXELS_MAX:
+            raise ValueError("too many pixels")
+        return WebPImageFile(BytesIO(data))
+    raise ValueError("another kind of file")
+
+
+def _webp_pixels(data: bytes) -> int:
+    kind, bits = data[12:16], int.from_bytes(data[21:25], "little")
+    if kind == b"VP8X":
+        return (int.from_bytes(data[24:27], "little") + 1) * (int.from_bytes(data[27:30], "little") + 1)
+    if kind == b"VP8L":
+        return ((bits & 0x3FFF) + 1) * ((bits >> 14 & 0x3FFF) + 1)
+    return (int.from_bytes(data[26:28], "little") & 0x3FFF) * (int.from_bytes(data[28:30], "little") & 0x3FFF)
+
+
+def _encoded(image: ImageFile) -> bytes:
+    side = PICTURE_SIDE_PIXELS_MAX
+    image.draft(None, (side, side))  # A large JPEG is decoded at a half or less, which saves most of the memory.
+    upright: Image.Image = image
+    if image.mode in {"1", "P", "PA"}:  # These cannot be made smaller without jagged letters.
+        upright = image.convert("RGBA")
+    upright.thumbnail((side, side))
+    # Small now: turning it takes no time. What says how to turn stands in the original.
+    ImageOps.exif_transpose(upright, in_place=True)
+    if upright.mode == "CMYK":
+        upright = upright.convert("RGB")
+    # A new picture has no comments, profiles or places; where the old one was transparent this one is white.
+    flat = Image.new("RGB", upright.size, "white")
+    shown = upright.convert("RGBA")
+    flat.paste(shown, mask=shown)
+    out = BytesIO()
+    flat.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()
