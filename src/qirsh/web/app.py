@@ -10,7 +10,18 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import email_change, entrance, password_reset, pay_page, sign_up
+from qirsh.web.customer import (
+    email_change,
+    entrance,
+    passkey_page,
+    password_page,
+    password_reset,
+    pay_page,
+    pin,
+    second_factor,
+    security,
+    sign_up,
+)
 from qirsh.web.customer.cookies import session_token
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
@@ -54,6 +65,30 @@ ROUTES: Final = (
     Route("GET", "/email/{token}", email_change.show, None, is_page=True),
     Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
     Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
+    Route("POST", "/sign-in/passkey", entrance.sign_in_with_passkey, None, is_page=True),
+    Route("GET", "/wallet/security", security.show, None, is_page=True),
+    Route("POST", "/wallet/security/sessions", security.sign_out_everywhere, None, is_page=True),
+    Route("POST", "/wallet/security/sessions/{id}/end", security.end_session, None, is_page=True),
+    Route("GET", "/wallet/security/password", password_page.show_password, None, is_page=True),
+    Route("POST", "/wallet/security/password", password_page.change_password, None, is_page=True),
+    Route("GET", "/wallet/security/email", password_page.show_email, None, is_page=True),
+    Route("POST", "/wallet/security/email", password_page.change_email, None, is_page=True),
+    Route("GET", "/wallet/security/totp", second_factor.show, None, is_page=True),
+    Route("POST", "/wallet/security/totp", second_factor.begin, None, is_page=True),
+    Route("GET", "/wallet/security/totp/off", second_factor.show_off, None, is_page=True),
+    Route("POST", "/wallet/security/totp/off", second_factor.end, None, is_page=True),
+    Route("GET", "/wallet/security/recovery", second_factor.show_recovery, None, is_page=True),
+    Route("POST", "/wallet/security/recovery", second_factor.renew_recovery, None, is_page=True),
+    Route("GET", "/wallet/security/passkeys", passkey_page.show, None, is_page=True),
+    Route("POST", "/wallet/security/passkeys", passkey_page.prepare, None, is_page=True),
+    Route("GET", "/wallet/security/passkeys/new", passkey_page.show_new, None, is_page=True),
+    Route("POST", "/wallet/security/passkeys/new", passkey_page.add, None, is_page=True),
+    Route("GET", "/wallet/security/passkeys/{id}/remove", passkey_page.show_remove, None, is_page=True),
+    Route("POST", "/wallet/security/passkeys/{id}/remove", passkey_page.remove, None, is_page=True),
+    Route("GET", "/wallet/pin", pin.show, None, is_page=True),
+    Route("POST", "/wallet/pin", pin.change, None, is_page=True),
+    Route("GET", "/wallet/pin/code", pin.show_code, None, is_page=True),
+    Route("POST", "/wallet/pin/code", pin.unlock, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
