@@ -76,9 +76,9 @@ def app_in_thread(
             raise served.failure
 
 
-def eventually(holds: Callable[[], bool]) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 15) -> None:
     """It may take a moment."""
     began = time.monotonic()
     while not holds():
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < seconds
         time.sleep(0.01)

@@ -481,6 +481,7 @@ class InProcess(World):
         """From now on calls meet these parts instead."""
         self.run(self._client.aclose())
         self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
+        self.parts = self._all[0]
         self._connect()
 
     def come_from(self, peer: str) -> None:

@@ -35,7 +35,7 @@ from qirsh.store.verify import verify
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
 from qirsh.web.connection import Connection
-from qirsh.web.operator.acts import HOUSE
+from qirsh.web.operator.act import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
@@ -43,6 +43,7 @@ from qirsh.web.waiters import Waiters
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.metadata_indexer import MetadataIndexer
+from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.smtp_line import SmtpLine
@@ -88,6 +89,7 @@ async def opened(
             base_url=settings.base_url,
             has_mail=settings.smtp is not None,
             mail_from=str(settings.mail_from or ""),
+            deposit_hint=settings.deposit_hint,
             limits=_limits(settings),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
@@ -176,6 +178,8 @@ async def serve(
     ]
     if (mail_sender := _mail_sender(settings, parts)) is not None:
         roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
+    if parts.has_mail:
+        roles.append(asyncio.create_task(_notifier(parts).run(), name="notifier"))
     try:
         on_ready()
         await server.serve(listeners)
@@ -184,6 +188,18 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
+
+
+def _notifier(parts: Parts) -> Notifier:
+    return Notifier(
+        parts.store,
+        parts.engine,
+        parts.clock,
+        keyring=parts.keyring,
+        entropy=parts.entropy,
+        identifiers=parts.identifiers,
+        base_url=parts.base_url,
+    )
 
 
 def _mail_sender(settings: Settings, parts: Parts) -> MailSender | None:

@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from qirsh.domain.limits import HINT_CHARACTERS_MAX
+
 T = TypeVar("T")
 
 
@@ -38,6 +40,7 @@ SETTINGS: Final = {
         " (default: none, and no mail is sent)"
     ),
     "QIRSH_MAIL_FROM": "whom mails come from: address, or Name <address> (needed with QIRSH_SMTP_URL)",
+    "QIRSH_DEPOSIT_HINT": "what wallets say about how to add money, such as the bank account to send it to (optional)",
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -130,6 +133,7 @@ class Settings(msgspec.Struct, frozen=True):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     smtp: SmtpServer | None  # None: no mail is sent.
     mail_from: Address | None  # Never None where there is a server.
+    deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
 
     @property
@@ -183,6 +187,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", _networks),
         smtp=smtp,
         mail_from=mail_from,
+        deposit_hint=_read(values, "QIRSH_DEPOSIT_HINT", "", _hint),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
     )
 
@@ -297,6 +302,13 @@ def _mail_from(text: str) -> Address | None:
         raise ValueError(message)
     user, _, domain = address.partition("@")
     return Address((found["name"] or "").strip(), user, domain)
+
+
+def _hint(text: str) -> str:
+    if len(text) > HINT_CHARACTERS_MAX or not text.replace("\n", "").isprintable():
+        message = f"must be printable, with at most {HINT_CHARACTERS_MAX} characters"
+        raise ValueError(message)
+    return text.strip()
 
 
 def _secret_keys(text: str) -> tuple[bytes, ...]:

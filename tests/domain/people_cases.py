@@ -211,5 +211,6 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.MailSent: (lambda _: p.MailSent("letter"), {}),
     p.MailFailed: (lambda _: p.MailFailed("letter", 1), {}),
     p.Notify: (lambda _: p.Notify(0, 1, LETTERS), {}),
+    p.RecordExport: (lambda market: p.RecordExport(market.customer.account, "USD as csv", "test"), {}),
     p.RecordFailure: (lambda _: p.RecordFailure("nobody", "somebody"), {}),
 }

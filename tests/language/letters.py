@@ -1,8 +1,5 @@
 """A letter of every kind, with the words that it takes."""
 
-# Turkish and Arabic are meant as they stand.
-# ruff: noqa: RUF001
-
 from typing import Final
 
 BASE_URL: Final = "https://pay.example"

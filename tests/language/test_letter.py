@@ -50,15 +50,14 @@ def test_the_samples_are_of_every_kind() -> None:
 )
 def test_a_mail_about_security_says_when_and_what_to_do_if_it_was_somebody_else(kind: str) -> None:
     _, body = composed(kind)
-    assert "15 January 2027, 08:00 UTC" in body
+    assert "15 January 2027, 08:00\u00a0UTC" in body
     assert "If it was not you" in body
     assert f"\n{BASE_URL}/forgot\n" in body or "get in touch with us at once" in body
 
 
 def test_amounts_are_written_as_the_language_writes_them() -> None:
-    changes = {"amount": 123_450, "currency": "SYP"}
     for language, digits, name in (("en", "1,234.50", "SYP"), ("ar", "1,234.50", "ل.س"), ("tr", "1.234,50", "SYP")):
-        subject, body = composed("paid", language, **changes)
+        subject, body = composed("paid", language, amount=123_450, currency="SYP")
         assert f"{digits}\u00a0{name}" in subject
         assert f"\u2068{digits}\u00a0{name}\u2069" in body
 
@@ -89,7 +88,7 @@ def test_what_somebody_gave_us_is_one_line_apart_and_neither_link_nor_turned_aro
     if word != "payee":
         assert subject == plain_subject
     else:
-        assert not re.search(r"[\r\n\u2028\u202e]|\w\.\w|:/", subject)
+        assert not re.search(r"[\r\n\u2028\u202e]|[a-z]\.\w|:/", subject)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from qirsh.domain.people_command import StartChallenge
 from qirsh.engine.entropy import system_entropy
-from qirsh.engine.envelope import Envelope, letter
 from qirsh.engine.keyring import Keyring
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
+from tests.workers.mailing import post
 
 BOX = Call("GET", "/demo/mail")
 LINK = "http://127.0.0.1:8420/reset/h3gTQ0yZpEJp"
@@ -23,9 +22,8 @@ def demo(engine: PostgresServer | None) -> Iterator[InProcess]:
         yield world
 
 
-def post(world: InProcess, to: str, kind: str, language: str, **words: str | int) -> None:
-    made = letter(world.parts.keyring, system_entropy, Envelope(to, language, kind, words))
-    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, b"token", b"", (made,))))
+def add(world: InProcess, to: str, kind: str, language: str, **words: str | int) -> None:
+    post(world, to, kind, language, words=words)
     world.clock.advance(1000)
 
 
@@ -35,8 +33,8 @@ def test_outside_the_demo_there_is_no_such_page(still: InProcess) -> None:
 
 def test_mails_are_shown_newest_first_with_links_and_each_in_its_direction(demo: InProcess) -> None:
     assert "No mail yet." in demo.send(BOX).text
-    post(demo, "sara@home.example", "reset_password", "ar", url=LINK)
-    post(demo, "omar@home.example", "sign_up_code", "en", code="482913")
+    add(demo, "sara@home.example", "reset_password", "ar", url=LINK)
+    add(demo, "omar@home.example", "sign_up_code", "en", code="482913")
     page = demo.send(BOX)
     assert page.status_code == 200
     assert page.text.index("omar@home.example") < page.text.index("sara@home.example")
@@ -48,7 +46,7 @@ def test_mails_are_shown_newest_first_with_links_and_each_in_its_direction(demo:
 
 def test_what_somebody_gave_us_is_text_and_no_link(demo: InProcess) -> None:
     given = "<script>alert(1)</script>\nhttp://evil.example/"
-    post(demo, "sara@home.example", "identity_rejected", "en", reason=given, identity_url=LINK)
+    add(demo, "sara@home.example", "identity_rejected", "en", reason=given, identity_url=LINK)
     page = demo.send(BOX).text
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
@@ -57,7 +55,7 @@ def test_what_somebody_gave_us_is_text_and_no_link(demo: InProcess) -> None:
 
 def test_the_last_fifty_are_shown(demo: InProcess) -> None:
     for number in range(55):
-        post(demo, f"person{number}@home.example", "password_changed", "tr")
+        add(demo, f"person{number}@home.example", "password_changed", "tr")
     page = demo.send(BOX).text
     assert page.count("<article") == 50
     assert "person5@" in page
@@ -66,6 +64,5 @@ def test_the_last_fifty_are_shown(demo: InProcess) -> None:
 
 def test_a_mail_under_another_secret_is_left_out(demo: InProcess) -> None:
     other = Keyring([b"another secret of thirty-two bytes"], system_entropy)
-    made = letter(other, system_entropy, Envelope("sara@home.example", "en", "pin_changed", {}))
-    demo.run(demo.parts.engine.submit(StartChallenge("reset", "sara@home.example", None, b"token", b"", (made,))))
+    post(demo, "sara@home.example", "pin_changed", "en", keyring=other)
     assert "No mail yet." in demo.send(BOX).text

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -24,6 +25,7 @@ from tests.app_in_thread import ServedApp, app_in_thread, eventually
 from tests.live import InProcess, free_port
 
 SIZE_MAX = 1_000_000
+HUGE = 10 * SIZE_MAX
 LARGE = BODY_BYTES_MAX + 1
 RECEIVE_S = 0.5
 UPLOAD_S = 2.0
@@ -89,7 +91,7 @@ def head(size: int, session: str | None, *fields: str, path: str = "/pictures", 
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Place]:
+def serving(folder: Path, *, upload_s: float = UPLOAD_S, size_max: int = SIZE_MAX) -> Iterator[Place]:
     settings = read_settings(
         {"QIRSH_DATA_DIR": str(folder), "QIRSH_PORT": str(free_port()), "QIRSH_RATE_LIMITS": "off"}
     )
@@ -104,10 +106,11 @@ def serving(folder: Path) -> Iterator[Place]:
 
     class TestConnection(Connection):
         receive_s = RECEIVE_S
-        upload_s = UPLOAD_S
+
+    TestConnection.upload_s = upload_s
 
     routes = (
-        Route("POST", "/pictures", place.take, None, is_page=True, body_bytes_max=SIZE_MAX),
+        Route("POST", "/pictures", place.take, None, is_page=True, body_bytes_max=size_max),
         Route("POST", "/plain", place.take, None, is_page=True),
     )
     with app_in_thread(settings, routes, TestConnection) as served:
@@ -316,11 +319,31 @@ def test_an_upload_has_no_more_than_its_time(place: Place) -> None:
     assert UPLOAD_S - RECEIVE_S < seconds < UPLOAD_S + RECEIVE_S * 2
 
 
-def test_an_upload_does_not_hold_up_a_stop(tmp_path: Path) -> None:
-    with serving(tmp_path) as place:
-        client = place.connect()
+def test_who_is_refused_takes_no_room_from_then_on(place: Place) -> None:
+    with place.connect() as client:
         client.sendall(head(SIZE_MAX, place.session()))
+        assert client.recv(65536).startswith(b"HTTP/1.1 408 ")
+        # The connection is there for a moment more.
+        eventually(lambda: place.under_way() == 0, seconds=Connection.linger_s / 2)
+
+
+def test_a_stranger_who_is_quicker_than_the_look_at_their_session_gets_one_answer(place: Place) -> None:
+    for _ in range(20):
+        with place.connect() as client:
+            client.sendall(head(LARGE, STRANGERS["never issued"]) + b"x" * LARGE)
+            client.settimeout(0.1)
+            received = b""
+            with contextlib.suppress(TimeoutError):
+                while piece := client.recv(65536):
+                    received += piece
+            assert received.count(b"HTTP/1.1 ") == 1
+
+
+def test_an_upload_does_not_hold_up_a_stop(tmp_path: Path) -> None:
+    with serving(tmp_path, upload_s=30, size_max=HUGE) as place:
+        sending = threading.Thread(target=sent_slowly, args=(place, HUGE, PACE * 2))
+        sending.start()
         eventually(lambda: place.under_way() == 1)
         began = time.monotonic()
     assert time.monotonic() - began < 5
-    client.close()
+    sending.join()

@@ -19,12 +19,12 @@ def post(
     language: str = "ar",
     *,
     keyring: Keyring | None = None,
-    **words: str | int,
+    words: dict[str, str | int] | None = None,
 ) -> str:
     """The id of a letter that waits from now on."""
-    envelope = Envelope(to, language, kind, words or {"url": LINK, "code": CODE})
+    envelope = Envelope(to, language, kind, words if words is not None else {"url": LINK, "code": CODE})
     made = letter(keyring or world.parts.keyring, system_entropy, envelope)
-    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, b"token", b"", (made,))))
+    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
     return made.id
 
 

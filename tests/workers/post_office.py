@@ -81,6 +81,7 @@ async def hanging(_server: SMTP, _address: str) -> str:
 
 async def hanging_up(server: SMTP, _address: str) -> str:
     """The line ends in the middle of a word."""
+    assert isinstance(server.transport, asyncio.Transport)
     server.transport.abort()
     return "250 OK"
 
@@ -105,7 +106,8 @@ def post_office(
         tls_context=None if implicit else context,
         require_starttls=context is not None and not implicit,
         auth_required=auth,
-        auth_require_tls=context is not None and not implicit,
+        # It knows of no line that is guarded from the first byte on.
+        auth_require_tls=not implicit,
         authenticator=prove if auth else None,
         enable_SMTPUTF8=True,
     )

@@ -35,6 +35,8 @@ _DONE: Final = {
     "deposit confirm": "Deposit confirmed: the money has moved.",
     "withdraw ask": "Withdrawal asked. No money has moved: a second operator confirms it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
+    "payout order": "Payout ordered. No money has moved: a second operator runs `qirsh withdraw confirm`.",
+    "payout refuse": "Payout refused. Who asked for it sees why.",
     "audit run": "Every rule was checked.",
     "audit lift": "The stop is lifted: money moves again.",
 }
@@ -76,7 +78,7 @@ def operator_group() -> None:
 def operator_create(*, email: str, name: str, password_stdin: bool, as_json: bool) -> None:
     """Make an operator. The first one needs nobody's consent, every other one an operator's."""
     words = {"email": email, "name": name, "password": new_secret("password", from_stdin=password_stdin)}
-    _carry_out("operator create", words, as_json=as_json)
+    carry_out("operator create", words, as_json=as_json)
 
 
 @click.group("person")
@@ -95,7 +97,7 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
     password = new_secret("password", from_stdin=password_stdin)
     pin = new_secret("PIN", from_stdin=pin_stdin)
     words = {"email": email, "name": name, "password": password, "pin": pin}
-    _carry_out("person add", words, as_json=as_json)
+    carry_out("person add", words, as_json=as_json)
 
 
 @person_group.command("pin")
@@ -104,7 +106,7 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
 @_act
 def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
     """Set a new PIN for a person whose PIN is locked or forgotten."""
-    _carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
+    carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
 
 
 @click.group("account")
@@ -125,7 +127,7 @@ def account_group() -> None:
 def account_request(*, personal_account: str, name: str, origins: tuple[str, ...], as_json: bool) -> None:
     """Request a commercial account for the owner of a verified personal account."""
     words = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
-    _carry_out("account request", words, as_json=as_json)
+    carry_out("account request", words, as_json=as_json)
 
 
 def _add_move(verb: str, summary: str) -> None:
@@ -134,7 +136,7 @@ def _add_move(verb: str, summary: str) -> None:
     @_reasoned
     @_act
     def move(*, account: str, reason: str, as_json: bool) -> None:
-        _carry_out(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
+        carry_out(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
 
 
 _add_move("verify", "You have seen who the owner of a personal account is.")
@@ -170,7 +172,7 @@ def key_issue(
     words = {"account": account, "test": test, "name": name, "scopes": " ".join(scopes)}
     if expires_in_days is not None:
         words["expiresInDays"] = expires_in_days
-    _carry_out("key issue", words, as_json=as_json)
+    carry_out("key issue", words, as_json=as_json)
 
 
 @key_group.command("revoke")
@@ -178,7 +180,7 @@ def key_issue(
 @_act
 def key_revoke(*, key_id: str, as_json: bool) -> None:
     """End a key by its id (key_...), not by the key itself."""
-    _carry_out("key revoke", {"id": key_id}, as_json=as_json)
+    carry_out("key revoke", {"id": key_id}, as_json=as_json)
 
 
 def _cash_group(verb: str, summary: str) -> click.Group:
@@ -193,13 +195,13 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @_act
     def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
         words = {"account": account, "amount": amount, "currency": currency, "reference": reference}
-        _carry_out(f"{verb} ask", words, as_json=as_json)
+        carry_out(f"{verb} ask", words, as_json=as_json)
 
     @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")
     @_reference
     @_act
     def confirm(*, reference: str, as_json: bool) -> None:
-        _carry_out(f"{verb} confirm", {"reference": reference}, as_json=as_json)
+        carry_out(f"{verb} confirm", {"reference": reference}, as_json=as_json)
 
     return group
 
@@ -218,7 +220,7 @@ def audit_group() -> None:
 @click.pass_context
 def audit_run(context: click.Context, *, as_json: bool) -> None:
     """Check every rule now, in the running server. If the money does not add up, it stops. Exit 1: a rule is broken."""
-    if _carry_out("audit run", {}, as_json=as_json)["violations"]:
+    if carry_out("audit run", {}, as_json=as_json)["violations"]:
         context.exit(1)
 
 
@@ -227,10 +229,13 @@ def audit_run(context: click.Context, *, as_json: bool) -> None:
 @_act
 def audit_lift(*, reason: str, as_json: bool) -> None:
     """Let money move again after a stop. Refused while a full check finds a broken rule."""
-    _carry_out("audit lift", {"reason": reason}, as_json=as_json)
+    carry_out("audit lift", {"reason": reason}, as_json=as_json)
 
 
-def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
+def carry_out(
+    act: str, words: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Ask the service, and tell what was done: fact by fact, or as `show` does."""
     settings = read_settings()
     reply = _sent(settings, act, words)
     if as_json:
@@ -241,7 +246,10 @@ def _carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> dict[str, A
     if reply.done is None:
         raise Declined(reply.code, " ".join(filter(None, (reply.detail, _WHAT_NOW.get(reply.code)))))
     if not as_json:
-        _print_done(act, reply.done)
+        if show is None:
+            _print_done(act, reply.done)
+        else:
+            show(reply.done)
     return reply.done
 
 

@@ -16,6 +16,7 @@ from qirsh.domain.rules import (
     account,
     cash,
     constant,
+    export,
     identity,
     lease,
     mail,
@@ -107,6 +108,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
     p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
     p.Notify: (_no_facts, mail.notify_needs, mail.notify),
+    p.RecordExport: (_no_facts, export.record_needs, export.record),
     p.RecordFailure: (_no_facts, mail.record_failure_needs, mail.record_failure),
 }
 

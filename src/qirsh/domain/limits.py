@@ -31,8 +31,6 @@ WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
-PICTURE_BYTES_MAX: Final = 12_582_912  # A phone's photograph.
-PICTURE_PIXELS_MAX: Final = 32_000_000  # The same, as JPEG: at worst 100 MB while it is decoded.
 SCREENSHOT_PIXELS_MAX: Final = 16_000_000  # PNG and WebP, which are only ever decoded whole: 64 MB.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
@@ -49,11 +47,12 @@ PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a
 UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
 UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from sending theirs.
 UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
-FORM_PARTS_MAX: Final = 16  # Fields and files of a form that carries pictures.
-PART_HEAD_BYTES_MAX: Final = 1024  # What stands before each of them: its name and kind.
+PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries files: its name and kind.
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
+
+DRAWINGS_AT_ONCE: Final = 2  # Receipts as PDF, in a process. Each takes a core for some tenths of a second.
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
@@ -73,6 +72,18 @@ CODE_ATTEMPTS_MAX: Final = 5
 RECOVERY_CODES: Final = 10
 PASSKEYS_MAX: Final = 10  # Devices of one person; more are a list that nobody reads.
 PAYOUTS_OPEN_MAX: Final = 5  # Of one account.
+BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbers of their own.
+HINT_CHARACTERS_MAX: Final = 500  # What operators tell their customers in one paragraph.
+
+STATEMENT_PDF_LINES_MAX: Final = 5000  # About 150 pages, and some seconds of a core.
+STATEMENT_CSV_LINES_MAX: Final = 100_000  # What every spreadsheet opens.
+STATEMENT_LINES_AT_ONCE: Final = 1000  # Read with one query, so that no reader holds up the database for long.
+DOCUMENTS_AT_ONCE: Final = 2  # Made at the same time, each with a core of its own,
+DOCUMENTS_WAITING_MAX: Final = 8  # and so many under way at all; beyond it an honest 503 beats a long wait.
+
+NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: by then they are no news.
+NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
+NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 

@@ -225,6 +225,14 @@ class Notify(Command, frozen=True):
     letters: tuple[Letter, ...]
 
 
+class RecordExport(Command, frozen=True):
+    """Somebody takes a copy of an account's books away. There is no outcome but the audit entry."""
+
+    account: int
+    what: str
+    actor: str
+
+
 class RecordFailure(Command, frozen=True):
     """Somebody could not prove who they are. There is no outcome but the audit entry."""
 

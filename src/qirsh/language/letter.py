@@ -238,7 +238,8 @@ def compose(kind: str, language: str, words: Words, *, at: int, base_url: str) -
         values["duration"] = duration(LASTS_MS[told.lasts], language)
     values |= {word: _written(word, known, language, _apart) for word in known if word != "currency"}
     in_subject = {word: _written(word, known, language, str) for word in ("amount", "payee") if word in known}
-    lines = [values[part.word] if isinstance(part, Alone) else text(language, part, **values) for part in told.parts]
+    inside = {word: value for word, value in values.items() if not _is_ours(word)}
+    lines = [values[part.word] if isinstance(part, Alone) else text(language, part, **inside) for part in told.parts]
     body = "\n\n".join([*lines, f"{text(language, _SERVICE)}\n{base_url}"])
     return text(language, told.subject, **in_subject), f"{body}\n"
 
@@ -249,13 +250,17 @@ def _written(word: str, words: Words, language: str, apart: Callable[[str], str]
     if word == "amount":
         currency = str(words["currency"])
         return apart(f"{money(int(value), currency, language)}{_NO_BREAK_SPACE}{currency_name(currency, language)}")
-    if word == "code" or word.endswith("url"):
-        # Ours, and copied as it stands: no invisible letter may come along.
+    if _is_ours(word):
         return "".join(str(value).split())
     line = _one_line(str(value))
     if word == "new_email" and _ADDRESS.fullmatch(line):
         return apart(line)
     return apart(_LINK_JOINT.sub(lambda joint: f"{joint.group()}{_THIN_SPACE}", line))
+
+
+def _is_ours(word: str) -> bool:
+    """It stands alone, to be copied as it is: no invisible letter may come along."""
+    return word == "code" or word.endswith("url")
 
 
 def _one_line(given: str) -> str:

@@ -87,6 +87,8 @@ def _templates(code: str) -> jinja2.Environment:
         "currency_name": partial(figures.currency_name, code=code),
         "day": partial(figures.day, code=code),
         "day_and_time": partial(figures.day_and_time, code=code),
+        "month_name": partial(figures.month, code=code),
+        "whole": partial(figures.whole, code=code),
         "duration": partial(figures.duration, code=code),
         "grouped": grouped,
     }

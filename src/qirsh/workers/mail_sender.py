@@ -144,8 +144,8 @@ class MailSender:
             deadline.cancel()
 
     async def _put_off(self, mail: Mail, why: str) -> None:
-        wait_s = _WAITS_S[min(mail.attempts, len(_WAITS_S) - 1)]
-        wait_s *= random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - it guards nothing
+        usual_s = _WAITS_S[min(mail.attempts, len(_WAITS_S) - 1)]
+        wait_s = usual_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - it guards nothing
         log.warning("mail %s is tried again in %.0f s: %s", mail.id, wait_s, why)
         await self._engine.submit(MailFailed(mail.id, self._clock() + round(wait_s * 1000)))
 

@@ -18,7 +18,8 @@ from qirsh.engine.passwords import TooManySignIns
 from qirsh.store import queries
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.rows import OPERATOR
-from qirsh.web.operator.acts import ACTS, Actor, NotDone
+from qirsh.web.operator.act import Actor, NotDone
+from qirsh.web.operator.acts import ACTS
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
 from qirsh.web.sign_in import prove
