@@ -104,6 +104,7 @@ class ChangePin(Command, frozen=True):
     person: int
     pin_mac: bytes
     actor: str
+    letters: tuple[Letter, ...] = ()
 
 
 class OpenSession(Command, frozen=True):

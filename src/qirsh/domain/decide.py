@@ -96,6 +96,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.UnlockPin: (_no_facts, secret.unlock_pin_needs, secret.unlock_pin),
     p.AddPasskey: (_no_facts, secret.add_passkey_needs, secret.add_passkey),
     p.RemovePasskey: (_no_facts, secret.remove_passkey_needs, secret.remove_passkey),
+    p.UseProof: (_no_facts, people.use_proof_needs, people.use_proof),
     p.CloseSessions: (_no_facts, people.close_sessions_needs, people.close_sessions),
     p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
     p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),

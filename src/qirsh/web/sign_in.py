@@ -32,6 +32,8 @@ class Proof(msgspec.Struct, frozen=True):
     login: Login
     totp_step: int = 0
     recovery_hash: bytes = b""
+    passkey: bytes = b""  # It stands for password and code: the device has seen who uses it.
+    sign_count: int = 0
 
 
 async def prove_from_outside(
@@ -158,6 +160,8 @@ async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) 
             password_hash=proof.login.password_hash,
             totp_step=proof.totp_step,
             recovery_hash=proof.recovery_hash,
+            passkey=proof.passkey,
+            sign_count=proof.sign_count,
         )
     )
     if type(session) is Refused:

@@ -145,6 +145,8 @@ def second_factor(command: SetSecondFactor, state: State) -> int | Refused:
     login = _own_login(state, command.email, command.person)
     if login is None:
         return Refused(Refusal.NOT_FOUND)
+    if login.totp_sealed != command.instead_of:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     if command.totp_sealed is None and state.operators.get(command.person) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # Nobody runs the service with a password alone.
     state.logins.change(

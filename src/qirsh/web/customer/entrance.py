@@ -9,6 +9,7 @@ from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
 from qirsh.domain.person import Login
 from qirsh.store.rows import LOGIN
 from qirsh.web.customer.cookies import HALF, set_cookie
+from qirsh.web.customer.passkey_sign_in import prove_by_passkey, sign_in_options
 from qirsh.web.customer.sealed_cookie import keep, kept
 from qirsh.web.customer.visit import SIGN_IN, Visit, visit_of
 from qirsh.web.customer.way_on import payment_asked, payment_named, way_on, with_payment
@@ -58,6 +59,16 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     return entered or _page(visit, pay, status=422, why="wrong", email=email)
 
 
+async def sign_in_with_passkey(parts: Parts, request: Request) -> Response:
+    """A new session for whose passkey it is. It stands for the password and the code."""
+    visit = await visit_of(parts, request)
+    form = visit.open_form("sign-in-passkey", "passkey", "pay")
+    pay = payment_named(parts, form["pay"])
+    proof = await prove_by_passkey(visit, form["passkey"])
+    entered = proof and await _enter(visit, proof, pay)
+    return entered or _page(visit, pay, status=422, why="passkey")
+
+
 async def show_code(parts: Parts, request: Request) -> Response:
     """The second step."""
     visit = await visit_of(parts, request)
@@ -99,7 +110,7 @@ async def _enter(visit: Visit, proof: Proof, pay: str) -> Response | None:
     try:
         session = await visit.begin(proof)
     except Problem as problem:
-        if problem.code != "wrong_credentials":
+        if problem.code not in {"wrong_credentials", "passkey_not_valid"}:
             raise
         return None
     return see_other(way_on(pay), [session, set_cookie(visit.parts, HALF, "")])
@@ -119,4 +130,12 @@ def _print(login: Login) -> str:
 
 
 def _page(visit: Visit, pay: str, *, why: str, status: int = 200, email: str = "") -> Response:
-    return visit.page("sign_in.html", status=status, pay=pay, why=why, email=email, has_mail=visit.parts.has_mail)
+    return visit.page(
+        "sign_in.html",
+        status=status,
+        pay=pay,
+        why=why,
+        email=email,
+        has_mail=visit.parts.has_mail,
+        passkey_options=sign_in_options(visit),
+    )

@@ -11,16 +11,17 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.api_key import PAGE_SESSION_KIND, token_hash
-from qirsh.domain.command import CloseSession
+from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
+from qirsh.domain.command import CloseSession, OpenSession
+from qirsh.domain.refusal import Refused
 from qirsh.web.callers import Caller
 from qirsh.web.customer.cookies import SAID, SESSION, VISIT, cookie, set_cookie
 from qirsh.web.customer.forms import read_form
 from qirsh.web.http import Headers, Request, Response
 from qirsh.web.pages import page, see_other
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem
-from qirsh.web.sign_in import Proof, open_session
+from qirsh.web.refusals import Problem, problem_of
+from qirsh.web.sign_in import Proof, agent_of, open_session
 
 SIGN_IN: Final = "/sign-in"
 _VISIT_BYTES: Final = 16
@@ -115,6 +116,16 @@ class Visit(msgspec.Struct):
         """The cookie of a new session for who has proved who they are. The one before ends."""
         token, _ = await open_session(self.parts, proof, PAGE_SESSION_KIND, self.request)
         await self.end()
+        return set_cookie(self.parts, SESSION, token)
+
+    async def renew(self) -> tuple[bytes, bytes]:
+        """The cookie of a new session for who has just ended all of theirs, and had proved who they are to do so."""
+        token, actor = make_token(PAGE_SESSION_KIND, self.parts.entropy(32)), f"person {self.person}"
+        agent, hashed = agent_of(self.request), token_hash(token.encode())
+        opened = await self.parts.engine.submit(OpenSession(hashed, self.person, self.who.account, actor, agent))
+        if type(opened) is Refused:
+            raise problem_of(opened)
+        await self.parts.callers.poll()  # This process need not wait until it would look.
         return set_cookie(self.parts, SESSION, token)
 
     async def end(self) -> tuple[bytes, bytes]:
