@@ -75,7 +75,7 @@ async def request(visit: Visit) -> Response:
 
 
 def _answer(account: Account, _state: State) -> Answer:
-    return Answer(303, str(account.number).encode())
+    return Answer(201, str(account.number).encode())
 
 
 async def _page(visit: Visit, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
