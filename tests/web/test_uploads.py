@@ -20,7 +20,7 @@ from qirsh.web.connection import Connection
 from qirsh.web.http import Request, Response
 from qirsh.web.parts import Parts
 from qirsh.web.route import Route
-from qirsh.web.sign_in import open_session
+from qirsh.web.sign_in import Proof, open_session
 from qirsh.web.uploads import Uploads
 from tests.app_in_thread import ServedApp, app_in_thread, eventually
 from tests.live import InProcess, free_port
@@ -102,7 +102,9 @@ def serving(folder: Path, *, upload_s: float = UPLOAD_S, size_max: int = SIZE_MA
         for customer in founding.customers:
             login = founding.run(founding.parts.store.find(LOGIN, customer.email))
             assert login is not None
-            token, _ = founding.run(open_session(founding.parts, login, PAGE_SESSION_KIND))
+            token, _ = founding.run(
+                open_session(founding.parts, Proof(login), PAGE_SESSION_KIND, Request("", "POST", "/", b"", {}, b""))
+            )
             place.sessions.append(token)
 
     class TestConnection(Connection):
