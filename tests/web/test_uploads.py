@@ -99,12 +99,11 @@ def serving(folder: Path, *, upload_s: float = UPLOAD_S, size_max: int = SIZE_MA
     place = Place(settings)
     with InProcess(settings, lambda: time.time_ns() // 1_000_000) as founding:
         founding.settle(shops=0, people=UPLOADS_AT_ONCE + 2)
+        signing_in = Request("", "POST", "/sign-in", b"", {}, b"")
         for customer in founding.customers:
             login = founding.run(founding.parts.store.find(LOGIN, customer.email))
             assert login is not None
-            token, _ = founding.run(
-                open_session(founding.parts, Proof(login), PAGE_SESSION_KIND, Request("", "POST", "/", b"", {}, b""))
-            )
+            token, _ = founding.run(open_session(founding.parts, Proof(login), PAGE_SESSION_KIND, signing_in))
             place.sessions.append(token)
 
     class TestConnection(Connection):
