@@ -24,6 +24,7 @@ from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store import queries
 from qirsh.web.operator import acts
+from qirsh.web.operator.act import HOUSE, Actor
 from qirsh.web.parts import Parts
 from qirsh.web.sign_in import TOTP_PURPOSE
 
@@ -67,7 +68,7 @@ async def _seed(settings: Settings, shops: int, payers: int) -> Town:
         password_hash = await parts.passwords.hash("correct horse battery")
         asks = await _operator(parts, 1, password_hash, by=None)
         confirms = await _operator(parts, 2, password_hash, by=asks)
-        house = (await parts.store.select(queries.HOUSE_ACCOUNT, acts.HOUSE))[0][0]
+        house = (await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE))[0][0]
         opened_shops = await _some_at_once(shops, lambda n: _shop(parts, n, password_hash, operator=asks))
         customers = await _some_at_once(
             payers, lambda n: _customer(parts, n, password_hash, house=house, asks=asks, confirms=confirms)
@@ -103,7 +104,7 @@ async def _shop(parts: Parts, number: int, password_hash: str, *, operator: int)
     await _do(parts, MoveAccount(person.account, "verified", operator, "", _ACTOR))
     shop = await _do(parts, RequestCommercial(person.account, f"Shop {number}", "https://shop.example", _ACTOR))
     await _do(parts, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
-    issued = await acts.issue_key(parts, acts.Actor(operator), {"account": str(shop.number)})
+    issued = await acts.issue_key(parts, Actor(operator), {"account": str(shop.number)})
     return Shop(shop.number, issued["key"])
 
 

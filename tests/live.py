@@ -477,6 +477,14 @@ class InProcess(World):
         self._all = [msgspec.structs.replace(parts, limits=limits) for parts in self._all]
         self._connect()
 
+    def change(self, **parts: object) -> None:
+        """From now on calls and acts meet these parts instead."""
+        self.run(self._client.aclose())
+        self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
+        self.parts = self._all[0]
+        self._turns = itertools.cycle(self._all)
+        self._connect()
+
     def come_from(self, peer: str) -> None:
         """From now on calls come from this address."""
         self._line.peer = peer
@@ -688,6 +696,8 @@ def environment(settings: Settings) -> dict[str, str]:
     }
     if settings.trusted_proxies:
         told["QIRSH_TRUSTED_PROXIES"] = ",".join(map(str, settings.trusted_proxies))
+    if settings.smtp is not None:
+        told |= {"QIRSH_SMTP_URL": settings.smtp.url, "QIRSH_MAIL_FROM": str(settings.mail_from)}
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told

@@ -11,7 +11,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
 from qirsh.settings import SETTINGS
 from qirsh.web.app import ROUTES
-from qirsh.web.operator.control import ACTS
+from qirsh.web.operator.acts import ACTS
 from qirsh.web.refusals import KINDS
 
 ROOT = Path(__file__).parents[1]

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -34,16 +35,19 @@ from qirsh.store.verify import verify
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
 from qirsh.web.connection import Connection
-from qirsh.web.operator.acts import HOUSE
+from qirsh.web.operator.act import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.ledger_auditor import LedgerAuditor
+from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.metadata_indexer import MetadataIndexer
+from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.sealer import Sealer
+from qirsh.workers.smtp_line import SmtpLine
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +88,9 @@ async def opened(
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
+            has_mail=settings.smtp is not None,
+            mail_from=str(settings.mail_from or ""),
+            deposit_hint=settings.deposit_hint,
             limits=_limits(settings),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
@@ -174,6 +181,10 @@ async def serve(
         ),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
+    if (mail_sender := _mail_sender(settings, parts)) is not None:
+        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
+    if parts.has_mail:
+        roles.append(asyncio.create_task(_notifier(parts).run(), name="notifier"))
     try:
         on_ready()
         await server.serve(listeners)
@@ -182,6 +193,41 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
+
+
+def _notifier(parts: Parts) -> Notifier:
+    return Notifier(
+        parts.store,
+        parts.engine,
+        parts.clock,
+        keyring=parts.keyring,
+        entropy=parts.entropy,
+        identifiers=parts.identifiers,
+        base_url=parts.base_url,
+    )
+
+
+def _mail_sender(settings: Settings, parts: Parts) -> MailSender | None:
+    server, sender = settings.smtp, settings.mail_from
+    if server is None or sender is None:
+        return None
+    line = SmtpLine(
+        host=server.host,
+        port=server.port,
+        security=server.security,
+        user=server.user,
+        password=server.password,
+        own_name=urlsplit(parts.base_url).hostname or "localhost",
+    )
+    return MailSender(
+        parts.store,
+        parts.engine,
+        parts.clock,
+        keyring=parts.keyring,
+        line=line,
+        sender=sender,
+        base_url=parts.base_url,
+    )
 
 
 class StoppingServer(uvicorn.Server):

@@ -3,12 +3,15 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from email.headerregistry import Address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
+
+from qirsh.domain.limits import HINT_CHARACTERS_MAX
 
 T = TypeVar("T")
 
@@ -32,6 +35,12 @@ SETTINGS: Final = {
     "QIRSH_TRUSTED_PROXIES": (
         "addresses or networks, by commas, of proxies whose X-Forwarded-For tells the client's address (default: none)"
     ),
+    "QIRSH_SMTP_URL": (
+        "the server that mails go through: smtp+starttls://user:password@host:port, smtps://... or smtp://..."
+        " (default: none, and no mail is sent)"
+    ),
+    "QIRSH_MAIL_FROM": "whom mails come from: address, or Name <address> (needed with QIRSH_SMTP_URL)",
+    "QIRSH_DEPOSIT_HINT": "what wallets say about how to add money, such as the bank account to send it to (optional)",
     "QIRSH_IDENTITY_DAYS": (
         "days after a decision on who somebody is, for which the pictures of their document are kept (default: 30)"
     ),
@@ -66,6 +75,16 @@ _POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
 _POSTGRES_PLACE: Final = (
     rf"([^:/?#@\s]*(:[^:/?#@\s]*)?@)?{_POSTGRES_HOST}(,{_POSTGRES_HOST})*(/[^/?#@\s]*)?(\?[^#\s]*)?"
 )
+# By scheme: how the line is guarded, and the port.
+_SMTP_SCHEMES: Final = {"smtp": ("none", 25), "smtp+starttls": ("starttls", 587), "smtps": ("tls", 465)}
+_SMTP_URL: Final = re.compile(
+    r"(?P<scheme>[a-z+]+)://(?:(?P<user>[^:/?#@\s]+):(?P<password>[^:/?#@\s]+)@)?"
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
+)
+_MAIL_FROM: Final = re.compile(
+    r"(?:(?P<name>[^<>@\"\\]+?)\s*<(?P<named>[^<>]+)>|(?P<bare>[^<>\s]+))",
+)
+_MAIL_ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _PORT_MAX: Final = 65_535
 _WORKERS_MAX: Final = 256
 _IDENTITY_DAYS_MAX: Final = 365
@@ -84,6 +103,27 @@ class PostgresUrl(str):
         return re.sub(r"(?<=://)([^:/@?]*):.*@", r"\1@", without, flags=re.DOTALL)
 
 
+class SmtpServer(msgspec.Struct, frozen=True):
+    """The server that mails go through. Shown without its password."""
+
+    url: str
+    security: str  # "tls" from the first byte on, "starttls", or "none".
+    host: str
+    port: int
+    user: str | None
+    password: str | None
+
+    @property
+    def shown(self) -> str:
+        """Fit for a screen or a log."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.url.partition('://')[0]}://{host}:{self.port}"
+
+    def __repr__(self) -> str:
+        """Never the password, wherever settings are printed."""
+        return f"SmtpServer({self.shown})"
+
+
 class Settings(msgspec.Struct, frozen=True):
     """What the service is told from outside."""
 
@@ -95,6 +135,9 @@ class Settings(msgspec.Struct, frozen=True):
     base_url: str
     has_rate_limits: bool
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    smtp: SmtpServer | None  # None: no mail is sent.
+    mail_from: Address | None  # Never None where there is a server.
+    deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
     identity_days: int
 
@@ -133,6 +176,11 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     if workers > 1 and isinstance(database, Path):
         message = "QIRSH_WORKERS: SQLite serves one process: set it to 1 or leave it out, or use PostgreSQL"
         raise BadSetting(message)
+    smtp = _read(values, "QIRSH_SMTP_URL", "", _smtp)
+    mail_from = _read(values, "QIRSH_MAIL_FROM", "", _mail_from)
+    if smtp is not None and mail_from is None:
+        message = "QIRSH_MAIL_FROM: must be set beside QIRSH_SMTP_URL: the address that mails come from"
+        raise BadSetting(message)
     return Settings(
         data_dir=data_dir,
         database=database,
@@ -142,6 +190,9 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         base_url=_read(values, "QIRSH_BASE_URL", f"http://{f'[{host}]' if ':' in host else host}:{port}", _base_url),
         has_rate_limits=_read(values, "QIRSH_RATE_LIMITS", "on", _on_or_off),
         trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", _networks),
+        smtp=smtp,
+        mail_from=mail_from,
+        deposit_hint=_read(values, "QIRSH_DEPOSIT_HINT", "", _hint),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
         identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", _identity_days),
     )
@@ -219,6 +270,58 @@ def _base_url(text: str) -> str:
         message = "must be an absolute http or https address without query"
         raise ValueError(message)
     return text.rstrip("/")
+
+
+def _smtp(text: str) -> SmtpServer | None:
+    if not text:
+        return None
+    found = _SMTP_URL.fullmatch(text)
+    if found is None or found["scheme"] not in _SMTP_SCHEMES:
+        message = (
+            "must be smtp+starttls://user:password@host:port, smtps://user:password@host:port or smtp://host:port;"
+            " in a user or password, write @ as %40, : as %3A, / as %2F, ? as %3F, # as %23 and % as %25"
+        )
+        raise ValueError(message)
+    security, usual_port = _SMTP_SCHEMES[found["scheme"]]
+    host = found["host"].strip("[]")
+    port = _port(found["port"]) if found["port"] else usual_port
+    if port == 0:
+        message = "must have a port from 1 to 65535, or none"
+        raise ValueError(message)
+    user, password = (unquote(part) if part else None for part in found.group("user", "password"))
+    if not all(part.isascii() and part.isprintable() for part in (user, password) if part):
+        message = "the user and the password must be of printable ASCII characters"
+        raise ValueError(message)
+    if password and security == "none" and not _is_loopback(host):
+        message = "smtp:// would send the password in the open: use smtp+starttls:// or smtps://"
+        raise ValueError(message)
+    return SmtpServer(url=text, security=security, host=host, port=port, user=user, password=password)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _mail_from(text: str) -> Address | None:
+    if not text:
+        return None
+    found = _MAIL_FROM.fullmatch(text.strip())
+    address = (found["named"] or found["bare"]) if found else ""
+    if found is None or not text.isprintable() or not _MAIL_ADDRESS.fullmatch(address):
+        message = "must be an e-mail address, or a name and the address: Name <pay@example.org>"
+        raise ValueError(message)
+    user, _, domain = address.partition("@")
+    return Address((found["name"] or "").strip(), user, domain)
+
+
+def _hint(text: str) -> str:
+    if len(text) > HINT_CHARACTERS_MAX or not text.replace("\n", "").isprintable():
+        message = f"must be printable, with at most {HINT_CHARACTERS_MAX} characters"
+        raise ValueError(message)
+    return text.strip()
 
 
 def _secret_keys(text: str) -> tuple[bytes, ...]:

@@ -1,5 +1,6 @@
 """`qirsh doctor`: each check sees what it is for."""
 
+import re
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -94,3 +95,17 @@ def test_one_operator_is_not_enough(empty: House) -> None:
     ended = empty.invoke("doctor")
     assert ended.returncode == 1
     assert "1: deposits take two" in ended.stdout
+
+
+def test_whether_mail_can_be_sent_is_told(house: House) -> None:
+    ended = house.invoke("doctor")
+    assert (ended.returncode, findings(ended.stdout)["Mail"]) == (0, "note")
+    assert "nobody can join or set a forgotten password: see QIRSH_SMTP_URL" in ended.stdout
+    sender = {"QIRSH_MAIL_FROM": "Qirsh <pay@example.org>"}
+    ended = house.invoke("doctor", QIRSH_SMTP_URL="smtps://qirsh:hush@mail.example", **sender)
+    assert ended.returncode == 0
+    assert re.search(r"^ok    Mail ", ended.stdout, re.MULTILINE)
+    assert "through smtps://mail.example:465, from Qirsh <pay@example.org>" in ended.stdout
+    assert "hush" not in ended.stdout
+    ended = house.invoke("doctor", QIRSH_SMTP_URL="smtp://mail.example", **sender)
+    assert (ended.returncode, findings(ended.stdout)["Mail"]) == (1, "bad")

@@ -119,7 +119,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     p.RenewPasswordHash: (
-        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "new hash"),
+        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "-", "new hash"),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     p.ChangeEmail: (
@@ -130,7 +130,9 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
         },
     ),
     p.SetSecondFactor: (
-        lambda market: p.SetSecondFactor("operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS),
+        lambda market: p.SetSecondFactor(
+            "operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS, b"seed"
+        ),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.ask(totp_sealed=None),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
@@ -147,6 +149,13 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.RemovePasskey: (
         lambda market: p.RemovePasskey(passkey(market), market.customer.id, LETTERS),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
+    ),
+    p.UseProof: (
+        lambda market: p.UseProof(market.customer.id, EMAIL, "-", 0, b""),
+        {
+            R.CODE_NOT_VALID: lambda case: case.ask(password_hash="another"),
+            R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
+        },
     ),
     p.CloseSessions: (
         lambda market: p.CloseSessions(market.customer.id, "test"),
@@ -212,6 +221,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.MailSent: (lambda _: p.MailSent("letter"), {}),
     p.MailFailed: (lambda _: p.MailFailed("letter", 1), {}),
     p.Notify: (lambda _: p.Notify(0, 1, LETTERS), {}),
+    p.RecordExport: (lambda market: p.RecordExport(market.customer.account, "USD as csv", "test"), {}),
     p.RecordLook: (lambda market: p.RecordLook(market.customer.account, "test"), {}),
     p.RecordFailure: (lambda _: p.RecordFailure("nobody", "somebody"), {}),
 }

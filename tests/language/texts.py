@@ -73,7 +73,7 @@ def updated(code: str) -> str:
         fresh.add(
             message.id,
             string,
-            [(file, None) for file in files],
+            [(file, 0) for file in files],
             auto_comments=message.auto_comments,
             context=message.context,
         )

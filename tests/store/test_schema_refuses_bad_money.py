@@ -480,7 +480,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "a cash order that is made confirmed": (
         (
             "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', :other, 'USD', 1, 'confirmed', :first, 1,"
-            " :second, 1)"
+            " :second, 1, NULL)"
         ),
         "begins asked",
     ),
@@ -495,6 +495,29 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "a cash order confirmed twice": (
         "UPDATE cash_order SET confirmed_at = 1 WHERE reference = 'slip'",
         "is confirmed once",
+    ),
+    "a payout that is made paid": (
+        """INSERT INTO payout SELECT 'po_3', account, currency, amount, bank_sealed, 'paid', 'payout', '', 1, 1
+        FROM payout WHERE id = 'po_2'""",
+        "begins asked",
+    ),
+    "a payout paid without its order": (
+        """UPDATE payout SET state = 'ordered', reference = 'r' WHERE id = 'po_1';
+        UPDATE payout SET state = 'paid' WHERE id = 'po_1'""",
+        "without its confirmed order",
+    ),
+    "a payout of another amount": (
+        "UPDATE payout SET amount = 1, state = 'cancelled' WHERE id = 'po_1'",
+        "never changes",
+    ),
+    "a payout that was paid and is asked for again": (
+        "UPDATE payout SET state = 'asked', reference = NULL WHERE id = 'po_2'",
+        "an end is an end",
+    ),
+    "a payout that vanished": ("DELETE FROM payout WHERE id = 'po_1'", "never vanish"),
+    "a payout whose order is for another": (
+        "UPDATE cash_order SET payout = 'po_1' WHERE reference = 'asked'",
+        "changes in nothing else|cash_order_check",
     ),
     "a cash order that vanished": ("DELETE FROM cash_order WHERE reference = 'asked'", "never vanish"),
     "a deposit that nobody asked for": (deposit(":other", "'unasked'"), "does not match"),
@@ -633,7 +656,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         (
             "INSERT OR REPLACE INTO cash_order SELECT house, reference, kind, account, currency, 1, 'asked',"
             " asked_by, asked_at,"
-            " NULL, NULL FROM cash_order WHERE reference = 'slip'"
+            " NULL, NULL, NULL FROM cash_order WHERE reference = 'slip'"
         ),
         "never replaced",
     ),
@@ -790,7 +813,7 @@ PAYMENT: Final = """INSERT INTO payment SELECT 99, {}, NULL, amount, {}, status,
     cancel_url, created_at, updated_at, expires_at, NULL, NULL, 0, version FROM payment WHERE number = :pending"""
 TO_NOWHERE: Final[dict[str, str]] = {
     "an order for nobody": (
-        "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL)"
+        "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL, NULL)"
     ),
     "a payment to nobody": PAYMENT.format("404", "currency"),
     "a payment in no currency": PAYMENT.format("merchant", "'XXX'"),

@@ -335,6 +335,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /pay/{id}/confirm": dict.fromkeys(CALLERS, 415),
     "GET /openapi.json": dict.fromkeys(CALLERS, 200),
     "GET /docs": dict.fromkeys(CALLERS, 200),
+    "GET /demo/mail": dict.fromkeys(CALLERS, 404),
     "GET /static/{file}": dict.fromkeys(CALLERS, 200),
     "GET /healthz": dict.fromkeys(CALLERS, 200),
     "GET /readyz": dict.fromkeys(CALLERS, 200),

@@ -18,6 +18,7 @@ from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, TAR
 from qirsh.service import StoppingServer
 from qirsh.web.connection import Connection
 from qirsh.web.http import SECURITY_HEADERS, Request, Response
+from qirsh.web.uploads import Uploads
 from qirsh.web.waiters import Waiters
 
 RECEIVE_S = 0.25
@@ -29,6 +30,10 @@ SLOW_S = {"/slow": RECEIVE_S / 4, "/slower": RECEIVE_S * 1.5, "/endless": 60}
 SMALL = 1000
 BIG = {"/big": b"x" * 1_000_000, "/huge": b"x" * 16_000_000}  # More than the buffers of the system take.
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+async def nobody(_session: bytes) -> None:
+    """Whose session it is."""
 
 
 @dataclass
@@ -44,6 +49,7 @@ class Edge:
     thread: threading.Thread = field(init=False)
     ids: Iterator[int] = field(default_factory=count)
     trips: bool = False
+    uploads: Uploads = field(default_factory=lambda: Uploads((), lambda _: b"", nobody))  # No route takes any.
 
     def next_id(self) -> str:
         if self.trips:

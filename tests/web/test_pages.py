@@ -31,10 +31,14 @@ def test_a_physical_property_is_found() -> None:
 
 
 @pytest.mark.parametrize("sheet", STYLES, ids=lambda sheet: sheet.name)
-def test_style_sheets_are_logical_and_load_nothing(sheet: Path) -> None:
+def test_style_sheets_are_logical_and_load_nothing_but_files_beside_them(sheet: Path) -> None:
     text = sheet.read_text()
     assert physical_in(text) == []
-    assert not re.search(r"url\(|@import|https?:", text)
+    assert not re.search(r"@import|https?:", text)
+    loaded = re.findall(r"url\((.*?)\)", text)
+    # What is kept for ever has its version in its name.
+    assert all(re.fullmatch(r'"[a-z-]+-\d+\.\d+\.\d+-\d+\.woff2"', name) for name in loaded)
+    assert all((WEB / "static" / name.strip('"')).exists() for name in loaded)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)

@@ -21,7 +21,9 @@ from qirsh.cli.serve import is_loopback, raise_descriptor_limit, run_until_signa
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.rows import ACCOUNT, LOGIN
+from qirsh.web.parts import Parts
 
+_FROM: Final = "Qirsh <qirsh@demo.example>"
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
 _CURL: Final = """\
 # 1. The shop's server asks for 100.98 USD.
@@ -67,7 +69,14 @@ async def _run(settings: Settings) -> None:
         await add_payment_to_try(parts, demo)
         await forget_decided_request(parts, demo)
         keep_demo(settings, demo)
-        await serve_and_announce(settings, parts, lambda base_url: _show(settings, demo, base_url))
+        await serve_and_announce(settings, _keeping_mail(parts), lambda base_url: _show(settings, demo, base_url))
+
+
+def _keeping_mail(parts: Parts) -> Parts:
+    """Without a server for it nobody is written to, and whoever tries the demo reads what would have been sent."""
+    if parts.has_mail:
+        return parts
+    return msgspec.structs.replace(parts, has_mail=True, keeps_mail=True, mail_from=parts.mail_from or _FROM)
 
 
 def _show(settings: Settings, demo: Demo, base_url: str) -> None:
@@ -97,6 +106,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "API": f"{base_url}/api/v1",
             "Reference": f"{base_url}/docs",
             "Health": f"{base_url}/healthz  {base_url}/readyz",
+            **({"Mail": f"{base_url}/demo/mail"} if settings.smtp is None else {}),
             "Data": f"{settings.data_dir}",
             **({} if isinstance(settings.database, Path) else {"Database": shown(settings)}),
             "All below as variables": environment,

@@ -200,6 +200,14 @@ def base_url(settings: Settings) -> Finding:
     return Finding("bad", f"{settings.base_url} is not https: keys, passwords and PINs would travel in the open")
 
 
+def mail(settings: Settings) -> Finding:
+    if settings.smtp is None:
+        return Finding("note", "none can be sent, so nobody can join or set a forgotten password: see QIRSH_SMTP_URL")
+    if settings.smtp.security == "none" and not is_loopback(f"//{settings.smtp.host}"):
+        return Finding("bad", f"{settings.smtp.shown}: codes and links would travel in the open: use smtp+starttls://")
+    return Finding("ok", f"through {settings.smtp.shown}, from {settings.mail_from}")
+
+
 def clock(settings: Settings) -> Finding:
     now = system_clock()
     if now < _CLOCK_MS_MIN:
@@ -249,6 +257,7 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Secret key": (secret_key, secret_key),
     "Port": (port, port),
     "Base URL": (base_url, base_url),
+    "Mail": (mail, mail),
     "Clock": (clock, clock),
     "Operators": (operators_enough, operators_enough),
     "Money": (money, money),

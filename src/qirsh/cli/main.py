@@ -11,6 +11,7 @@ from qirsh.cli.demo import demo_command
 from qirsh.cli.doctor import doctor_command
 from qirsh.cli.ending import Stopped
 from qirsh.cli.inspect import status_command, verify_command
+from qirsh.cli.operate_payout import payout_group
 from qirsh.cli.serve import serve_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
@@ -63,6 +64,7 @@ for command in (
     operate.key_group,
     operate.deposit_group,
     operate.withdraw_group,
+    payout_group,
     operate.audit_group,
 ):
     qirsh.add_command(command)

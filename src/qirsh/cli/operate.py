@@ -35,6 +35,8 @@ _DONE: Final = {
     "deposit confirm": "Deposit confirmed: the money has moved.",
     "withdraw ask": "Withdrawal asked. No money has moved: a second operator confirms it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
+    "payout order": "Payout ordered. No money has moved: a second operator runs `qirsh withdraw confirm`.",
+    "payout refuse": "Payout refused. Who asked for it sees why.",
     "audit run": "Every rule was checked.",
     "audit lift": "The stop is lifted: money moves again.",
 }
@@ -230,8 +232,10 @@ def audit_lift(*, reason: str, as_json: bool) -> None:
     carry_out("audit lift", {"reason": reason}, as_json=as_json)
 
 
-def carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> dict[str, Any]:
-    """What was done. It is printed here, but for what another file prints in its own way."""
+def carry_out(
+    act: str, words: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Ask the service, and tell what was done: fact by fact, or as `show` does."""
     settings = read_settings()
     reply = _sent(settings, act, words)
     if as_json:
@@ -241,8 +245,11 @@ def carry_out(act: str, words: dict[str, Any], *, as_json: bool) -> dict[str, An
         raise Stopped(message)
     if reply.done is None:
         raise Declined(reply.code, " ".join(filter(None, (reply.detail, _WHAT_NOW.get(reply.code)))))
-    if not as_json and act in _DONE:
-        _print_done(act, reply.done)
+    if not as_json:
+        if show is not None:
+            show(reply.done)
+        elif act in _DONE:  # What is not there, its own file prints.
+            _print_done(act, reply.done)
     return reply.done
 
 

@@ -14,6 +14,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import ManualClock
 from qirsh.store.rows import ACCOUNT, PAYMENT
 from qirsh.web.operator import acts
+from qirsh.web.operator.act import Actor
 from qirsh.web.parts import Parts
 
 _MINUTE_MS: Final = 60_000
@@ -60,7 +61,7 @@ async def seed(parts: Parts, clock: ManualClock) -> Demo:
     await _trade(parts, clock, demo)
     clock.now = now - _HOUR_MS
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
-    requested = await acts.request_account(parts, acts.Actor(demo.customer2.person), words)
+    requested = await acts.request_account(parts, Actor(demo.customer2.person), words)
     demo.requested_account = requested["account"]
     clock.now = now
     return demo
@@ -92,17 +93,17 @@ async def _join(parts: Parts) -> Demo:
         _person(parts, "emre@customers.example", "Emre Yılmaz"),
     )
     for person in (merchant, customer, customer2):
-        await acts.ACTS["account verify"](parts, acts.Actor(first.person), {"account": person.account})
+        await acts.ACTS["account verify"](parts, Actor(first.person), {"account": person.account})
     return Demo(first, second, merchant, customer, customer2)
 
 
 async def _operators(parts: Parts) -> tuple[Player, Player]:
-    first = await _operator(parts, acts.Actor(None), "samir@operators.example", "Samir Haddad")
-    by = acts.Actor(first.person)
+    first = await _operator(parts, Actor(None), "samir@operators.example", "Samir Haddad")
+    by = Actor(first.person)
     return first, await _operator(parts, by, "hala@operators.example", "Hala Aydın")
 
 
-async def _operator(parts: Parts, by: acts.Actor, email: str, name: str) -> Player:
+async def _operator(parts: Parts, by: Actor, email: str, name: str) -> Player:
     password = new_password()
     done = await acts.create_operator(parts, by, {"email": email, "name": name, "password": password})
     secret, person, account = done["totpSecret"], done["person"], done["account"]
@@ -112,12 +113,12 @@ async def _operator(parts: Parts, by: acts.Actor, email: str, name: str) -> Play
 async def _person(parts: Parts, email: str, name: str) -> Player:
     password, pin = new_password(), new_pin()
     words = {"email": email, "name": name, "password": password, "pin": pin}
-    done = await acts.add_person(parts, acts.Actor(None), words)
+    done = await acts.add_person(parts, Actor(None), words)
     return Player(email, password, pin, person=done["person"], account=done["account"])
 
 
 async def _open_shop(parts: Parts, demo: Demo) -> None:
-    by = acts.Actor(demo.operator.person)
+    by = Actor(demo.operator.person)
     words = {"account": demo.merchant.account, "name": SHOP, "returnOrigins": _ORIGINS}
     shop = {"account": (await acts.request_account(parts, by, words))["account"]}
     await acts.ACTS["account approve"](parts, by, shop)
@@ -127,7 +128,7 @@ async def _open_shop(parts: Parts, demo: Demo) -> None:
 
 
 async def _deposit(parts: Parts, demo: Demo) -> None:
-    asker, confirmer = acts.Actor(demo.operator.person), acts.Actor(demo.operator2.person)
+    asker, confirmer = Actor(demo.operator.person), Actor(demo.operator2.person)
     orders = [
         {"account": customer.account, "currency": currency, "amount": _DEPOSIT, "reference": f"demo-{slip}-{currency}"}
         for slip, customer in enumerate((demo.customer, demo.customer2), 1)

@@ -104,6 +104,7 @@ class ChangePin(Command, frozen=True):
     person: int
     pin_mac: bytes
     actor: str
+    letters: tuple[Letter, ...] = ()
 
 
 class OpenSession(Command, frozen=True):
@@ -116,6 +117,7 @@ class OpenSession(Command, frozen=True):
     agent: str = ""
     # What the proof used up: a code works once, and a passkey counts.
     email: str = ""
+    password_hash: str = ""  # That the password was checked against; it must not have been changed meanwhile.
     totp_step: int = 0
     recovery_hash: bytes = b""
     passkey: bytes = b""

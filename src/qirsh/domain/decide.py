@@ -16,6 +16,7 @@ from qirsh.domain.rules import (
     account,
     cash,
     constant,
+    export,
     identity,
     lease,
     mail,
@@ -95,6 +96,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.UnlockPin: (_no_facts, secret.unlock_pin_needs, secret.unlock_pin),
     p.AddPasskey: (_no_facts, secret.add_passkey_needs, secret.add_passkey),
     p.RemovePasskey: (_no_facts, secret.remove_passkey_needs, secret.remove_passkey),
+    p.UseProof: (_no_facts, people.use_proof_needs, people.use_proof),
     p.CloseSessions: (_no_facts, people.close_sessions_needs, people.close_sessions),
     p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
     p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),
@@ -108,6 +110,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
     p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
     p.Notify: (_no_facts, mail.notify_needs, mail.notify),
+    p.RecordExport: (_no_facts, export.record_needs, export.record),
     p.RecordFailure: (_no_facts, mail.record_failure_needs, mail.record_failure),
 }
 

@@ -31,23 +31,28 @@ WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
+SCREENSHOT_PIXELS_MAX: Final = 16_000_000  # PNG and WebP, which are only ever decoded whole: 64 MB.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
 PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
-PICTURE_PIXELS_MAX: Final = 25_000_000  # The same. Decoded it takes up to 100 MB for a moment.
+PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
+PICTURE_OTHER_PIXELS_MAX: Final = (
+    12_500_000  # Of a PNG or WebP, which unlike a JPEG cannot be decoded at half its size.
+)
 PICTURE_SIDE_PIXELS_MAX: Final = 2000  # Of what is kept: the small print of a card is readable.
 PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a walk over the whole picture.
 UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
 UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from sending theirs.
 UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
-FORM_PARTS_MAX: Final = 16  # Fields and files of a form that carries pictures.
-PART_HEAD_BYTES_MAX: Final = 1024  # What stands before each of them: its name and kind.
+PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries files: its name and kind.
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
+
+DRAWINGS_AT_ONCE: Final = 2  # Receipts as PDF, in a process. Each takes a core for some tenths of a second.
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
@@ -56,6 +61,7 @@ PIN_DIGITS: Final = 6
 PIN_ATTEMPTS_MAX: Final = 5  # One in 200,000 to guess before the lock.
 
 PASSWORD_CHARACTERS_MIN: Final = 12
+PASSWORD_GUESSES_MIN: Final = 100_000_000  # It would take to find it; online guessing never gets that far.
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
@@ -66,6 +72,18 @@ CODE_ATTEMPTS_MAX: Final = 5
 RECOVERY_CODES: Final = 10
 PASSKEYS_MAX: Final = 10  # Devices of one person; more are a list that nobody reads.
 PAYOUTS_OPEN_MAX: Final = 5  # Of one account.
+BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbers of their own.
+HINT_CHARACTERS_MAX: Final = 500  # What operators tell their customers in one paragraph.
+
+STATEMENT_PDF_LINES_MAX: Final = 5000  # About 150 pages, and some seconds of a core.
+STATEMENT_CSV_LINES_MAX: Final = 100_000  # What every spreadsheet opens.
+STATEMENT_LINES_AT_ONCE: Final = 1000  # Read with one query, so that no reader holds up the database for long.
+DOCUMENTS_AT_ONCE: Final = 2  # Made at the same time, each with a core of its own,
+DOCUMENTS_WAITING_MAX: Final = 8  # and so many under way at all; beyond it an honest 503 beats a long wait.
+
+NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: by then they are no news.
+NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
+NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 
@@ -84,6 +102,10 @@ BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out late
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
 CLEANED_AT_ONCE_MAX: Final = 64  # Of pictures and of challenges each, that the identity cleaner removes at once.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
+
+MAIL_AT_ONCE_MAX: Final = 20  # That go over one line, so that a server which counts them has nothing to object to.
+MAIL_TRIED_MS: Final = 3 * 24 * 3600 * 1000  # What could not be sent for so long is no news any more.
+MAIL_SHOWN_MAX: Final = 50  # Of the demo's, which sends none.
 
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
 PASSWORD_CHECKS_WAITING_MAX: Final = 64
@@ -107,5 +129,8 @@ ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visi
 SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
 EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
 EMAIL_FAILURES_S: Final = 600  # In this time; a forgetful person may try again after a minute.
+MAILS_TO_ONE_PER_HOUR: Final = 4  # That strangers may have sent to one address: nobody's letter box is flooded.
+MAILS_ASKED_PER_HOUR: Final = 20  # From one address: a family or a small office that joins on one day.
+CODES_PER_TEN_MINUTES: Final = 20  # Tries from one address, and for one e-mail address. Each takes a core for a while.
 # Of each limit, about 4 MB. More clients than this with less than a full bucket each would need a larger machine.
 RATE_BUCKETS_MAX: Final = 16_384

@@ -59,6 +59,7 @@ class RenewPasswordHash(Command, frozen=True):
 
     email: str
     person: int
+    old_hash: str  # That it was checked against: a password that was changed meanwhile stays changed.
     password_hash: str
 
 
@@ -81,6 +82,7 @@ class SetSecondFactor(Command, frozen=True):
     totp_step: int  # Of the code that showed that the person has it.
     recovery: bytes
     letters: tuple[Letter, ...]
+    instead_of: bytes | None = None  # What it takes the place of: another tab may have been quicker.
 
 
 class UnlockPin(Command, frozen=True):
@@ -111,6 +113,19 @@ class RemovePasskey(Command, frozen=True):
     id: bytes
     person: int
     letters: tuple[Letter, ...]
+
+
+class UseProof(Command, frozen=True):
+    """Somebody who is signed in has proved anew who they are, with a code that must not work twice.
+
+    The outcome is the person's id.
+    """
+
+    person: int
+    email: str
+    password_hash: str
+    totp_step: int
+    recovery_hash: bytes
 
 
 class CloseSessions(Command, frozen=True):
@@ -223,6 +238,14 @@ class Notify(Command, frozen=True):
     after: int  # So far they had been told.
     until: int  # So far they are now.
     letters: tuple[Letter, ...]
+
+
+class RecordExport(Command, frozen=True):
+    """Somebody takes a copy of an account's books away. There is no outcome but the audit entry."""
+
+    account: int
+    what: str
+    actor: str
 
 
 class RecordFailure(Command, frozen=True):

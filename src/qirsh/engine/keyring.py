@@ -15,6 +15,7 @@ from qirsh.engine.entropy import Entropy
 
 _ID_BYTES = 4
 _NONCE_BYTES = 12
+_MARK_BYTES = 16  # A receipt's address is read off paper; beyond this nobody guesses.
 
 
 class Keyring:
@@ -29,6 +30,7 @@ class Keyring:
         self._form = [_derive(secret, b"form") for secret in secrets]
         self._code = [_derive(secret, b"code") for secret in secrets]
         self._passkey = [_derive(secret, b"passkey") for secret in secrets]
+        self._receipt = [_derive(secret, b"receipt") for secret in secrets]
         self._entropy = entropy
         self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
 
@@ -68,6 +70,11 @@ class Keyring:
     def passkey_macs(self, *bound_to: str) -> tuple[bytes, ...]:
         """What ties a passkey's challenge or owner to exactly this, one for each secret; the first is for new ones."""
         return tuple(hmac.digest(key, _message(bound_to), "sha256") for key in self._passkey)
+
+    def receipt_marks(self, payment_id: str) -> tuple[str, ...]:
+        """What nobody can guess in the address of a receipt, one for each secret; the first is for new ones."""
+        macs = [hmac.digest(key, payment_id.encode(), "sha256") for key in self._receipt]
+        return tuple(mac[:_MARK_BYTES].hex() for mac in macs)
 
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
         """Encrypt for the database; the purpose must be named again to open it."""

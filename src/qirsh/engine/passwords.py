@@ -1,6 +1,12 @@
-"""Passwords: argon2 off the event loop, a bounded number at once, and the same work for addresses nobody has."""
+"""Passwords: argon2 off the event loop, a bounded number at once, and the same work for addresses nobody has.
+
+Some keyboards send a letter with its accent as one character, others as two. Both are the same password: it is brought
+into Unicode's composed form (NFC, as RFC 8265 says for passwords) before it is hashed or checked, and changed in no
+other way.
+"""
 
 import asyncio
+import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -17,6 +23,11 @@ class TooManySignIns(Exception):
     """More people sign in than can be checked: nothing was checked, try again in a moment."""
 
 
+def composed(password: str) -> str:
+    """The one spelling of a password."""
+    return unicodedata.normalize("NFC", password)
+
+
 class Passwords:
     """Hashing takes a core and much memory for a while, so it must not crowd out payments."""
 
@@ -28,14 +39,28 @@ class Passwords:
 
     async def hash(self, password: str) -> str:
         """What is stored."""
-        return await self._run(lambda: self._hasher.hash(password))
+        return await self.run(lambda: self._hasher.hash(composed(password)))
 
     async def verify(self, stored: str | None, password: str) -> bool:
         """Whether the password is the stored one. None stands for a person who does not exist, and takes as long."""
         if self._nobody is None:
             self._nobody = await self.hash("nobody has this password")
-        is_right = await self._run(lambda: self._is(stored or self._nobody, password))  # type: ignore[arg-type]
+        is_right = await self.run(lambda: self._is(stored or self._nobody, composed(password)))  # type: ignore[arg-type]
         return is_right and stored is not None
+
+    def is_outdated(self, stored: str) -> bool:
+        """Whether it was hashed with other parameters than are usual now."""
+        return self._hasher.check_needs_rehash(stored)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Other slow work on a password: beside the loop, and bounded like the rest."""
+        if self._waiting >= PASSWORD_CHECKS_WAITING_MAX:
+            raise TooManySignIns
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        finally:
+            self._waiting -= 1
 
     def close(self) -> None:
         """Wait for what runs."""
@@ -46,12 +71,3 @@ class Passwords:
             return self._hasher.verify(stored, password)
         except (VerificationError, InvalidHashError):
             return False
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        if self._waiting >= PASSWORD_CHECKS_WAITING_MAX:
-            raise TooManySignIns
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        finally:
-            self._waiting -= 1

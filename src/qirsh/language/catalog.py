@@ -86,6 +86,7 @@ def _weight(parameter: str) -> float:
     if name.strip().lower() != "q":
         return 1.0
     try:
-        return min(1.0, float(value))
+        weight = float(value)
     except ValueError:
         return 0.0
+    return weight if 0 <= weight <= 1 else 0.0

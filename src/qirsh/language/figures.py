@@ -4,24 +4,29 @@ The digits are the Latin ones everywhere: they are what people type here and rea
 through a float, and the decimals are the currency's own in `domain.money`, whatever other tables say.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
 from babel.dates import format_datetime
 
-from qirsh.domain.money import format_amount
+from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.language.catalog import language, plural, text
 
 # Between thousands, and before the decimals.
 _SIGNS: Final = {"en": (",", "."), "ar": (",", "."), "tr": (".", ",")}
 _NAMES: Final = {("SYP", "ar"): "ل.س"}
 _DAY: Final = "d MMMM y"
+_MONTH: Final = "LLLL y"
+# The zone stays on the line of the hour.
 _DAY_AND_TIME: Final = {
-    "en": "d MMMM y, HH:mm 'UTC'",
-    "ar": "d MMMM y، HH:mm 'UTC'",
-    "tr": "d MMMM y HH:mm 'UTC'",
+    "en": "d MMMM y, HH:mm\N{NO-BREAK SPACE}'UTC'",
+    "ar": "d MMMM y، HH:mm\N{NO-BREAK SPACE}'UTC'",
+    "tr": "d MMMM y HH:mm\N{NO-BREAK SPACE}'UTC'",
 }
 _MINUTE_MS: Final = 60_000
+# As a keyboard set to Arabic or Persian types them.
+_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٬\N{ARABIC DECIMAL SEPARATOR}", "01234567890123456789,.")
 
 
 def money(amount_minor: int, currency: str, code: str) -> str:
@@ -32,6 +37,24 @@ def money(amount_minor: int, currency: str, code: str) -> str:
     return f"{sign}{f'{int(whole):,}'.replace(',', thousands)}{point if dot else ''}{rest}"
 
 
+def typed_amount(typed: str, currency: str, code: str) -> int | None:
+    """What somebody typed as an amount, in minor units: `1,234.50`, or `1.234,50` in Turkish. Never a guess.
+
+    None for anything else, and above all for the signs of the other way: they would make it a thousand times as much.
+    """
+    text = "".join(typed.split())
+    thousands, point = _SIGNS[code]
+    if code == "ar":
+        text = text.translate(_LATIN_DIGITS)
+    decimals = CURRENCIES[currency].exponent
+    shape = rf"(\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+)(?:{re.escape(point)}(\d{{1,{decimals}}}))?"
+    found = re.fullmatch(shape, text, re.ASCII)
+    if found is None:
+        return None
+    whole, fraction = found[1].replace(thousands, ""), (found[2] or "").ljust(decimals, "0")
+    return parse_amount(f"{whole}.{fraction}" if decimals else whole, currency)
+
+
 def currency_name(currency: str, code: str) -> str:
     """As it is written beside a sum."""
     return _NAMES.get((currency, code), currency)
@@ -40,6 +63,16 @@ def currency_name(currency: str, code: str) -> str:
 def day(milliseconds: int, code: str) -> str:
     """In UTC, as everything here."""
     return format_datetime(_moment(milliseconds), _DAY, locale=language(code).locale)
+
+
+def month(milliseconds: int, code: str) -> str:
+    """The month and its year."""
+    return format_datetime(_moment(milliseconds), _MONTH, locale=language(code).locale)
+
+
+def whole(number: int, code: str) -> str:
+    """A count of things."""
+    return f"{number:,}".replace(",", _SIGNS[code][0])
 
 
 def day_and_time(milliseconds: int, code: str) -> str:
@@ -56,13 +89,13 @@ def duration(milliseconds: int, code: str) -> str:
         plural(code, "%(n)d hour", "%(n)d hours", hours) if hours else "",
         plural(code, "%(n)d minute", "%(n)d minutes", minutes) if minutes and not days else "",
     ]
-    match [part for part in told if part]:
-        case []:
-            return text(code, "less than a minute")
-        case [only]:
-            return only
-        case [larger, smaller, *_]:
-            return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
+    parts = [part for part in told if part]
+    if not parts:
+        return text(code, "less than a minute")
+    if len(parts) == 1:
+        return parts[0]
+    larger, smaller = parts
+    return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
 
 
 def _moment(milliseconds: int) -> datetime:

@@ -3,6 +3,7 @@
 from typing import Final, NewType
 
 from qirsh.domain.payment import Payment
+from qirsh.domain.payout import Payout
 from qirsh.domain.refund import Refund
 
 # SQL whose arguments are $1, $2, ... in order of appearance.
@@ -25,6 +26,10 @@ LAST_STOP: Final = Query(
     "SELECT coalesce(max(id), 0), coalesce(sum(CASE WHEN lifted_at IS NULL THEN 1 ELSE 0 END), 0) FROM stop"
 )
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
+DUE_MAIL: Final = Query(
+    "SELECT id, sealed, created_at, due_at, attempts FROM mail WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
+)
+LAST_MAIL: Final = Query("SELECT id, sealed, created_at FROM mail ORDER BY created_at DESC, id DESC LIMIT $1")
 # The accounts around a merchant's test account.
 TEST_CIRCLE: Final = Query(
     "SELECT number, kind FROM account WHERE twin_of = (SELECT twin_of FROM account WHERE number = $1)"
@@ -58,5 +63,13 @@ EVENT_UP_TO: Final = Query(
 )
 EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
 LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
+_PAYOUT: Final = f"SELECT {', '.join(Payout.__struct_fields__)} FROM payout"  # noqa: S608 - our own names
+# Those that may still be paid first: they must never drop off the end of the list.
+PAYOUTS_OF: Final = Query(
+    f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
+)
+OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
+EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
+PASSKEY_IDS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1 ORDER BY created_at, id")
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

@@ -1,6 +1,7 @@
 """A thread that runs one function after another, with one hop there and one hop back for each."""
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -30,15 +31,20 @@ class WorkThread:
         self._jobs.put(None)
         self._thread.join()
 
+    def leave(self) -> None:
+        """Finish what is queued, then end, while nobody waits for it."""
+        self._jobs.put(None)
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             function, future, loop = job
+            result, raised = None, None
             try:
                 result = function()
             except BaseException as error:  # noqa: BLE001 - whatever it is, the caller must hear of it
-                loop.call_soon_threadsafe(_settle, future, None, error)
-            else:
-                loop.call_soon_threadsafe(_settle, future, result, None)
+                raised = error
+            with contextlib.suppress(RuntimeError):  # The loop has ended, and nobody waits any more.
+                loop.call_soon_threadsafe(_settle, future, result, raised)
 
 
 def _settle(future: asyncio.Future[object], result: object, error: BaseException | None) -> None:

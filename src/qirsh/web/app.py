@@ -1,16 +1,17 @@
 """Every URL of the service, in one table, and the way of a request through it."""
 
 import logging
+import re
 from typing import Final
 
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
-from qirsh.web import health
+from qirsh.web import demo_mail, health
 from qirsh.web.api import parameters
 from qirsh.web.api.calls import CALLS
-from qirsh.web.customer import business_keys, business_page, erase_page, identity_page, pay_page, settings_page
 from qirsh.web.customer.cookies import session_token
+from qirsh.web.customer.routes import PAGES
 from qirsh.web.http import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.openapi.reference import Reference
 from qirsh.web.page_language import find_language, keep_language
@@ -23,38 +24,16 @@ from qirsh.web.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
+_PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
+
 _REFERENCE: Final = Reference(CALLS)
 
 ROUTES: Final = (
     *CALLS,
+    *PAGES,
     Route("GET", "/openapi.json", _REFERENCE.serve_document, None),
     Route("GET", "/docs", _REFERENCE.serve_page, None, is_page=True),
-    Route("GET", "/pay/{id}", pay_page.show, None, is_page=True),
-    Route("GET", "/pay/{id}/cancel", pay_page.leave, None, is_page=True),
-    Route("POST", "/pay/{id}/sign-in", pay_page.sign_in, None, is_page=True),
-    Route("POST", "/pay/{id}/sign-out", pay_page.sign_out, None, is_page=True),
-    Route("POST", "/pay/{id}/confirm", pay_page.confirm, None, is_page=True),
-    # Who people are, and their businesses.
-    Route("GET", "/wallet/identity", identity_page.show, None, is_page=True),
-    Route(
-        "POST",
-        "/wallet/identity",
-        identity_page.submit,
-        None,
-        is_page=True,
-        body_bytes_max=identity_page.BODY_BYTES_MAX,
-    ),
-    Route("GET", "/wallet/business", business_page.show, None, is_page=True),
-    Route("POST", "/wallet/business", business_page.request, None, is_page=True),
-    Route("GET", "/wallet/business/{account}", business_keys.show, None, is_page=True),
-    Route("GET", "/wallet/business/{account}/keys", business_keys.show_after_keys, None, is_page=True),
-    Route("POST", "/wallet/business/{account}/keys", business_keys.issue, None, is_page=True),
-    Route("GET", "/wallet/keys/{id}/revoke", business_keys.ask_revoke, None, is_page=True),
-    Route("POST", "/wallet/keys/{id}/revoke", business_keys.revoke, None, is_page=True),
-    Route("GET", "/wallet/settings", settings_page.show, None, is_page=True),
-    Route("POST", "/wallet/settings", settings_page.change, None, is_page=True),
-    Route("GET", "/wallet/erase", erase_page.show, None, is_page=True),
-    Route("POST", "/wallet/erase", erase_page.erase, None, is_page=True),
+    Route("GET", "/demo/mail", demo_mail.show, None, is_page=True),
     Route("GET", "/static/{file}", serve_file, None, is_counted=False),
     Route("GET", "/healthz", health.healthz, None, is_counted=False),
     Route("GET", "/readyz", health.readyz, None, is_counted=False),
@@ -110,7 +89,7 @@ class App:
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
         if route is None:
-            return _not_here(request, methods)
+            return self._not_here(request, methods)
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -143,17 +122,18 @@ class App:
         request.argument = argument
         return self._methods.get(f"{before}/*/{last}")
 
-
-def _not_here(request: Request, methods: dict[str, Route] | None) -> Response:
-    if methods is None:
-        raise Problem("not_found")
-    allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
-    if request.is_page and request.method in {"GET", "HEAD"}:
-        # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
-        if not (request.argument.isascii() and request.argument.isdigit()):
+    def _not_here(self, request: Request, methods: dict[str, Route] | None) -> Response:
+        if methods is None:
             raise Problem("not_found")
-        return see_other(f"/pay/{request.argument}")
-    return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
+        if request.is_page and request.method in {"GET", "HEAD"}:
+            # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+            above = request.path.rpartition("/")[0]
+            place = above.rpartition("/")[0]
+            if not _PLAIN.fullmatch(above) or not {above, f"{place}/*"} & self._methods.keys():
+                raise Problem("not_found")
+            return see_other(above)
+        allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
+        return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 
 def _told(problem: Problem, request: Request, headers: Headers | None = None) -> Response:

@@ -56,6 +56,7 @@ def problem_page(problem: Problem, request: Request, headers: Headers | None = N
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
         payment_id=request.argument if is_payment and request.argument.isascii() and request.argument.isdigit() else "",
         request_id=request.id,
+        wait_ms=1000 * (problem.retry_after_s or KINDS[problem.code].retry_after_s or 0),
     )
 
 
@@ -86,6 +87,8 @@ def _templates(code: str) -> jinja2.Environment:
         "currency_name": partial(figures.currency_name, code=code),
         "day": partial(figures.day, code=code),
         "day_and_time": partial(figures.day_and_time, code=code),
+        "month_name": partial(figures.month, code=code),
+        "whole": partial(figures.whole, code=code),
         "duration": partial(figures.duration, code=code),
         "grouped": grouped,
     }

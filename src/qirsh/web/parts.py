@@ -31,4 +31,8 @@ class Parts(msgspec.Struct, frozen=True):
     entropy: Entropy
     base_url: str
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
+    has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
+    keeps_mail: bool = False  # The demo's letters are not sent, and shown to whoever looks.
+    mail_from: str = ""
+    deposit_hint: str = ""  # How to add money, in the operators' words.
     limits: RateLimits | None = None  # None: calls are not counted.

@@ -17,6 +17,7 @@ from qirsh.web.refusals import Problem
 _NS: Final = 1_000_000_000
 _SHARED_BUCKETS: Final = 1024
 _MINUTE_S: Final = 60
+_HOUR_S: Final = 3600
 
 MonotonicClock = Callable[[], int]  # In nanoseconds; whole numbers add up exactly, however many there are.
 
@@ -107,6 +108,10 @@ class RateLimits:
         self._address = share("address", limits.ADDRESS_CALLS_PER_MINUTE, _MINUTE_S)
         self._sign_in = share("sign-in", limits.SIGN_INS_PER_MINUTE, _MINUTE_S)
         self._email = share("email", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S)
+        self._mail_asked = share("mail", limits.MAILS_ASKED_PER_HOUR, _HOUR_S)
+        self._mail_to = share("mail-to", limits.MAILS_TO_ONE_PER_HOUR, _HOUR_S)
+        self._code = share("code", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
+        self._code_of = share("code-of", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
 
     def remembered(self, callers: Callers, request: Request, kind: TokenKind) -> Caller | None:
         """As `Callers.remembered`, counted. Most calls end here."""
@@ -156,6 +161,16 @@ class RateLimits:
         """It was no failure: only failures count for an e-mail address."""
         if email is not None:
             self._email.give_back(email)
+
+    def count_mail(self, request: Request, email: str) -> None:
+        """Somebody wants us to write to an address that they have not shown to be theirs."""
+        self._count(request, self._mail_asked, self._address_of(request))
+        self._count(request, self._mail_to, email)
+
+    def count_code(self, request: Request, email: str) -> None:
+        """Somebody answers a mail, rightly or wrongly."""
+        self._count(request, self._code, self._address_of(request))
+        self._count(request, self._code_of, email)
 
     def _address_of(self, request: Request) -> bytes:
         return client_address(request.peer, request.headers.get(b"x-forwarded-for", b""), self._proxies)

@@ -1,7 +1,8 @@
 """Proving who one is: e-mail, password, and the second factor where there is one. Every way in asks here."""
 
 import hmac
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import msgspec
 import pyotp
@@ -9,7 +10,7 @@ import pyotp
 from qirsh.domain.api_key import make_token, token_hash
 from qirsh.domain.command import OpenSession
 from qirsh.domain.limits import AGENT_CHARACTERS_MAX
-from qirsh.domain.people_command import RecordFailure
+from qirsh.domain.people_command import RecordFailure, RenewPasswordHash
 from qirsh.domain.person import Login, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.session import Session
@@ -17,6 +18,8 @@ from qirsh.store.rows import LOGIN, PERSON
 from qirsh.web.http import Request
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
+
+T = TypeVar("T")
 
 TOTP_PURPOSE: Final = b"totp"
 RECOVERY: Final = "recovery"
@@ -29,36 +32,90 @@ class Proof(msgspec.Struct, frozen=True):
     login: Login
     totp_step: int = 0
     recovery_hash: bytes = b""
+    passkey: bytes = b""  # It stands for password and code: the device has seen who uses it.
+    sign_count: int = 0
 
 
 async def prove_from_outside(
     parts: Parts, request: Request, *, email: str, password: str, code: str | None
 ) -> Proof | None:
     """As `prove`, for whoever asks over HTTP: tries are counted, by where they come from and whom they claim to be."""
+
+    async def proving() -> Proof | None:
+        login = await _by_password_renewed(parts, email, password)
+        return None if login is None else _with_factor(parts, login, code)
+
+    return await _counted(parts, request, email, proving)
+
+
+async def prove_in_steps(
+    parts: Parts, request: Request, *, email: str, password: str, code: str | None
+) -> Proof | Login | None:
+    """The same, where a code can be asked for next. A login says that only the password is proved so far."""
+
+    async def proving() -> Proof | Login | None:
+        login = await _by_password_renewed(parts, email, password)
+        if login is None or (login.totp_sealed is not None and not code):
+            return login
+        return _with_factor(parts, login, code)
+
+    return await _counted(parts, request, email, proving)
+
+
+async def prove_second_factor(parts: Parts, request: Request, login: Login, code: str) -> Proof | None:
+    """The step after the password. A wrong code counts as much as a wrong password."""
+
+    async def proving() -> Proof | None:
+        return _with_factor(parts, login, code)
+
+    return await _counted(parts, request, login.email, proving)
+
+
+async def prove(parts: Parts, *, email: str, password: str, code: str | None) -> Proof | None:
+    """What was proved; None without a word about what was wrong, after the same work."""
+    login = await _by_password(parts, email, password)
+    return None if login is None else _with_factor(parts, login, code)
+
+
+async def _counted(parts: Parts, request: Request, email: str, proving: Callable[[], Awaitable[T | None]]) -> T | None:
     address = normal_email(email)
     if parts.limits is not None:
         parts.limits.count_sign_in(request, address)
     has_failed = False
     try:
-        proof = await prove(parts, email=email, password=password, code=code)
-        has_failed = proof is None
+        proved = await proving()
+        has_failed = proved is None
     finally:
         if parts.limits is not None and not has_failed:
             parts.limits.forgive(address)
-    if proof is None:
+    if proved is None:
         login = await parts.store.find(LOGIN, address) if address else None
         subject = f"person {login.person}" if login else "nobody"
         await parts.engine.submit(RecordFailure(subject, "somebody"))
-    return proof
+    return proved
 
 
-async def prove(parts: Parts, *, email: str, password: str, code: str | None) -> Proof | None:
-    """What was proved; None without a word about what was wrong, after the same work."""
+async def _by_password(parts: Parts, email: str, password: str) -> Login | None:
     address = normal_email(email)
     login = await parts.store.find(LOGIN, address) if address else None
     is_right = await parts.passwords.verify(login.password_hash if login else None, password)
-    if login is None or not is_right:
-        return None
+    return login if is_right else None
+
+
+async def _by_password_renewed(parts: Parts, email: str, password: str) -> Login | None:
+    """Whoever signs in gets their password hashed as is usual now: at no other time is it known."""
+    login = await _by_password(parts, email, password)
+    if login is None or not parts.passwords.is_outdated(login.password_hash):
+        return login
+    renewed = await parts.passwords.hash(password)
+    outcome = await parts.engine.submit(RenewPasswordHash(login.email, login.person, login.password_hash, renewed))
+    if type(outcome) is Refused:
+        # Somebody was quicker: the same person in another tab, or a change of the password.
+        return await _by_password(parts, email, password)
+    return msgspec.structs.replace(login, password_hash=renewed)
+
+
+def _with_factor(parts: Parts, login: Login, code: str | None) -> Proof | None:
     return Proof(login) if login.totp_sealed is None else second_factor(parts, login, code or "")
 
 
@@ -100,12 +157,15 @@ async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) 
             actor=f"person {person.id}",
             agent=agent_of(request),
             email=proof.login.email,
+            password_hash=proof.login.password_hash,
             totp_step=proof.totp_step,
             recovery_hash=proof.recovery_hash,
+            passkey=proof.passkey,
+            sign_count=proof.sign_count,
         )
     )
     if type(session) is Refused:
-        # A code that somebody has used a moment ago is as wrong as any other.
+        # A code that was used, or a password that was changed, a moment ago is as wrong as any other.
         raise Problem("wrong_credentials") if session.why is Refusal.CODE_NOT_VALID else problem_of(session)
     return token, session
 

@@ -5,7 +5,7 @@ Each takes memory while it is under way, so there are only a few at a time. Conn
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, Self
+from typing import Final
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token
 from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
@@ -21,7 +21,7 @@ _RETRY_AFTER_S: Final = 5  # Most pictures have arrived by then.
 class Upload:
     """One that is under way."""
 
-    def __init__(self, session: bytes, until: float, on_end: Callable[[Self], None]) -> None:
+    def __init__(self, session: bytes, until: float, on_end: Callable[["Upload"], None]) -> None:
         self.session = session
         self._until = until  # When it must have arrived, by the loop's clock.
         self._on_end = on_end

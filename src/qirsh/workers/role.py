@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from qirsh.domain.command import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
@@ -10,6 +11,8 @@ from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Role:
@@ -59,6 +62,16 @@ class Role:
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
                 log.warning("the %s waits: %r", self._name, error)
             await asyncio.sleep(min(left_s, LEASE_RENEWAL_MS / 1000))
+
+    async def during(self, work: asyncio.Future[T]) -> T:
+        """The outcome of work that may take longer than a lease, which goes on meanwhile; it is not cancelled."""
+        while not work.done():
+            await asyncio.wait({work}, timeout=LEASE_RENEWAL_MS / 1000)
+            try:
+                await self.is_held()
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
+                log.warning("the %s waits: %r", self._name, error)
+        return work.result()
 
     async def is_held(self) -> bool:
         """Whether to work now. Asked before each piece of work that is much shorter than a lease."""

@@ -23,6 +23,10 @@ def ask(command: AskPayout, state: State) -> Payout | Refused:
     account = state.accounts.get(command.account)
     if account is None or account.owner != command.person or account.mode != "live":
         return Refused(Refusal.NOT_FOUND)
+    before = state.payouts.get(command.id)
+    if before is not None:
+        # The same form again, by a second click or a browser that sends once more: there is one payout.
+        return before if before.account == command.account else Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, account):
         return Refused(why)
     if refused := check_pin(state.pins.get(command.person), command.pin_macs, state):

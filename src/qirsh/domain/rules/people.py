@@ -6,7 +6,7 @@ from qirsh.domain.account import Account
 from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
 from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON, REVOCATION
 from qirsh.domain.limits import SESSION_MS
-from qirsh.domain.people_command import ChangeProfile, CloseSessions, Join
+from qirsh.domain.people_command import ChangeProfile, CloseSessions, Join, UseProof
 from qirsh.domain.person import Login, Operator, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.proof import check_answer, check_passkey
@@ -96,6 +96,7 @@ def change_pin(command: ChangePin, state: State) -> int | Refused:
     if state.people.get(command.person) is None:
         return Refused(Refusal.NOT_FOUND)
     state.pins.put(command.person, Pin(command.person, command.pin_mac, 0))
+    state.post(command.letters)
     state.note(command.actor, "pin.changed", f"person {command.person}")
     return command.person
 
@@ -114,7 +115,11 @@ def open_session(command: OpenSession, state: State) -> Session | Refused:
     person = state.people.get(command.person)
     if person is None or person.erased_at is not None or account is None or account.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
-    if refused := _use_up(command, state):
+    if command.passkey:
+        refused = check_passkey(state, command.passkey, person=command.person, sign_count=command.sign_count)
+    else:
+        refused = _use_up(command, state, command.actor) if command.email else None
+    if refused:
         return refused
     session = Session(
         command.hash,
@@ -129,6 +134,14 @@ def open_session(command: OpenSession, state: State) -> Session | Refused:
     state.sessions.add(session.hash, session)
     state.note(command.actor, "session.opened", f"person {command.person}")
     return session
+
+
+def use_proof_needs(command: UseProof, _state: State, needs: Needs) -> None:
+    needs.logins.add(command.email)
+
+
+def use_proof(command: UseProof, state: State) -> int | Refused:
+    return _use_up(command, state, f"person {command.person}") or command.person
 
 
 def close_session_needs(command: CloseSession, _state: State, needs: Needs) -> None:
@@ -173,21 +186,19 @@ def _add(state: State, command: AddPerson | Join, *, phone: str = "", language: 
     return person
 
 
-def _use_up(command: OpenSession, state: State) -> Refused | None:
+def _use_up(command: OpenSession | UseProof, state: State, actor: str) -> Refused | None:
     """What was right a moment ago may have been used meanwhile, by another who saw it."""
-    if command.passkey:
-        return check_passkey(state, command.passkey, person=command.person, sign_count=command.sign_count)
-    if not command.email:
-        return None
     login = state.logins.get(command.email)
     if login is None or login.person != command.person:
         return Refused(Refusal.NOT_FOUND)
+    if command.password_hash not in {"", login.password_hash}:
+        return Refused(Refusal.CODE_NOT_VALID)
     if command.recovery_hash:
         left = _without(login.recovery, command.recovery_hash)
         if left is None:
             return Refused(Refusal.CODE_NOT_VALID)
         state.logins.change(login.email, msgspec.structs.replace(login, recovery=left))
-        state.note(command.actor, "recovery_code.used", f"person {login.person}")
+        state.note(actor, "recovery_code.used", f"person {login.person}")
     elif login.totp_sealed is not None:
         if command.totp_step <= login.totp_step:
             return Refused(Refusal.CODE_NOT_VALID)

@@ -106,7 +106,7 @@ def renew_hash_needs(command: RenewPasswordHash, _state: State, needs: Needs) ->
 
 def renew_hash(command: RenewPasswordHash, state: State) -> int | Refused:
     login = _own_login(state, command.email, command.person)
-    if login is None:
+    if login is None or login.password_hash != command.old_hash:
         return Refused(Refusal.NOT_FOUND)
     state.logins.change(login.email, msgspec.structs.replace(login, password_hash=command.password_hash))
     return login.person
@@ -145,6 +145,8 @@ def second_factor(command: SetSecondFactor, state: State) -> int | Refused:
     login = _own_login(state, command.email, command.person)
     if login is None:
         return Refused(Refusal.NOT_FOUND)
+    if login.totp_sealed != command.instead_of:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     if command.totp_sealed is None and state.operators.get(command.person) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # Nobody runs the service with a password alone.
     state.logins.change(

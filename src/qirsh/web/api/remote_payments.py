@@ -1,7 +1,5 @@
 """The merchant's calls about one payment: create it, retrieve it, cancel it."""
 
-import asyncio
-from contextlib import suppress
 from typing import Final
 
 from msgspec import UNSET
@@ -20,6 +18,7 @@ from qirsh.web.api.views import data, payment_view
 from qirsh.web.http import REPLAYED, Request, Response, json_body
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
+from qirsh.web.waiting import final_or_late
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
@@ -62,7 +61,7 @@ async def retrieve(parts: Parts, request: Request) -> Response:
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
-        payment = await _wait(parts, payment.number, wait_s)
+        payment = await final_or_late(parts, payment.number, wait_s)
     view = payment_view(payment, request.argument, base_url=parts.base_url, is_live=caller.is_live)
     return Response(200, data(view))
 
@@ -105,22 +104,6 @@ async def own_payment(parts: Parts, request: Request) -> Payment:
     if payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
     return payment
-
-
-async def _wait(parts: Parts, number: int, wait_s: int) -> Payment:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + wait_s
-    while True:
-        with parts.waiters.registered(number) as changed:
-            payment = await parts.store.find(PAYMENT, number)
-            assert payment is not None, "payments never vanish"
-            left_s = end - loop.time()
-            if payment.status != "pending" or left_s <= 0 or parts.waiters.is_closed:
-                return payment
-            # Another process may have changed it, so nobody waits longer than a second without a look.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(left_s, 1.0)):
-                    await changed.wait()
 
 
 def _command(merchant: int, body: bodies.CreatePaymentBody) -> CreatePayment:

@@ -8,6 +8,9 @@ from qirsh.web.parts import Parts
 SESSION: Final = "qirsh"
 VISIT: Final = "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
 SAID: Final = "qirsh-said"  # What became of the last form: for the next page only.
+HALF: Final = "qirsh-half"  # Whose password was right, while the code of the second factor is asked for.
+ADDING: Final = "qirsh-adding"  # That the password was right, and the name of the passkey that is made next.
+JOINING: Final = "qirsh-joining"  # To which address a code was mailed.
 LANGUAGE: Final = "qirsh-language"  # Which language its user has chosen.
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import FORM_BYTES_MAX, FORM_PARTS_MAX, PART_HEAD_BYTES_MAX
+from qirsh.domain.limits import FORM_BYTES_MAX, PART_HEAD_BYTES_MAX
 from qirsh.web.customer.forms import not_the_form, refuse_strangers
 from qirsh.web.http import Request
 from qirsh.web.parts import Parts
@@ -23,6 +23,7 @@ _TYPE: Final = re.compile(
 _DISPOSITION: Final = re.compile(rb'form-data; name="([^"]*)"(?:; filename="([^"]*)")?', re.IGNORECASE)
 _TEXT_TYPES: Final = frozenset({b"", b"text/plain", b"text/plain;charset=utf-8"})
 _END: Final = frozenset({b"--", b"--\r\n"})
+_END_BYTES_MAX: Final = max(map(len, _END))
 
 
 class File(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 def read_multipart(parts: Parts, request: Request, texts: tuple[str, ...], files: tuple[str, ...]) -> Sent:
-    """What was sent under these names. Nothing else may be sent, and nothing twice."""
+    """What was sent under these names. Nothing else may be sent, and nothing twice: so there are few parts."""
     refuse_strangers(parts, request)
     content_type = _TYPE.fullmatch(request.headers.get(b"content-type", b""))
     if content_type is None or b"content-encoding" in request.headers:
@@ -73,16 +74,13 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[tuple[bytes, bytes]]:
     at = len(opening)  # After a delimiter.
     if not body.startswith(opening):
         raise not_the_form()
-    for _ in range(FORM_PARTS_MAX + 1):
-        if len(body) - at <= max(map(len, _END)) and body[at:] in _END:
-            return
+    while not (len(body) - at <= _END_BYTES_MAX and body[at:] in _END):
         end = body.find(b"\r\n" + opening, at)
         start = body.find(b"\r\n\r\n", at, at + PART_HEAD_BYTES_MAX)
         if end < 0 or not at < start < end or not body.startswith(b"\r\n", at):
-            break
+            raise not_the_form()
         yield body[at + 2 : start], body[start + 4 : end]
         at = end + 2 + len(opening)
-    raise not_the_form()
 
 
 def _read_head(head: bytes) -> tuple[str, str | None, bytes]:

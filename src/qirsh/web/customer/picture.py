@@ -18,6 +18,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from qirsh.domain.limits import (
     PICTURE_BYTES_MAX,
+    PICTURE_OTHER_PIXELS_MAX,
     PICTURE_PIXELS_MAX,
     PICTURE_SCANS_MAX,
     PICTURE_SIDE_PIXELS_MAX,
@@ -29,7 +30,7 @@ _QUALITY: Final = 85  # Small print stays sharp, at some hundred kilobytes.
 # The modes in which these formats are decoded to eight bits a channel.
 _MODES: Final = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK"})
 _START_OF_SCAN: Final = b"\xff\xda"
-# One thread: a picture takes a core, and its pixels up to 200 MB, for less than a second.
+# One thread: a picture takes a core and up to 200 MB, for a second or two.
 _POOL: Final = ThreadPoolExecutor(1, thread_name_prefix="picture")
 
 
@@ -44,7 +45,8 @@ def _clean(data: bytes) -> bytes | None:
     try:
         with _opened(data) as image:
             width, height = image.size
-            if width * height > PICTURE_PIXELS_MAX or image.mode not in _MODES:
+            most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
+            if width * height > most or image.mode not in _MODES:
                 return None
             return _encoded(image)
     except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture
@@ -63,7 +65,7 @@ def _opened(data: bytes) -> ImageFile:
         return PngImageFile(BytesIO(data))
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         # Its reader asks for the memory of all pixels as soon as it is made.
-        if _webp_pixels(data) > PICTURE_PIXELS_MAX:
+        if _webp_pixels(data) > PICTURE_OTHER_PIXELS_MAX:
             raise ValueError("too many pixels")
         return WebPImageFile(BytesIO(data))
     raise ValueError("another kind of file")
@@ -78,8 +80,9 @@ def _webp_pixels(data: bytes) -> int:
     return (int.from_bytes(data[26:28], "little") & 0x3FFF) * (int.from_bytes(data[28:30], "little") & 0x3FFF)
 
 
-def _encoded(image: Image.Image) -> bytes:
+def _encoded(image: ImageFile) -> bytes:
     side = PICTURE_SIDE_PIXELS_MAX
+    image.draft(None, (side, side))  # A large JPEG is decoded at a half or less, which saves most of the memory.
     upright: Image.Image = image
     if image.mode in {"1", "P", "PA"}:  # These cannot be made smaller without jagged letters.
         upright = image.convert("RGBA")

@@ -30,7 +30,7 @@ def slip_of(payment: Payment, payment_id: str, merchant: Account, *, now: int, c
     return Slip(
         id=payment_id,
         payee=merchant.name,
-        initials="".join(word[0] for word in merchant.name.split()[:2] if word[0].isalnum()).upper(),
+        initials=_initials(merchant.name),
         is_verified=not is_test and why_not_in_order(merchant) is None,
         is_test=is_test,
         amount=payment.amount,
@@ -41,3 +41,9 @@ def slip_of(payment: Payment, payment_id: str, merchant: Account, *, now: int, c
         refunded=payment.refunded_amount,
         can_leave=can_leave,
     )
+
+
+def _initials(name: str) -> str:
+    # The Arabic article is part of the word, and says nothing of it.
+    words = [word.removeprefix("ال") or word for word in name.split()[:2]]
+    return "".join(word[0] for word in words if word[0].isalnum()).upper()

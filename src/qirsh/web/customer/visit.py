@@ -5,22 +5,23 @@ as the sign-in, is tied to a random cookie of the browser, which is given with t
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Final
 
 import msgspec
 
-from qirsh.domain.api_key import PAGE_SESSION_KIND, token_hash
-from qirsh.domain.command import CloseSession
+from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
+from qirsh.domain.command import CloseSession, OpenSession
+from qirsh.domain.refusal import Refused
 from qirsh.web.callers import Caller
 from qirsh.web.customer.cookies import SAID, SESSION, VISIT, cookie, set_cookie
 from qirsh.web.customer.forms import read_form
 from qirsh.web.http import Headers, Request, Response
 from qirsh.web.pages import page, see_other
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem
-from qirsh.web.sign_in import Proof, open_session
+from qirsh.web.refusals import Problem, problem_of
+from qirsh.web.sign_in import Proof, agent_of, open_session
 
 SIGN_IN: Final = "/sign-in"
 _VISIT_BYTES: Final = 16
@@ -96,16 +97,12 @@ class Visit(msgspec.Struct):
 
     def page(self, template: str, *, status: int = 200, form_origin: str = "", **values: object) -> Response:
         """The page for this browser, whose template can make tokens for its forms."""
-        made = page(
-            self.request,
-            template,
-            status=status,
-            form_origin=form_origin,
-            form_token=self.form_token,
-            open_form_token=self.open_form_token,
-            is_signed_in=self.caller is not None,
-            **values,
-        )
+        values |= {
+            "form_token": self.form_token,
+            "open_form_token": self.open_form_token,
+            "is_signed_in": self.caller is not None,
+        }
+        made = page(self.request, template, status=status, headers=None, form_origin=form_origin, **values)
         # Only now is it known whether a form on the page needed a cookie.
         made.headers = [*self.cookies]
         return made
@@ -119,6 +116,16 @@ class Visit(msgspec.Struct):
         """The cookie of a new session for who has proved who they are. The one before ends."""
         token, _ = await open_session(self.parts, proof, PAGE_SESSION_KIND, self.request)
         await self.end()
+        return set_cookie(self.parts, SESSION, token)
+
+    async def renew(self) -> tuple[bytes, bytes]:
+        """The cookie of a new session for who has just ended all of theirs, and had proved who they are to do so."""
+        token, actor = make_token(PAGE_SESSION_KIND, self.parts.entropy(32)), f"person {self.person}"
+        agent, hashed = agent_of(self.request), token_hash(token.encode())
+        opened = await self.parts.engine.submit(OpenSession(hashed, self.person, self.who.account, actor, agent))
+        if type(opened) is Refused:
+            raise problem_of(opened)
+        await self.parts.callers.poll()  # This process need not wait until it would look.
         return set_cookie(self.parts, SESSION, token)
 
     async def end(self) -> tuple[bytes, bytes]:
@@ -144,7 +151,10 @@ async def visit_of(parts: Parts, request: Request) -> Visit:
     )
 
 
-def signed_in(handler: Callable[[Visit], Awaitable[Response]]) -> Callable[[Parts, Request], Awaitable[Response]]:
+Answer = Coroutine[None, None, Response]
+
+
+def signed_in(handler: Callable[[Visit], Answer]) -> Callable[[Parts, Request], Answer]:
     """A page for whoever is signed in; everybody else is sent to sign in first."""
 
     @wraps(handler)

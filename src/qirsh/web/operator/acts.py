@@ -1,20 +1,17 @@
 """What operators do, as named acts: words in, a command down, words out. The CLI's socket is their only face so far."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 import pyotp
 
 from qirsh.domain import limits
 from qirsh.domain.account import Account, origin
 from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
-from qirsh.domain.cash_order import CashOrder, Kind
+from qirsh.domain.cash_order import Kind
 from qirsh.domain.command import (
     AddPerson,
     AskCash,
     ChangePin,
-    Command,
     ConfirmCash,
     IssueKey,
     LiftStop,
@@ -25,51 +22,32 @@ from qirsh.domain.command import (
     RevokeKey,
     StopMoney,
 )
-from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import Person, is_pin, normal_email
-from qirsh.domain.refusal import Refused
 from qirsh.store import chain, queries
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Violation
 from qirsh.store.rows import ACCOUNT, LOGIN, PERSON
+from qirsh.web.operator.act import (
+    Act,
+    Actor,
+    NotDone,
+    Words,
+    account_number,
+    house,
+    order_words,
+    reference,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.owner_letters import letters_on_move
+from qirsh.web.operator.payout_acts import PAYOUT_ACTS, letters_of_order
+from qirsh.web.operator.people_acts import PEOPLE_ACTS
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
 from qirsh.web.sign_in import TOTP_PURPOSE, prove
 
-HOUSE: Final = "bank"  # The house account through which money enters and leaves.
 _DAY_MS: Final = 24 * 3600 * 1000
-
-
-class NotDone(Exception):
-    """An act that was not carried out: a stable code, and words for the operator."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
-
-
-class Actor(msgspec.Struct, frozen=True):
-    """The operator who acts; None while nobody is one and the first is being made."""
-
-    person: int | None
-
-    @property
-    def name(self) -> str:
-        """As audit entries name them."""
-        return "first start" if self.person is None else f"operator {self.person}"
-
-    @property
-    def id(self) -> int:
-        """For acts that are never reached without an operator."""
-        assert self.person is not None
-        return self.person
-
-
-Words = dict[str, Any]
-Act = Callable[[Parts, Actor, Words], Awaitable[Words]]
 
 
 async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
@@ -192,15 +170,15 @@ def ask_cash(kind: Kind) -> Act:
             raise NotDone("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
         command = AskCash(
             kind=kind,
-            house=await _house(parts),
-            reference=_reference(words),
+            house=await house(parts),
+            reference=reference(words),
             account=account_number(words),
             currency=currency,
             amount=amount,
             operator=actor.id,
             actor=actor.name,
         )
-        return _order_words(await submit(parts, command))
+        return order_words(await submit(parts, command))
 
     return act
 
@@ -209,9 +187,10 @@ def confirm_cash(kind: Kind) -> Act:
     """The act by which a second operator confirms, and the money moves."""
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
-        house = await _house(parts)
-        order = await submit(parts, ConfirmCash(kind, house, _reference(words), actor.id, actor.name))
-        return _order_words(order)
+        bank, slip = await house(parts), reference(words)
+        letters = await letters_of_order(parts, bank, slip)
+        order = await submit(parts, ConfirmCash(kind, bank, slip, actor.id, actor.name, letters))
+        return order_words(order)
 
     return act
 
@@ -264,15 +243,9 @@ ACTS: Final[dict[str, Act]] = {
     "withdraw confirm": confirm_cash("withdrawal"),
     "audit run": run_audit,
     "audit lift": lift_stop,
+    **PEOPLE_ACTS,
+    **PAYOUT_ACTS,
 }
-
-
-async def submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-    """The outcome; a refusal is told to the operator."""
-    outcome = await parts.engine.submit(command)
-    if type(outcome) is Refused:
-        raise NotDone(outcome.why.value, KINDS[outcome.why.value].detail)
-    return outcome
 
 
 async def _verified(parts: Parts) -> list[Violation]:
@@ -292,22 +265,6 @@ async def _add_person(parts: Parts, actor: Actor, words: Words) -> Person:
     return person
 
 
-async def _house(parts: Parts) -> int:
-    rows = await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE)
-    number: int = rows[0][0]
-    return number
-
-
-def word_text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
-    """A word that is text, in one printable line."""
-    value = words.get(name, default)
-    if type(value) is not str or (default is None and not value):
-        raise NotDone("invalid", f"{name}: must be given as text")
-    if len(value) > characters_max or not value.isprintable():
-        raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
-    return value
-
-
 def _pin(words: Words) -> str:
     pin = word_text(words, "pin", limits.PIN_DIGITS)
     if not is_pin(pin):
@@ -322,33 +279,10 @@ def _email(words: Words) -> str:
     return email
 
 
-def account_number(words: Words) -> int:
-    """The account that the act is about."""
-    number = word_text(words, "account", 12)
-    if not is_account_number(number):
-        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
-    return int(number)
-
-
-def _reference(words: Words) -> str:
-    return word_text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
-
-
 def _account_words(account: Account) -> Words:
     return {
         "account": str(account.number),
         "kind": account.kind,
         "name": account.name,
         "state": account.state,
-    }
-
-
-def _order_words(order: CashOrder) -> Words:
-    return {
-        "kind": order.kind,
-        "account": str(order.account),
-        "amount": format_amount(order.amount, order.currency),
-        "currency": order.currency,
-        "reference": order.reference,
-        "state": order.state,
     }

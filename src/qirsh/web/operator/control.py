@@ -18,15 +18,14 @@ from qirsh.engine.passwords import TooManySignIns
 from qirsh.store import queries
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.rows import OPERATOR
-from qirsh.web.operator import acts, people_acts
-from qirsh.web.operator.acts import Actor, NotDone
+from qirsh.web.operator.act import Actor, NotDone
+from qirsh.web.operator.acts import ACTS
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
 from qirsh.web.sign_in import prove
 
 log = logging.getLogger(__name__)
 
-ACTS: Final = acts.ACTS | people_acts.ACTS
 
 _LINE_BYTES_MAX: Final = 65_536
 _LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.

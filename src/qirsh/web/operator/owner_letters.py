@@ -45,4 +45,4 @@ async def letters_on_rejection(parts: Parts, account: Account | None, reason: st
 
 async def _letters(parts: Parts, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
     rows = await parts.store.select(people_queries.EMAIL_OF, owner.id)
-    return tuple([await letter(parts, kind, to=email, language=owner.language, **words) for (email,) in rows])
+    return tuple([letter(parts, kind, to=email, language=owner.language, **words) for (email,) in rows])

@@ -12,7 +12,7 @@ from qirsh.domain.people_command import RecordLook, RejectIdentity
 from qirsh.store import people_queries
 from qirsh.store.rows import ACCOUNT, IDENTITY, IDENTITY_IMAGE
 from qirsh.web.identity_facts import unseal_facts, unseal_picture
-from qirsh.web.operator.acts import Act, Actor, NotDone, Words, account_number, submit, word_text
+from qirsh.web.operator.act import Act, Actor, NotDone, Words, account_number, submit, word_text
 from qirsh.web.operator.owner_letters import letters_on_rejection
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
@@ -92,7 +92,7 @@ async def list_keys(parts: Parts, _actor: Actor, words: Words) -> Words:
     return _listed([_key_words(ApiKey(*row), parts.clock()) for row in rows], "id")
 
 
-ACTS: Final[dict[str, Act]] = {
+PEOPLE_ACTS: Final[dict[str, Act]] = {
     "identity list": list_identities,
     "identity show": show_identity,
     "identity reject": reject_identity,

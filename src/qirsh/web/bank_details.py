@@ -1,0 +1,52 @@
+"""Where a payout goes. Outside the form that it is typed into, it is sealed, and only operators read it."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX
+from qirsh.engine.keyring import Keyring
+
+_PURPOSE: Final = b"payout"
+_LIKE_IBAN: Final = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.ASCII)
+_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
+_WHOLE: Final = 97  # ISO 13616.
+
+
+class BankDetails(msgspec.Struct, frozen=True):
+    """Whose account it is, at which bank, and its number there: an IBAN, or what that bank has instead."""
+
+    holder: str
+    bank: str
+    account: str
+
+
+def sealed(keyring: Keyring, details: BankDetails) -> bytes:
+    """For the database."""
+    return keyring.seal(msgspec.json.encode(details), _PURPOSE)
+
+
+def unsealed(keyring: Keyring, sealed_details: bytes) -> BankDetails | None:
+    """What was sealed; None once it is over, when nothing is kept."""
+    plain = keyring.unseal(sealed_details, _PURPOSE) if sealed_details else None
+    return None if plain is None else msgspec.json.decode(plain, type=BankDetails)
+
+
+def normal_account(typed: str) -> tuple[str, str]:
+    """The number as it is kept, and a code for what is wrong with it. An IBAN loses its spaces, and must check."""
+    text = " ".join(typed.translate(_LATIN_DIGITS).split())
+    compact = text.replace(" ", "").upper()
+    if _LIKE_IBAN.fullmatch(compact):
+        return (compact, "") if is_iban(compact) else (text, "iban_mistyped")
+    if not text:
+        return text, "empty"
+    if len(text) > BANK_ACCOUNT_CHARACTERS_MAX or not text.isprintable():
+        return text, "too_long"
+    return text, ""
+
+
+def is_iban(compact: str) -> bool:
+    """Whether the two check digits fit the rest: one wrong sign, or two that changed places, do not."""
+    turned = compact[4:] + compact[:4]
+    return int("".join(str(int(sign, 36)) for sign in turned)) % _WHOLE == 1

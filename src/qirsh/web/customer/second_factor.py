@@ -1,0 +1,191 @@
+"""The second factor: codes of an app, asked for or no longer asked for, and recovery codes for when it is lost."""
+
+from base64 import b32encode, b64decode, urlsafe_b64encode
+from typing import Final
+
+import pyotp
+
+from qirsh.domain.limits import RECOVERY_CODES
+from qirsh.domain.mail import Letter
+from qirsh.domain.people_command import SetSecondFactor
+from qirsh.domain.person import Login
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.visit import Visit, signed_in
+from qirsh.web.documents.qr import qr_svg
+from qirsh.web.http import Response
+from qirsh.web.pages import see_other
+from qirsh.web.parts import Parts
+from qirsh.web.refusals import problem_of
+from qirsh.web.sign_in import RECOVERY, TOTP_PURPOSE, totp_step
+
+_SECURITY: Final = "/wallet/security"
+_ISSUER: Final = "Qirsh"
+_SEED_BYTES: Final = 20  # 160 bits, as RFC 4226 recommends.
+_CODE_CHARACTERS: Final = 10  # 50 bits, of which a guess at the sign-in finds none.
+_MAC_BYTES: Final = 36
+
+
+def codes_left(login: Login) -> int:
+    """Recovery codes that have not been used."""
+    return len(login.recovery) // _MAC_BYTES
+
+
+@signed_in
+async def show(visit: Visit) -> Response:
+    """A new seed, which counts for nothing until its first code has come back."""
+    keeper = await keeper_of(visit)
+    if keeper.has_factor:
+        return see_other(_SECURITY)
+    return _seed_page(visit, keeper, b32encode(visit.parts.entropy(_SEED_BYTES)).decode())
+
+
+@signed_in
+async def begin(visit: Visit) -> Response:
+    """From now on a code is asked for; the recovery codes are shown this once."""
+    form = visit.form("totp", "password", "code", "seed")
+    keeper, parts = await keeper_of(visit), visit.parts
+    seed = _unsealed(visit, form["seed"])
+    if keeper.has_factor or seed is None:
+        return visit.go(_SECURITY, "totp.already" if keeper.has_factor else "totp.late")
+    sealed = parts.keyring.seal(seed.encode(), TOTP_PURPOSE)
+    step = totp_step(parts, sealed, form["code"].replace(" ", ""))
+    if not await is_proved(visit, keeper, {**form, "code": ""}):
+        if (await keeper_of(visit)).has_factor:
+            return visit.go(_SECURITY, "totp.already")
+        return _seed_page(visit, keeper, seed, status=422, why="password")
+    if step is None:
+        return _seed_page(visit, keeper, seed, status=422, why="code")
+    codes = _new_codes(parts)
+    outcome = await parts.engine.submit(
+        SetSecondFactor(
+            email=keeper.login.email,
+            person=visit.person,
+            totp_sealed=sealed,
+            totp_step=step,
+            recovery=_macs(parts, visit.person, codes),
+            letters=await letter_to(visit, keeper, "second_factor_on"),
+            instead_of=None,
+        )
+    )
+    if type(outcome) is not Refused:
+        return visit.page("recovery_codes.html", codes=codes, is_first=True)
+    if outcome.why is Refusal.MOVE_NOT_ALLOWED:
+        return visit.go(_SECURITY, "totp.already")  # Another tab was quicker: its app and its codes are the right ones.
+    raise problem_of(outcome)
+
+
+@signed_in
+async def show_off(visit: Visit) -> Response:
+    """The form."""
+    return _off_page(visit, await keeper_of(visit))
+
+
+@signed_in
+async def end(visit: Visit) -> Response:
+    """No code is asked for any more."""
+    form = visit.form("totp-off", *PROOF)
+    keeper = await keeper_of(visit)
+    if not keeper.has_factor:
+        return see_other(_SECURITY)
+    if keeper.is_operator:
+        return _off_page(visit, keeper, status=422)
+    if not await is_proved(visit, keeper, form):
+        return _off_page(visit, keeper, status=422, is_wrong=True)
+    letters = await letter_to(visit, keeper, "second_factor_off")
+    outcome = await _set(visit, keeper, totp_sealed=None, recovery=b"", letters=letters)
+    return visit.go(_SECURITY, "totp.off" if outcome is None else "totp.changed")
+
+
+@signed_in
+async def show_recovery(visit: Visit) -> Response:
+    """The form."""
+    return _recovery_page(visit, await keeper_of(visit))
+
+
+@signed_in
+async def renew_recovery(visit: Visit) -> Response:
+    """Ten new codes, shown this once. Those before work no more."""
+    form = visit.form("recovery", *PROOF)
+    keeper = await keeper_of(visit)
+    if not keeper.has_factor:
+        return see_other(_SECURITY)
+    if not await is_proved(visit, keeper, form):
+        return _recovery_page(visit, keeper, status=422, is_wrong=True)
+    codes = _new_codes(visit.parts)
+    macs = _macs(visit.parts, visit.person, codes)
+    refused = await _set(visit, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=())
+    if refused is not None:
+        return visit.go(_SECURITY, "totp.changed")
+    return visit.page("recovery_codes.html", codes=codes, is_first=False)
+
+
+async def _set(
+    visit: Visit, keeper: Keeper, *, totp_sealed: bytes | None, recovery: bytes, letters: tuple[Letter, ...]
+) -> Refused | None:
+    """A refusal tells that the second factor is another than it was a moment ago."""
+    outcome = await visit.parts.engine.submit(
+        SetSecondFactor(
+            email=keeper.login.email,
+            person=visit.person,
+            totp_sealed=totp_sealed,
+            totp_step=keeper.login.totp_step,
+            recovery=recovery,
+            letters=letters,
+            instead_of=keeper.login.totp_sealed,
+        )
+    )
+    if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
+        raise problem_of(outcome)
+    return outcome if type(outcome) is Refused else None
+
+
+def _new_codes(parts: Parts) -> list[str]:
+    """Letters and digits none of which is taken for another."""
+    return [b32encode(parts.entropy(_CODE_CHARACTERS)).decode()[:_CODE_CHARACTERS] for _ in range(RECOVERY_CODES)]
+
+
+def _macs(parts: Parts, person: int, codes: list[str]) -> bytes:
+    macs = [parts.keyring.code_mac(RECOVERY, str(person), code) for code in codes]
+    assert {len(mac) for mac in macs} == {_MAC_BYTES}
+    return b"".join(macs)
+
+
+def _purpose(visit: Visit) -> bytes:
+    # A seed goes with the form, and only the session that got it can bring it back.
+    return b"new totp " + visit.session
+
+
+def _unsealed(visit: Visit, given: str) -> str | None:
+    try:
+        seed = visit.parts.keyring.unseal(b64decode(given, altchars=b"-_", validate=True), _purpose(visit))
+    except ValueError:
+        return None
+    return None if seed is None else seed.decode()
+
+
+def _seed_page(visit: Visit, keeper: Keeper, seed: str, *, status: int = 200, why: str = "") -> Response:
+    sealed = visit.parts.keyring.seal(seed.encode(), _purpose(visit))
+    uri = pyotp.TOTP(seed).provisioning_uri(name=keeper.login.email, issuer_name=_ISSUER)
+    return visit.page(
+        "totp.html",
+        status=status,
+        why=why,
+        seed=seed,
+        sealed=urlsafe_b64encode(sealed).decode(),
+        uri=uri,
+        qr_svg=qr_svg,
+        email=keeper.login.email,
+    )
+
+
+def _off_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
+    if not keeper.has_factor:
+        return see_other(_SECURITY)
+    return visit.page("totp_off.html", status=status, is_operator=keeper.is_operator, is_wrong=is_wrong)
+
+
+def _recovery_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
+    if not keeper.has_factor:
+        return see_other(_SECURITY)
+    return visit.page("recovery.html", status=status, codes_left=codes_left(keeper.login), is_wrong=is_wrong)

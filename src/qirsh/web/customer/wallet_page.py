@@ -1,0 +1,36 @@
+"""The wallet's first page: what there is, what moved last, and what to do next."""
+
+from typing import Final
+
+from qirsh.domain.money import CURRENCIES
+from qirsh.store import queries, statement
+from qirsh.store.movement import read_movements
+from qirsh.store.rows import ACCOUNT, IDENTITY, PERSON
+from qirsh.web.customer.movement_row import rows_of
+from qirsh.web.customer.visit import Visit, signed_in
+from qirsh.web.http import Response
+
+_LATEST: Final = 10
+
+
+@signed_in
+async def show(visit: Visit) -> Response:
+    """As it stands now."""
+    parts, number = visit.parts, visit.who.account
+    account, person = await parts.store.find(ACCOUNT, number), await parts.store.find(PERSON, visit.person)
+    identity = await parts.store.find(IDENTITY, visit.person)
+    assert account is not None, "a session without its account"
+    assert person is not None, "a session without its person"
+    held = dict.fromkeys(CURRENCIES, 0) | dict(await parts.store.select(queries.BALANCES_OF, number))
+    movements, _ = await read_movements(parts.store, number, statement.from_the_top(None), {}, _LATEST)
+    return visit.page(
+        "wallet_home.html",
+        name=person.name,
+        account=number,
+        state=account.state,
+        identity=identity.state if identity else "",
+        balances=sorted(held.items(), key=lambda pair: pair[1] == 0),
+        has_money=any(held.values()),
+        rows=rows_of(parts, movements),
+        deposit_hint=parts.deposit_hint,
+    )

@@ -1,0 +1,1 @@
+"""What people take away: receipts and statements on paper, statements for spreadsheets, and QR codes."""

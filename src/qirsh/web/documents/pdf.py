@@ -1,0 +1,25 @@
+"""Receipts and statements on paper. What draws them is loaded at the first: the library takes a third of a second."""
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from qirsh.web.documents.receipt import Receipt
+from qirsh.web.documents.statement import Statement
+
+
+def receipt_pdf(receipt: Receipt, language: str) -> bytes:
+    """On A5, longer only if the note asks for it. It takes some tenths of a second: call it in a thread."""
+    drawn: bytes = _drawing("receipt").drawn(receipt, language)
+    return drawn
+
+
+def statement_pdf(statement: Statement, language: str) -> bytes:
+    """On A4. It takes up to a millisecond a line: call it in a thread."""
+    drawn: bytes = _drawing("statement").drawn(statement, language)
+    return drawn
+
+
+@cache
+def _drawing(of: str) -> Any:  # noqa: ANN401 - a module, whose one function is typed above
+    return import_module(f"qirsh.web.documents.{of}_drawing")

@@ -1,0 +1,137 @@
+"""Tells people of money that came or went: letters for what each new seal covers, written with the place in the chain.
+
+Seals are followed because ids are not: a transfer may appear below one that was seen. A seal says which ids it covers,
+and each transfer is covered by one seal.
+"""
+
+# Every part of every query is a constant of this file.
+# ruff: noqa: S608
+
+from typing import Any, Final
+
+from qirsh.domain import seal
+from qirsh.domain.counter import NOTIFIED
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.limits import NOTICE_LATE_MS, NOTICE_SEALS_AT_ONCE, NOTICES_AT_ONCE
+from qirsh.domain.mail import Letter
+from qirsh.domain.people_command import Notify
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.engine.entropy import Entropy
+from qirsh.engine.envelope import Envelope, letter
+from qirsh.engine.keyring import Keyring
+from qirsh.store.chain import TRANSFERS
+from qirsh.store.halving import last_before
+from qirsh.store.interface import Store
+from qirsh.store.queries import Query
+from qirsh.store.rows import COUNTER
+from qirsh.workers.role import Role
+
+_LOOK_EVERY_S: Final = 1.0
+
+_KINDS: Final = {"pay": "paid", "refund": "refunded", "deposit": "deposited", "withdrawal": "payout_paid"}
+_SEALS_AFTER: Final = Query("SELECT number, at, content FROM seal WHERE number > $1 ORDER BY number LIMIT $2")
+_SEALED_AT: Final = Query("SELECT at FROM seal WHERE number = $1")
+_LAST_SEAL: Final = Query("SELECT coalesce(max(number), 0) FROM seal")
+_OWN: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.debit ELSE t.credit END"
+_OTHER: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.credit ELSE t.debit END"
+# Of personal accounts, whose number a person has. A payout's letter was written when its order was confirmed.
+_MOVED: Final = Query(
+    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.cash_order, other.name, l.email, p.language"
+    f" FROM transfer t JOIN account own ON own.number = {_OWN} AND own.mode = 'live'"
+    f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
+    " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
+    " LEFT JOIN cash_order c ON c.house = other.number AND c.reference = t.cash_order"
+    f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(_KINDS)}"
+    " AND c.payout IS NULL ORDER BY t.id"
+)
+
+
+class Notifier:
+    """Looks each second, while the role is its own. Two who tell of the same seal do no harm: the rules take one."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        clock: Clock,
+        *,
+        keyring: Keyring,
+        entropy: Entropy,
+        identifiers: Identifiers,
+        base_url: str,
+    ) -> None:
+        self._role = Role("notifier", store, engine)
+        self._store = store
+        self._engine = engine
+        self._clock = clock
+        self._keyring = keyring
+        self._entropy = entropy
+        self._identifiers = identifiers
+        self._base_url = base_url
+
+    async def run(self) -> None:
+        """Until it is cancelled. Whoever goes on begins where the last commit ended."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
+
+    async def _look(self) -> float:
+        return 0.0 if await self.tell() else _LOOK_EVERY_S
+
+    async def tell(self) -> bool:
+        """Of the next few seals: whether there may be more at once."""
+        counter = await self._store.find(COUNTER, NOTIFIED)
+        after = counter.last if counter else 0
+        rows = await self._store.search(_SEALS_AFTER, after, NOTICE_SEALS_AT_ONCE)
+        if not rows:
+            return False
+        oldest = self._clock() - NOTICE_LATE_MS
+        letters: list[Letter] = []
+        until = after
+        if rows[-1][1] < oldest:
+            # Nobody looked for long. What is no news any more is stepped over at once, however much there is of it.
+            until = max(rows[-1][0], await self._last_before(oldest))
+        else:
+            for number, at, content in rows:
+                letters += await self._letters(content) if at >= oldest else []
+                until = number
+                if len(letters) >= NOTICES_AT_ONCE:
+                    break
+        await self._engine.submit(Notify(after, until, tuple(letters)))
+        return until < rows[-1][0] or len(rows) == NOTICE_SEALS_AT_ONCE
+
+    async def _last_before(self, moment: int) -> int:
+        async def time_of(number: int) -> int:
+            [(at,)] = await self._store.select(_SEALED_AT, number)
+            sealed_at: int = at
+            return sealed_at
+
+        [(last,)] = await self._store.select(_LAST_SEAL)
+        return await last_before(moment, last, time_of)
+
+    async def _letters(self, content: str) -> list[Letter]:
+        """For whoever wants to be told of what this seal covers."""
+        link = seal.read(content)
+        if link is None:
+            raise ValueError("a seal cannot be read")
+        letters: list[Letter] = []
+        for cover in link.covers:
+            if cover.table != TRANSFERS.table:
+                continue
+            ranges = [(cover.first, cover.last), *((late, late) for late in cover.late)]
+            for first, last in ranges:
+                rows = await self._store.search(_MOVED, first, last) if first <= last else []
+                # What has appeared in a gap since then is a later seal's.
+                letters += [
+                    self._letter(row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)
+                ]
+        return letters
+
+    def _letter(self, row: tuple[Any, ...]) -> Letter:
+        _, kind, amount, currency, payment, cash_order, other_name, email, language = row
+        words: dict[str, str | int] = {"amount": amount, "currency": currency}
+        if payment is not None:
+            payment_id = self._identifiers.payment_id(payment)
+            words |= {"payee": other_name, "payment": payment_id, "receipt_url": f"{self._base_url}/pay/{payment_id}"}
+        elif kind == "withdrawal":
+            words["reference"] = cash_order
+        return letter(self._keyring, self._entropy, Envelope(email, language, _KINDS[kind], words))

@@ -1,0 +1,84 @@
+"""The application with a table of routes that a test makes, served on loopback from a thread of the test process."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import uvicorn
+import uvloop
+
+from qirsh.service import StoppingServer, opened
+from qirsh.settings import Settings
+from qirsh.web.app import App
+from qirsh.web.connection import Connection
+from qirsh.web.parts import Parts
+from qirsh.web.route import Route
+
+
+class ServedApp:
+    """What runs in the thread. Only what is safe from another one may be used."""
+
+    def __init__(self, settings: Settings, routes: tuple[Route, ...], http: type[Connection]) -> None:
+        self.settings = settings
+        self._routes = routes
+        self._http = http
+        self.parts: Parts
+        self.app: App
+        self.loop: asyncio.AbstractEventLoop
+        self.server: uvicorn.Server | None = None
+        self.failure: BaseException | None = None
+
+    async def serve(self) -> None:
+        async with opened(self.settings) as parts:
+            self.parts, self.app, self.loop = parts, App(parts, self._routes), asyncio.get_running_loop()
+            await parts.callers.poll()
+            config = uvicorn.Config(
+                self.app,  # type: ignore[arg-type]  # It is not called as an ASGI application.
+                interface="asgi3",
+                http=self._http,
+                port=self.settings.port,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=5,
+            )
+            self.server = StoppingServer(config, parts.waiters)
+            await self.server.serve()
+
+    def run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self.serve())
+        except BaseException as failure:  # noqa: BLE001 - raised again where the test sees it
+            self.failure = failure
+
+
+@contextlib.contextmanager
+def app_in_thread(
+    settings: Settings, routes: tuple[Route, ...], http: type[Connection] = Connection
+) -> Iterator[ServedApp]:
+    """Until it listens; stopped afterwards."""
+    served = ServedApp(settings, routes, http)
+    thread = threading.Thread(target=served.run)
+    thread.start()
+    try:
+        eventually(lambda: served.failure is not None or (served.server is not None and served.server.started))
+        yield served
+    finally:
+        if served.server is not None:
+            served.server.should_exit = True
+        thread.join(30)
+        if served.failure is not None:
+            raise served.failure
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 15) -> None:
+    """It may take a moment."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.01)

@@ -1,0 +1,85 @@
+"""The pay page in each language: nothing overlaps, nothing is too small, and only Arabic loads the Arabic font."""
+
+import pytest
+from playwright.sync_api import Page
+
+from qirsh.language.catalog import LANGUAGES
+from tests.browser.conftest import PHONE, Open, Scene
+from tests.browser.test_pay_page import look
+from tests.live import PASSWORD, PIN, WRONG_PIN, Customer
+
+
+def sign_in(page: Page, customer: Customer, password: str = PASSWORD) -> None:
+    page.fill("#email", customer.email)
+    page.fill("#password", password)
+    page.click("main form .button")
+
+
+def confirm(page: Page, pin: str) -> None:
+    page.fill("#pin", pin)
+    page.click("main form .button")
+
+
+@pytest.mark.parametrize(("code", "scheme"), [("ar", "light"), ("ar", "dark"), ("tr", "light"), ("tr", "dark")])
+@pytest.mark.parametrize("kind", ["phone", "desktop"])
+def test_every_page_can_be_read_and_touched_in_it(
+    scene: Scene, open_page: Open, kind: str, code: str, scheme: str
+) -> None:
+    customer = scene.customer()
+    page = open_page(color_scheme=scheme, **(PHONE if kind == "phone" else {}))
+    note = "الطلب 1029: روايتان ودفتر"
+    payment_id = scene.payment(amount=10098, note=note, cancelUrl=f"{scene.shop_url}/basket")
+    look(page, f"{scene.base_url}/pay/{payment_id}?lang={code}")
+    sign_in(page, customer, "wrong")
+    look(page, None)
+    sign_in(page, customer)
+    look(page, None)
+    confirm(page, WRONG_PIN)
+    look(page, None)
+    look(page, f"{scene.base_url}/pay/{scene.payment(amount=999_999_999_999_999)}")
+    look(page, f"{scene.base_url}/pay/{scene.payment()}/cancel")
+    look(page, f"{scene.base_url}/pay/{scene.payment(scene.merchant.test_key)}")
+    look(page, f"{scene.base_url}/pay/1")
+    page.goto(f"{scene.base_url}/pay/{payment_id}")
+    confirm(page, PIN)
+    page.wait_for_selector(".outcome")
+    look(page, None)
+    assert page.get_attribute("html", "lang") == code
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_only_a_page_in_arabic_loads_the_arabic_font(scene: Scene, open_page: Open, code: str) -> None:
+    page = open_page()
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.extend([request.url] if "woff2" in request.url else []))
+    page.goto(f"{scene.base_url}/pay/{scene.payment(note='Order 7')}?lang={code}")
+    page.evaluate("document.fonts.ready")
+    assert bool(loaded) == (code == "ar")
+    assert len(loaded) <= 2
+
+
+def test_the_switch_leads_through_all_languages_and_back(scene: Scene, open_page: Open) -> None:
+    page = open_page(**PHONE, locale="tr-TR")
+    page.goto(f"{scene.base_url}/pay/{scene.payment()}")
+    seen = [page.get_attribute("html", "lang")]
+    for name in ("العربية", "English", "Türkçe"):
+        page.get_by_role("link", name=name, exact=True).click()
+        seen.append(page.get_attribute("html", "lang"))
+    assert seen == ["tr", "ar", "en", "tr"]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_digits_stand_in_their_order_in_every_language(scene: Scene, open_page: Open, code: str) -> None:
+    page = open_page()
+    page.goto(f"{scene.base_url}/pay/{scene.payment(amount=123450, currency='SYP')}?lang={code}")
+    places = page.evaluate("""() => {
+        const text = document.querySelector(".amount .num").firstChild;
+        return [...text.data].map((_, index) => {
+            const range = document.createRange();
+            range.setStart(text, index);
+            range.setEnd(text, index + 1);
+            return range.getBoundingClientRect().x;
+        });
+    }""")
+    assert len(places) == 8
+    assert places == sorted(places)

@@ -1,0 +1,188 @@
+"""Who people are: what they show, who decides, what is forgotten, and what stays of who is erased."""
+
+import msgspec
+import pytest
+
+from qirsh.domain import people_command as p
+from qirsh.domain.command import IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
+from qirsh.domain.identity import Identity
+from qirsh.domain.person import Person
+from qirsh.domain.refusal import Refusal, Refused
+from tests.domain.invariant import complaints
+from tests.domain.market import PIN, Market
+from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
+
+
+@pytest.fixture
+def market() -> Market:
+    return Market()
+
+
+def owner_of(market: Market, account: int) -> int:
+    owner = market.accounts[account].owner
+    assert owner is not None
+    return owner
+
+
+def test_what_a_person_shows_waits_for_an_operator(market: Market) -> None:
+    account = submit(market)
+    person = owner_of(market, account)
+    assert market.identities[person] == Identity(person, "submitted", b"sealed facts", "", market.now, None, None)
+    assert set(market.identity_images) == {(person, "front"), (person, "back")}
+    again = p.SubmitIdentity(person, account, b"other", ())
+    assert market.refuse(again).why is Refusal.MOVE_NOT_ALLOWED
+
+
+def test_verifying_an_account_decides_on_what_was_shown(market: Market) -> None:
+    account = submit(market)
+    person = owner_of(market, account)
+    market.move(account, "verified")
+    decided = market.identities[person]
+    assert (decided.state, decided.decided_at, decided.decided_by) == ("verified", market.now, market.first.id)
+
+
+def test_who_is_rejected_reads_why_and_may_try_again_with_other_pictures(market: Market) -> None:
+    account = submit(market)
+    person = owner_of(market, account)
+    market.do(p.RejectIdentity(account, "not readable", market.first.id, "test"))
+    assert (market.identities[person].state, market.identities[person].reason) == ("rejected", "not readable")
+    assert market.accounts[account].state == "unverified"
+    market.do(p.SubmitIdentity(person, account, b"better", (("front", b"sharp"),)))
+    assert market.identities[person].state == "submitted"
+    assert [image.sealed for image in market.identity_images.values()] == [b"sharp"]
+
+
+def test_two_operators_decide_once(market: Market) -> None:
+    account = submit(market)
+    verify = MoveAccount(account, "verified", market.first.id, "", "test")
+    reject = p.RejectIdentity(account, "no", market.second.id, "test")
+    verified, rejected = market.fork().together(verify, reject)
+    assert (verified.state, rejected.why) == ("verified", Refusal.MOVE_NOT_ALLOWED)
+    rejected, verified = market.together(reject, verify)
+    # An operator may know somebody better than a form does, so the other order ends in both.
+    assert (rejected.state, verified.state) == ("rejected", "verified")
+
+
+def test_pictures_are_forgotten_only_after_the_decision(market: Market) -> None:
+    account = submit(market)
+    person = owner_of(market, account)
+    assert market.refuse(p.ForgetImages(person)).why is Refusal.MOVE_NOT_ALLOWED
+    market.move(account, "verified")
+    assert market.do(p.ForgetImages(person)) == 2
+    assert market.identity_images == {}
+    assert market.do(p.ForgetImages(person)) == 0
+
+
+def erasing(market: Market, person: Person, email: str) -> p.ErasePerson:
+    keys = tuple(key for key, row in market.passkeys.items() if row.person == person.id)
+    shops = tuple(
+        number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
+    )
+    payouts = tuple(key for key, row in market.payouts.items() if row.account == person.account)
+    return p.ErasePerson(person.id, person.account, email, keys, shops, payouts, "test")
+
+
+def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
+    account = submit(market)
+    person = market.people[owner_of(market, account)]
+    market.do(p.AddPasskey(b"key", person.id, b"public", 0, "phone", ()))
+    market.do(p.ChangeProfile(person.id, "+963 11 000 0000", "ar", has_notices=True))
+    market.do(OpenSession(b"s" * 32, person.id, person.account, "test"))
+    erased = market.do(erasing(market, person, "newcomer@example.com"))
+    assert (erased.name, erased.phone, erased.erased_at, erased.era) == ("", "", market.now, 1)
+    assert (market.accounts[account].name, market.accounts[account].state) == ("", "closed")
+    for table in (market.logins, market.pins, market.passkeys, market.identities, market.identity_images):
+        assert "newcomer" not in repr(table).lower()
+        assert not [row for row in table.values() if getattr(row, "person", None) == person.id]
+    assert complaints(market) == []
+    assert market.refuse(OpenSession(b"n" * 32, person.id, person.account, "test")).why is Refusal.NOT_FOUND
+    assert market.refuse(p.AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
+
+
+def test_an_address_is_free_again_after_an_erasure_in_the_same_commit(market: Market) -> None:
+    person = market.join("Newcomer")
+    market.do(p.StartChallenge("sign-up", "newcomer@example.com", None, b"t" * 32, b"code", ()))
+    join = p.Join("newcomer@example.com", "Next", "", "en", "-", b"t" * 32, (b"code",))
+    erased, joined = market.together(erasing(market, person, "newcomer@example.com"), join)
+    assert type(erased) is Person
+    assert type(joined) is Person
+    assert market.logins["newcomer@example.com"].person == joined.id
+
+
+def test_money_a_payout_or_a_business_keeps_a_person(market: Market) -> None:
+    assert market.refuse(erasing(market, market.customer, EMAIL)).why is Refusal.MONEY_LEFT
+    newcomer = market.join("Newcomer")
+    market.move(newcomer.account, "verified")
+    shop = market.do(RequestCommercial(newcomer.account, "Shop", "", "test")).number
+    assert market.refuse(erasing(market, newcomer, "newcomer@example.com")).why is Refusal.MONEY_LEFT
+    market.move(shop, "rejected")
+    market.do(erasing(market, newcomer, "newcomer@example.com"))
+
+
+def test_an_operator_is_not_erased(market: Market) -> None:
+    erase = erasing(market, market.first, "operator.one@example.com")
+    assert market.refuse(erase).why is Refusal.MOVE_NOT_ALLOWED
+
+
+def test_a_payout_is_paid_by_two_operators_and_the_money_moves_once(market: Market) -> None:
+    payout = market.do(ask_payout(market))
+    assert (payout.state, market.held(market.customer.account)) == ("asked", 100_000)
+    order = market.ask(kind="withdrawal", amount=500, payout="po_1")
+    assert market.do(order).payout == "po_1"
+    assert (market.payouts["po_1"].state, market.payouts["po_1"].reference) == ("ordered", "slip")
+    again = msgspec.structs.replace(order, reference="another slip")
+    assert market.refuse(again).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.refuse(market.confirm(operator=market.first.id)).why is Refusal.SECOND_OPERATOR_NEEDED
+    market.do(market.confirm())
+    assert market.held(market.customer.account) == 99_500
+    assert (market.payouts["po_1"].state, market.payouts["po_1"].bank_sealed) == ("paid", b"")
+    assert complaints(market) == []
+
+
+@pytest.mark.parametrize("change", [{"amount": 501}, {"currency": "EUR"}, {"kind": "deposit"}])
+def test_an_order_is_exactly_what_was_asked_for(market: Market, change: dict[str, object]) -> None:
+    market.do(ask_payout(market))
+    order = market.ask(**{"kind": "withdrawal", "amount": 500, "payout": "po_1"} | change)
+    assert market.refuse(order).why is Refusal.MOVE_NOT_ALLOWED
+
+
+def test_a_payout_whose_money_is_gone_is_not_confirmed(market: Market) -> None:
+    market.do(ask_payout(market))
+    market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
+    market.buy(amount=99_501)
+    assert market.refuse(market.confirm()) == Refused(Refusal.INSUFFICIENT_FUNDS)
+    assert market.payouts["po_1"].state == "ordered"
+
+
+def test_a_payout_ends_once(market: Market) -> None:
+    market.do(ask_payout(market))
+    cancel = p.CancelPayout("po_1", market.customer.id)
+    refuse = p.RefusePayout("po_1", "no", market.first.id, "test")
+    cancelled, refused = market.together(cancel, refuse)
+    assert (cancelled.state, cancelled.bank_sealed, refused.why) == ("cancelled", b"", Refusal.MOVE_NOT_ALLOWED)
+    assert market.refuse(market.ask(kind="withdrawal", amount=500, payout="po_1")).why is Refusal.MOVE_NOT_ALLOWED
+
+
+def test_a_wrong_pin_asks_for_nothing_and_counts(market: Market) -> None:
+    wish = msgspec.structs.replace(ask_payout(market), pin_macs=(b"wrong",))
+    assert market.refuse(wish) == Refused(Refusal.WRONG_PIN, attempts_left=4)
+    assert market.pins[market.customer.id].failures == 1
+    market.do(msgspec.structs.replace(ask_payout(market), pin_macs=(PIN,)))
+    assert market.pins[market.customer.id].failures == 0
+
+
+def test_an_owner_makes_and_revokes_only_keys_of_their_own(market: Market) -> None:
+    passkey(market)
+    issue = msgspec.structs.replace(_issue(market), owner=market.customer.id)
+    assert market.refuse(issue).why is Refusal.NOT_FOUND
+    key = market.do(msgspec.structs.replace(issue, owner=market.owner.id))
+    assert market.refuse(_revoke(key.id, market.customer.id)).why is Refusal.NOT_FOUND
+    assert market.do(_revoke(key.id, market.owner.id)).revoked_at == market.now
+
+
+def _issue(market: Market) -> IssueKey:
+    return IssueKey("key", market.shop, bytes(32), "hint", "", "", None, "test")
+
+
+def _revoke(key: str, owner: int) -> RevokeKey:
+    return RevokeKey(key, "test", owner)

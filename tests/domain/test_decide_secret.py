@@ -1,0 +1,221 @@
+"""What is mailed, passwords, second factors and passkeys: each proof works for whom it was made, and once."""
+
+import msgspec
+import pytest
+
+from qirsh.domain import people_command as p
+from qirsh.domain.challenge import LASTS_MS
+from qirsh.domain.command import OpenSession, Pay
+from qirsh.domain.counter import REVOCATION
+from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PIN_ATTEMPTS_MAX
+from qirsh.domain.mail import Mail
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Pin
+from qirsh.domain.refusal import Refusal, Refused
+from tests.domain.invariant import complaints
+from tests.domain.market import Market
+from tests.domain.people_cases import CODE, EMAIL, LETTERS, TOKEN, challenge, passkey
+
+OTHER = "other.customer@example.com"
+
+
+@pytest.fixture
+def market() -> Market:
+    return Market()
+
+
+def joining(code: bytes = CODE, token: bytes = TOKEN) -> p.Join:
+    return p.Join("new@example.com", "New", "+963 11", "ar", "hash", token, (code,))
+
+
+def test_a_person_joins_with_the_code_that_was_mailed(market: Market) -> None:
+    challenge(market, "sign-up", "new@example.com", CODE)
+    person = market.do(joining())
+    assert (person.name, person.phone, person.language, person.has_notices) == ("New", "+963 11", "ar", True)
+    assert market.accounts[person.account].state == "unverified"
+    assert market.logins["new@example.com"].person == person.id
+    assert market.challenges == {}
+    assert complaints(market) == []
+
+
+def test_a_code_works_once_and_its_tries_are_counted_also_at_once(market: Market) -> None:
+    challenge(market, "sign-up", "new@example.com", CODE)
+    outcomes = market.together(*[joining(b"wrong")] * CODE_ATTEMPTS_MAX, joining())
+    assert [outcome.attempts_left for outcome in outcomes] == [4, 3, 2, 1, 0, 0]
+    assert "new@example.com" not in market.logins
+    challenge(market, "sign-up", "new@example.com", CODE)
+    first, second = market.together(joining(), joining())
+    assert type(first) is not Refused
+    assert second.why is Refusal.CODE_NOT_VALID
+
+
+@pytest.mark.parametrize("token", [b"x" * 32, b""])
+def test_a_code_is_nothing_without_the_page_it_was_asked_from(market: Market, token: bytes) -> None:
+    challenge(market, "sign-up", "new@example.com", CODE)
+    assert market.refuse(joining(token=token)) == Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
+
+
+def test_what_was_mailed_ends_with_its_time_and_with_the_next_mail(market: Market) -> None:
+    challenge(market, "reset")
+    market.do(p.StartChallenge("reset", EMAIL, market.customer.id, b"n" * 32, b"", ()))
+    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    market.now += LASTS_MS["reset"]
+    assert market.refuse(p.ResetPassword(EMAIL, b"n" * 32, "new", ())).why is Refusal.CODE_NOT_VALID
+    market.now -= 1
+    market.do(p.ResetPassword(EMAIL, b"n" * 32, "new", ()))
+
+
+def test_a_reset_ends_every_session_and_works_once(market: Market) -> None:
+    challenge(market, "reset")
+    revocations = market.counters[REVOCATION].last if REVOCATION in market.counters else 0
+    market.do(p.ResetPassword(EMAIL, TOKEN, "new hash", LETTERS))
+    assert market.logins[EMAIL].password_hash == "new hash"
+    assert market.people[market.customer.id].era == 1
+    assert market.counters[REVOCATION].last == revocations + 1
+    assert market.mails == {"letter": Mail("letter", b"sealed", market.now, market.now, 0)}
+    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "newer", ())).why is Refusal.CODE_NOT_VALID
+
+
+def test_a_reset_leaves_the_second_factor(market: Market) -> None:
+    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", ()))
+    challenge(market, "reset")
+    market.do(p.ResetPassword(EMAIL, TOKEN, "new hash", ()))
+    assert (market.logins[EMAIL].totp_sealed, market.logins[EMAIL].recovery) == (b"seed", b"codes")
+
+
+def test_a_reset_that_was_mailed_to_a_former_address_is_dead(market: Market) -> None:
+    challenge(market, "reset")
+    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, b"e" * 32, b"", ()))
+    market.do(p.ChangeEmail("new@example.com", EMAIL, market.customer.id, b"e" * 32, ()))
+    assert EMAIL not in market.logins
+    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    # Somebody else takes the address: the old link does not open their door either.
+    market.do(p.StartChallenge("sign-up", EMAIL, None, b"s" * 32, CODE, ()))
+    market.do(p.Join(EMAIL, "Next", "", "en", "-", b"s" * 32, (CODE,)))
+    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    assert complaints(market) == []
+
+
+def test_an_address_goes_to_whom_the_link_was_mailed(market: Market) -> None:
+    """Two ask for the same one; the second mail takes the place of the first."""
+    market.do(p.StartChallenge("email", "new@example.com", market.other.id, b"o" * 32, b"", ()))
+    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
+    by_other = p.ChangeEmail("new@example.com", OTHER, market.other.id, b"o" * 32, ())
+    assert market.refuse(by_other).why is Refusal.CODE_NOT_VALID
+    assert market.refuse(msgspec.structs.replace(by_other, token_hash=TOKEN)).why is Refusal.CODE_NOT_VALID
+    market.do(p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ()))
+    assert market.logins["new@example.com"].person == market.customer.id
+    assert market.logins["new@example.com"].password_hash == "-"
+
+
+def test_two_who_change_to_one_address_in_one_commit_do_not_share_it(market: Market) -> None:
+    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
+    change = p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ())
+    first, second = market.together(change, change)
+    assert (first, second.why) == (market.customer.id, Refusal.CODE_NOT_VALID)
+
+
+def opening(market: Market, serial: int, **proof: object) -> OpenSession:
+    fields: dict[str, object] = {"email": EMAIL, "actor": "test"}
+    return OpenSession(
+        hash=bytes([serial]) * 32,
+        person=market.customer.id,
+        account=market.customer.account,
+        **fields | proof,  # type: ignore[arg-type]
+    )
+
+
+def test_a_code_of_the_second_factor_opens_one_session(market: Market) -> None:
+    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
+    assert market.refuse(opening(market, 1, totp_step=5)).why is Refusal.CODE_NOT_VALID
+    first, again = market.together(opening(market, 1, totp_step=6), opening(market, 2, totp_step=6))
+    assert type(first) is not Refused
+    assert again == Refused(Refusal.CODE_NOT_VALID)
+    assert market.refuse(opening(market, 3, totp_step=4)).why is Refusal.CODE_NOT_VALID
+    market.do(opening(market, 4, totp_step=7))
+
+
+def test_a_session_never_opens_past_a_second_factor(market: Market) -> None:
+    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
+    assert market.refuse(opening(market, 1)).why is Refusal.CODE_NOT_VALID
+
+
+def test_a_recovery_code_is_used_up(market: Market) -> None:
+    one, two = b"1" * 36, b"2" * 36
+    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one + two, ()))
+    first, again = market.together(opening(market, 1, recovery_hash=one), opening(market, 2, recovery_hash=one))
+    assert type(first) is not Refused
+    assert again == Refused(Refusal.CODE_NOT_VALID)
+    assert market.logins[EMAIL].recovery == two
+    # Half of one and half of the other is none.
+    assert market.refuse(opening(market, 3, recovery_hash=b"1" * 18 + b"2" * 18)).why is Refusal.CODE_NOT_VALID
+
+
+def test_signing_out_everywhere_begins_a_new_era(market: Market) -> None:
+    market.do(opening(market, 1))
+    person = market.do(p.CloseSessions(market.customer.id, "test"))
+    assert person.era == 1
+    assert market.do(opening(market, 2)).era == 1
+    assert market.sessions[b"\x01" * 32].era == 0
+
+
+def test_a_locked_pin_is_unlocked_with_what_was_mailed(market: Market) -> None:
+    market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
+    challenge(market, "pin", code=CODE)
+    unlock = p.UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), ())
+    foreign = msgspec.structs.replace(unlock, person=market.other.id)
+    assert market.refuse(foreign).why is Refusal.CODE_NOT_VALID
+    market.do(unlock)
+    assert market.pins[market.customer.id] == Pin(market.customer.id, b"new", 0)
+
+
+def paying(market: Market, key: bytes, count: int) -> Pay:
+    payment: Payment = market.create()
+    return Pay(payment.number, market.customer.id, market.customer.account, (), key, count)
+
+
+def test_a_passkey_pays_without_a_pin_even_a_locked_one(market: Market) -> None:
+    market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
+    assert market.do(paying(market, passkey(market), 0)).status == "paid"
+    assert complaints(market) == []
+
+
+def test_a_passkey_of_another_pays_nothing_and_costs_no_try(market: Market) -> None:
+    key = market.do(p.AddPasskey(b"theirs", market.other.id, b"public", 0, "phone", ())).id
+    assert market.refuse(paying(market, key, 0)) == Refused(Refusal.PASSKEY_NOT_VALID)
+    assert market.pins[market.customer.id].failures == 0
+
+
+def test_a_count_that_does_not_grow_is_a_copy(market: Market) -> None:
+    key = passkey(market)
+    market.do(paying(market, key, 7))
+    for count in (7, 6, 0):
+        assert market.refuse(paying(market, key, count)).why is Refusal.PASSKEY_NOT_VALID
+    market.do(paying(market, key, 8))
+    assert market.passkeys[key].sign_count == 8
+
+
+def test_a_removed_passkey_opens_nothing(market: Market) -> None:
+    key = passkey(market)
+    market.do(p.RemovePasskey(key, market.customer.id, ()))
+    assert market.refuse(opening(market, 1, passkey=key)).why is Refusal.PASSKEY_NOT_VALID
+    assert market.passkeys == {}
+
+
+def test_letters_are_written_only_with_what_they_tell(market: Market) -> None:
+    market.refuse(p.ChangePassword(EMAIL, market.other.id, "new", LETTERS))
+    assert market.mails == {}
+    market.do(p.ChangePassword(EMAIL, market.customer.id, "new", LETTERS))
+    market.do(p.MailFailed("letter", market.now + 10))
+    assert market.mails["letter"] == Mail("letter", b"sealed", market.now, market.now + 10, 1)
+    market.do(p.MailSent("letter"))
+    market.do(p.MailSent("letter"))
+    market.do(p.MailFailed("letter", 1))
+    assert market.mails == {}
+
+
+def test_people_are_told_once_of_what_a_seal_covers(market: Market) -> None:
+    told, again = market.together(p.Notify(0, 3, LETTERS), p.Notify(0, 3, LETTERS))
+    assert (told, again) == (True, False)
+    assert list(market.mails) == ["letter"]
+    assert market.do(p.Notify(3, 4, ())) is True

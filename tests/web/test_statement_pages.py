@@ -1,0 +1,287 @@
+"""Statements: they add up whatever happens meanwhile, cover whole days of UTC, and run nothing in a spreadsheet."""
+
+import asyncio
+import csv
+import io
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import httpx2
+import pypdf
+import pytest
+
+from qirsh.store.movement import Place, place_before
+from qirsh.web.customer import statement_page
+from tests.live import PIN, WALLET, Call, Customer, InProcess, Merchant, in_process, post, refund
+from tests.postgres import PostgresServer
+from tests.visitor import alter
+from tests.web.purse import Purse
+
+DAY_MS: Final = 24 * 3600 * 1000
+
+
+@pytest.fixture(scope="module")
+def moving(engine: PostgresServer | None) -> Iterator[InProcess]:
+    """A world whose clock goes on for days: whoever is in it signs in again."""
+    with in_process(engine, shops=0, people=0) as world:
+        yield world
+
+
+def cells(answer: httpx2.Response) -> list[dict[str, str]]:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"), newline="")))
+
+
+def is_whole(lines: list[dict[str, str]]) -> bool:
+    """Whether the opening balance and the amounts make each balance, and the closing one."""
+    opening, *moves, closing = lines
+    assert (opening["kind"], closing["kind"]) == ("opening", "closing")
+    balance = Decimal(opening["balance"])
+    for line in moves:
+        balance += Decimal(line["amount"])
+        if balance != Decimal(line["balance"]):
+            return False
+    return balance == Decimal(closing["balance"])
+
+
+def iso(milliseconds: int) -> str:
+    return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%d}"
+
+
+def statement(purse: Purse, first: int, last: int, currency: str = "USD") -> list[dict[str, str]]:
+    return cells(purse.get("/wallet/statement.csv", currency=currency, from_=iso(first), to=iso(last)))
+
+
+def test_a_statement_tells_every_movement_of_its_days(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    alter(still, merchant.account, name="Souq")
+    payment = still.paid(merchant, customer, amount=10098, note="Bread\nand salt")
+    still.data(refund(merchant.key, payment, amount=98, note="Too much"))
+    still.withdraw(customer.account, 100)
+    purse = Purse(still, customer)
+    lines = statement(purse, still.now_ms(), still.now_ms())
+    assert is_whole(lines)
+    assert [line["kind"] for line in lines] == ["opening", "deposit", "pay", "refund", "withdrawal", "closing"]
+    paid = lines[2]
+    assert paid["amount"] == "-100.98"
+    assert paid["other_name"] == "Souq"
+    assert paid["other_account"].replace(" ", "") == merchant.account
+    assert paid["payment_id"].replace(" ", "") == payment
+    assert paid["note"] == "Bread\nand salt"
+    assert lines[3]["note"] == "Too much"
+    assert Decimal(lines[-1]["balance"]) * 100 == still.held(customer.account)
+    name = f"statement-{customer.account}-USD-{iso(still.now_ms())}-{iso(still.now_ms())}"
+    answer = purse.get("/wallet/statement.csv", currency="USD", from_=iso(still.now_ms()), to=iso(still.now_ms()))
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+
+
+def test_the_pdf_says_the_same_in_the_readers_language(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    still.paid(merchant, customer, amount=10098)
+    for language, digits in (("en", "999,899.02"), ("tr", "999.899,02"), ("ar", "999,899.02")):
+        answer = Purse(still, customer, language).get("/wallet/statement.pdf", currency="USD")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/pdf"
+        text = "".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(answer.content)).pages)
+        assert digits in text, text
+
+
+def test_the_page_shows_the_same_balances_and_links_to_both_files(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    still.paid(merchant, customer, amount=10098)
+    purse = Purse(still, customer)
+    text = purse.read("/wallet/statement", currency="USD")
+    assert "Opening balance 0.00 USD Closing balance 999,899.02 USD Movements 2" in text
+    for ending in ("pdf", "csv"):
+        assert f'href="/wallet/statement.{ending}?currency=USD&amp;from=2027-01-01&amp;to=2027-01-31"' in purse.page
+    assert "Movements 0" in purse.read("/wallet/statement", currency="USD", month="2026-12")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, seed: int) -> None:
+    chance = random.Random(seed)
+    person = moving.person(verified=True)
+    begin = moving.now_ms()
+    for _ in range(40):
+        amount = chance.randrange(1, 10**6)
+        if chance.random() < 0.6 or moving.held(person.account) < amount:
+            moving.deposit(person.account, amount)
+        else:
+            moving.withdraw(person.account, amount)
+        # To the last millisecond of a day and the first of the next, often.
+        to_midnight = DAY_MS - moving.now_ms() % DAY_MS
+        moving.clock.advance(chance.choice((0, 1, to_midnight - 1, to_midnight, chance.randrange(2 * DAY_MS))))
+    purse = Purse(moving, person)
+    days = range(begin - DAY_MS, moving.now_ms() + 2 * DAY_MS, DAY_MS)
+    whole = statement(purse, days[0], days[-1])
+    assert is_whole(whole)
+    assert len(whole) == 42
+    opening, moves = "0.00", []
+    cuts = sorted(chance.sample(range(len(days)), 6))
+    for first, last in zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(days) - 1], strict=True):
+        if first > last:
+            continue
+        part = statement(purse, days[first], days[last])
+        assert is_whole(part)
+        assert part[0]["balance"] == opening
+        opening = part[-1]["balance"]
+        moves += part[1:-1]
+    assert moves == whole[1:-1]
+
+
+def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    payments = [still.payment(merchant, amount=n + 1) for n in range(60)]
+    purse = Purse(still, customer)
+    today = iso(still.now_ms())
+    path = f"/wallet/statement.csv?currency=USD&from={today}&to={today}"
+
+    async def at_once() -> list[httpx2.Response]:
+        async def paid(payment: str) -> None:
+            answer = await still.sent(post(f"{WALLET}/{payment}/pay", customer.token, {"pin": PIN}))
+            assert answer.status_code == 200, answer.text
+
+        async def taken() -> list[httpx2.Response]:
+            # One after another, so that each begins among other payments; no more than can wait.
+            return [await still.sent(purse.call("GET", path)) for _ in range(12)]
+
+        found = asyncio.ensure_future(taken())
+        await asyncio.gather(*map(paid, payments))
+        return await found
+
+    answers = still.run(at_once())
+    found = [cells(answer) for answer in answers]
+    assert all(map(is_whole, found))
+    lengths = [len(lines) for lines in found]
+    assert lengths == sorted(lengths)
+    assert len(statement(purse, still.now_ms(), still.now_ms())) == 60 + 3
+
+
+def test_a_clock_that_went_back_loses_no_movement(moving: InProcess) -> None:
+    person = moving.person(verified=True)
+    midnight = moving.now_ms() - moving.now_ms() % DAY_MS + DAY_MS
+    for offset in (-5, 3, -2, 4, -1, 6):
+        moving.clock.advance(midnight + offset - moving.now_ms())
+        moving.deposit(person.account, 100)
+    moving.clock.advance(10)
+    purse = Purse(moving, person)
+    eve, day = statement(purse, midnight - 1, midnight - 1), statement(purse, midnight, midnight)
+    assert is_whole(eve)
+    assert is_whole(day)
+    assert len(eve) + len(day) == 6 + 4
+    assert eve[-1]["balance"] == day[0]["balance"]
+
+
+def test_a_place_in_a_long_book_is_found_with_few_looks(moving: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = moving.person(verified=True)
+    times = []
+    for _ in range(40):
+        times.append(moving.now_ms())
+        moving.deposit(person.account, 1)
+        moving.clock.advance(10)
+    looks = 0
+    store = moving.parts.store
+    select = store.select
+
+    async def counted(query: Any, *arguments: object) -> list[tuple[Any, ...]]:  # noqa: ANN401 - as the store has it
+        nonlocal looks
+        looks += 1
+        return await select(query, *arguments)
+
+    monkeypatch.setattr(type(store), "select", staticmethod(counted), raising=False)
+    account = int(person.account)
+    for place, time in enumerate(times):
+        assert moving.run(place_before(store, account, "USD", time)) == Place(place, place)
+        assert moving.run(place_before(store, account, "USD", time + 1)) == Place(place + 1, place + 1)
+    assert 80 < looks <= 80 * 7
+    assert moving.run(place_before(store, account, "SYP", times[-1])) == Place(0, 0)
+
+
+def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    alter(still, merchant.account, name="=cmd|' /C calc'!A0")
+    notes = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", 'say "=1"', "a,b\n=2", "١٢", "; =1"]
+    for note in notes:
+        still.paid(merchant, customer, amount=5, note=note)
+    lines = statement(Purse(still, customer), still.now_ms(), still.now_ms())
+    assert is_whole(lines)
+    paid = [line for line in lines if line["kind"] == "pay"]
+    assert len(paid) == len(notes)
+    for line in paid:
+        assert line["other_name"].startswith("'=")
+        assert not line["note"].lstrip().startswith(("=", "+", "-", "@"))
+        assert line["amount"] == "-0.05"
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"from": "2027-02-30", "to": "2027-03-01"}, "This is not a day."),
+        ({"from": "2027-02-01"}, "This is not a day."),
+        ({"from": "2027-02-02", "to": "2027-02-01"}, "The last day is before the first."),
+        ({"currency": "usd"}, "could not be read"),
+        ({"month": "2027-13"}, "could not be read"),
+        ({"month": "20270101"}, "could not be read"),
+        ({"from": "9999-12-31", "to": "9999-12-31"}, "This is not a day."),
+    ],
+)
+def test_days_that_are_none_are_explained(still: InProcess, query: dict[str, str], says: str) -> None:
+    purse = Purse(still, still.customers[0])
+    before = still.counts()
+    for path in ("/wallet/statement", "/wallet/statement.csv", "/wallet/statement.pdf"):
+        assert purse.get(path, **query).status_code == 422
+        assert says in purse.text
+    assert still.counts() == before
+
+
+def test_too_many_lines_are_refused_before_they_are_read(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    for _ in range(3):
+        still.paid(merchant, customer)
+    purse = Purse(still, customer)
+    for ending, kind in (("pdf", statement_page._PDF), ("csv", statement_page._CSV)):  # noqa: SLF001 - their limits
+        small = type(kind)(kind.ending, kind.head, 3, kind.made)
+        monkeypatch.setattr(statement_page, f"_{ending.upper()}", small)
+        before = still.counts()
+        assert purse.get(f"/wallet/statement.{ending}", currency="USD").status_code == 422
+        assert "too many movements" in purse.text
+        assert still.counts() == before
+
+
+def test_long_statements_are_read_in_pages(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    for _ in range(9):
+        still.paid(merchant, customer)
+    for lines in (1, 2, 5, 10, 11):
+        monkeypatch.setattr("qirsh.store.movement.STATEMENT_LINES_AT_ONCE", lines)
+        found = statement(Purse(still, customer), still.now_ms(), still.now_ms())
+        assert len(found) == 12
+        assert is_whole(found)
+
+
+def test_more_documents_than_can_wait_are_refused_honestly(still: InProcess) -> None:
+    purse = Purse(still, still.customers[0])
+    answers = still.together([purse.call("GET", "/wallet/statement.pdf?currency=USD")] * 20)
+    codes = {answer.status_code for answer in answers}
+    assert codes == {200, 503}
+    assert purse.get("/wallet/statement.pdf", currency="USD").status_code == 200
+
+
+def test_every_month_has_all_its_days(moving: InProcess) -> None:
+    purse = Purse(moving, moving.person(verified=True))
+    for month, last in (("2027-02", 28), ("2028-02", 29), ("2026-12", 31), ("2027-04", 30)):
+        purse.read("/wallet/statement", month=month)
+        assert f"from={month}-01&amp;to={month}-{last}" in purse.page
+
+
+def test_a_statement_is_of_whoever_asks(still: InProcess) -> None:
+    customer: Customer = still.customers[0]
+    merchant: Merchant = still.merchants[0]
+    purse = Purse(still, customer)
+    answer = purse.get("/wallet/statement.csv", currency="USD", account=merchant.account)
+    assert customer.account in answer.headers["content-disposition"]
+    assert still.send(Call("GET", "/wallet/statement.csv")).headers["location"] == "/sign-in"

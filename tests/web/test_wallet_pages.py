@@ -1,0 +1,391 @@
+"""The wallet's pages: what there is, what moved, and the ways to a payment."""
+
+# Arabic digits and signs are meant as they stand.
+# ruff: noqa: RUF001
+
+import io
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import pytest
+import segno
+
+from qirsh.domain import limits
+from qirsh.domain.identifier import check_digit
+from qirsh.domain.money import CURRENCIES
+from qirsh.language.figures import money, typed_amount
+from tests.live import PURSE, Call, InProcess, Merchant, in_process, refund
+from tests.postgres import PostgresServer
+from tests.visitor import alter
+from tests.web.purse import Purse
+
+DAY_MS: Final = 24 * 3600 * 1000
+PAGES: Final = (
+    "/wallet", "/wallet/history", "/wallet/statement", "/wallet/statement.csv", "/wallet/statement.pdf",
+    "/wallet/pay", "/wallet/payouts",
+)  # fmt: skip
+
+
+def shop(world: InProcess, name: str) -> Merchant:
+    merchant = world.merchant()
+    alter(world, merchant.account, name=name)
+    return merchant
+
+
+@pytest.fixture(scope="module")
+def moving(engine: PostgresServer | None) -> Iterator[InProcess]:
+    """A world whose clock goes on for days: whoever is in it signs in again."""
+    with in_process(engine, shops=0, people=0) as world:
+        yield world
+
+
+def rows(page: str) -> list[str]:
+    """The lines of the list, without their marks."""
+    found = re.findall(r"<li>(.*?)</li>", page, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in found]
+
+
+# The first page.
+
+
+def test_balances_of_all_currencies_stand_with_money_first(still: InProcess) -> None:
+    person = still.person(verified=True)
+    still.deposit(person.account, 10098, "TRY")
+    purse = Purse(still, person)
+    text = purse.read("/wallet")
+    shown = re.findall(r"<small>(\w+)</small><span class=\"big\"><bdi class=\"num\">([\d.,]+)", purse.page)
+    assert shown[0] == ("TRY", "100.98")
+    assert {code for code, _ in shown} == set(CURRENCIES)
+    assert all(amount == "0.00" for _, amount in shown[1:])
+    assert person.account in text
+
+
+@pytest.mark.parametrize(("amount", "en", "tr"), [(10098, "100.98", "100,98"), (5, "0.05", "0,05"),
+    (limits.AMOUNT_MAX, "9,999,999,999,999.99", "9.999.999.999.999,99")])  # fmt: skip
+def test_amounts_are_shown_to_the_digit_in_every_language(still: InProcess, amount: int, en: str, tr: str) -> None:
+    person = still.person(verified=True)
+    still.deposit(person.account, amount, "SYP")
+    for language, expected in (("en", en), ("ar", en), ("tr", tr)):
+        purse = Purse(still, person, language)
+        for path in ("/wallet", "/wallet/history", "/wallet/statement"):
+            purse.get(path, currency="SYP")
+            assert re.search(rf">\+?{re.escape(expected)}</bdi>", purse.page), (language, path)
+
+
+def test_who_is_not_verified_is_sent_to_show_who_they_are_and_told_how_to_add_money(still: InProcess) -> None:
+    still.change(deposit_hint="IBAN <b>XX</b> 42")
+    purse = Purse(still, still.person(verified=False))
+    text = purse.read("/wallet")
+    assert "Confirm your identity" in text
+    assert 'href="/wallet/identity"' in purse.page
+    assert "IBAN <b>XX</b> 42" in text
+    assert "No movements yet" in text
+    still.change(deposit_hint="")
+    assert "IBAN" not in purse.read("/wallet")
+
+
+def test_only_who_is_signed_in_sees_a_wallet_and_nothing_of_it_is_kept(still: InProcess) -> None:
+    purse = Purse(still, still.customers[0])
+    for path in PAGES:
+        assert still.send(Call("GET", path)).headers["location"] == "/sign-in"
+        answer = purse.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "no-store"
+    for path in ("/wallet/x.css", "/wallet/history/x.css", "/wallet.css", "/wallet/statement.pdf/x.css"):
+        assert purse.get(path).status_code == 404
+
+
+def test_a_get_changes_nothing_but_that_an_export_is_noted(still: InProcess) -> None:
+    purse = Purse(still, still.customers[0])
+    before = still.counts()
+    for path in PAGES:
+        if "." not in path:
+            purse.read(path)
+    assert still.counts() == before
+    purse.get("/wallet/statement.csv", currency="USD")
+    purse.get("/wallet/statement.pdf", currency="USD")
+    assert still.counts() == before | {"audit": before["audit"] + 2}
+    with still.books() as books:
+        noted = books.select("SELECT actor, action, subject, detail FROM audit ORDER BY id DESC LIMIT 2")
+    assert {entry[:3] for entry in noted} == {
+        (f"person {purse.person}", "account.exported", f"account {purse.who.account}")
+    }
+    assert [detail.rpartition(" ")[2] for _, _, _, detail in noted] == ["pdf", "csv"]
+
+
+# The history.
+
+
+def test_each_movement_tells_with_whom_what_when_how_much_and_what_was_left(still: InProcess) -> None:
+    merchant, customer = shop(still, "Souq <Al-Nour>"), still.customer()
+    payment = still.paid(merchant, customer, amount=1250, currency="USD", note="Coffee & cake")
+    still.data(refund(merchant.key, payment, amount=250, note="One cup broke"))
+    purse = Purse(still, customer)
+    purse.read("/wallet/history", currency="USD")
+    back, paid, deposit = rows(purse.page)
+    assert "Souq &lt;Al-Nour&gt; Given back · 15 January 2027 One cup broke +2.50 USD" in back
+    assert "Souq &lt;Al-Nour&gt; Paid · 15 January 2027 Coffee &amp; cake -12.50 USD Balance 999,987.50 USD" in paid
+    assert deposit.startswith("Deposit 15 January 2027")
+    assert purse.page.count(f'href="/pay/{payment}"') == 2
+
+
+def everything(purse: Purse, **query: str) -> list[str]:
+    """The rows of all pages."""
+    found: list[str] = []
+    address = "/wallet/history"
+    purse.get(address, **query)
+    for _ in range(50):
+        found += rows(purse.page)
+        older = re.search(r'href="([^"]*)" rel="next"', purse.page)
+        if older is None:
+            return found
+        purse.get(older[1].replace("&amp;", "&"))
+    raise AssertionError("no end")
+
+
+def test_paging_shows_each_movement_once_while_others_come_in(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    for number in range(45):
+        still.paid(merchant, customer, amount=number + 1, currency=("USD", "SYP")[number % 2], note=f"n{number}.")
+        still.clock.advance(1)
+    purse = Purse(still, customer)
+    found: list[str] = []
+    purse.read("/wallet/history")
+    while True:
+        found += rows(purse.page)
+        still.paid(merchant, customer, amount=7, note="late.")
+        still.clock.advance(1)
+        older = re.search(r'href="([^"]*)" rel="next"', purse.page)
+        if older is None:
+            break
+        purse.get(older[1].replace("&amp;", "&"))
+    notes = [note for row in found for note in re.findall(r"n\d+\.", row)]
+    assert notes == [f"n{number}." for number in reversed(range(45))]
+    assert len(found) == 45 + len(CURRENCIES)
+    assert not any("late." in row for row in found)
+
+
+def test_filters_hold_together(still: InProcess) -> None:
+    merchant, customer = shop(still, "مخبز الشام"), still.customer()
+    other = shop(still, "Kitabevi")
+    first = still.paid(merchant, customer, amount=100, currency="USD", note="bread", reference="ORD-7")
+    still.paid(other, customer, amount=200, currency="USD", note="100% wool_x")
+    still.paid(other, customer, amount=300, currency="SYP", note="book")
+    still.data(refund(merchant.key, first, amount=50))
+    still.withdraw(customer.account, 500)
+    purse = Purse(still, customer)
+    counts = {
+        (("currency", "SYP"),): 2,
+        (("kind", "pay"),): 3,
+        (("kind", "refund"),): 1,
+        (("kind", "withdrawal"),): 1,
+        (("kind", "deposit"),): len(CURRENCIES),
+        (("kind", "pay"), ("currency", "USD")): 2,
+        (("words", "شام"),): 2,
+        (("words", "BREAD"),): 1,
+        (("words", "ord-7"),): 2,
+        (("words", first[:4] + " " + first[4:]),): 2,
+        (("words", "%"),): 1,
+        (("words", "_"),): 1,
+        (("words", "100%"),): 1,
+        (("words", "' OR 1=1 --"),): 0,
+        (("words", "\\"),): 0,
+        (("words", "zzz"),): 0,
+    }
+    for query, count in counts.items():
+        assert len(everything(purse, **dict(query))) == count, query
+    assert "Nothing was found" in purse.text
+
+
+def test_days_are_those_of_utc_and_none_is_missing_or_double(moving: InProcess) -> None:
+    person = moving.person(verified=True)
+    midnight = moving.now_ms() - moving.now_ms() % DAY_MS + DAY_MS
+    moving.clock.advance(midnight - 2 - moving.now_ms())
+    for amount in range(1, 5):
+        moving.deposit(person.account, amount)
+        moving.clock.advance(1)
+    eve, day, after = (f"{datetime.fromtimestamp((midnight + n * DAY_MS) // 1000, UTC):%Y-%m-%d}" for n in (-1, 0, 1))
+    purse = Purse(moving, person)
+    found = {
+        chosen: re.findall(r"\+0\.0(\d)", " ".join(everything(purse, from_=chosen, to=chosen))) for chosen in (eve, day)
+    }
+    assert found == {eve: ["2", "1"], day: ["4", "3"]}
+    assert len(everything(purse, from_=eve)) == 4
+    assert len(everything(purse, to=eve)) == 2
+    assert len(everything(purse, from_=eve, to=day, currency="USD", kind="deposit")) == 4
+    assert everything(purse, from_=after) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"from": "2027-02-30"}, "This is not a day."),
+        ({"to": "x' OR 1=1"}, "This is not a day."),
+        ({"from": "2027-02-02", "to": "2027-02-01"}, "The last day is before the first."),
+        ({"words": "x" * 101}, "This is too long to look for."),
+        ({"currency": "XXX"}, "could not be read"),
+        ({"kind": "mint' --"}, "could not be read"),
+        ({"after": "garbage"}, "could not be read"),
+        ({"after": "aC4tMS4tMS4tMS4tMQ"}, "could not be read"),
+    ],
+)
+def test_what_no_form_asks_is_refused_and_explained(still: InProcess, query: dict[str, str], says: str) -> None:
+    purse = Purse(still, still.customers[0])
+    assert purse.get("/wallet/history", **query).status_code == 422
+    assert says in purse.text
+
+
+def test_a_search_looks_at_a_bounded_number_and_can_go_on(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    still.paid(merchant, customer, note="needle")
+    for _ in range(12):
+        still.clock.advance(1)
+        still.paid(merchant, customer, note="hay")
+    monkeypatch.setattr("qirsh.store.movement.LIST_LOOKED_AT_MAX", 5)
+    purse = Purse(still, customer)
+    assert "look further back" in purse.read("/wallet/history", words="needle", currency="USD")
+    assert len(everything(purse, words="needle", currency="USD")) == 1
+
+
+def test_nobody_sees_movements_of_others(still: InProcess) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    still.paid(merchant, customer, note="secret of somebody")
+    stranger = Purse(still, still.customer())
+    for path in ("/wallet", "/wallet/history"):
+        assert "secret of somebody" not in stranger.read(path)
+    assert "secret" not in stranger.get("/wallet/statement.csv", currency="USD").text
+
+
+# To a payment.
+
+
+def typed(purse: Purse, number: str) -> tuple[int, str]:
+    purse.read("/wallet/pay")
+    answer = purse.post("/wallet/pay", {**purse.form("/wallet/pay"), "number": number})
+    return answer.status_code, answer.headers.get("location", "")
+
+
+def test_a_number_leads_to_its_payment_however_it_is_typed(still: InProcess) -> None:
+    payment = still.payment(still.merchants[0])
+    purse = Purse(still, still.customers[0])
+    arabic = payment.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"))
+    spaced = f" {payment[:4]} {payment[4:8]}  {payment[8:]} "
+    for way in (payment, spaced, arabic, f"{still.settings.base_url}/pay/{payment}"):
+        assert typed(purse, way) == (303, f"/pay/{payment}")
+
+
+def test_a_number_that_leads_nowhere_is_explained_beside_its_field(still: InProcess) -> None:
+    payment = still.payment(still.merchants[0])
+    wrong_end = payment[:-1] + str((int(payment[-1]) + 1) % 10)
+    unused = next(
+        f"{number}{check_digit(number)}"
+        for number in range(int(payment[:-1]) + 1, int(payment[:-1]) + 100)
+        if still.parts.identifiers.payment_number(f"{number}{check_digit(number)}") is not None
+    )
+    words = {
+        "": "Enter the number",
+        "123": "16 digits",
+        "<b>": "16 digits",
+        "https://evil.example/pay/" + payment: "16 digits",
+        wrong_end: "mistyped",
+        unused: "no payment with this number",
+        "9" * 4000: "16 digits",
+    }
+    purse = Purse(still, still.customers[0])
+    before = still.counts()
+    for number, says in words.items():
+        assert typed(purse, number)[0] == 422
+        wrong = re.search(r'id="number-wrong" role="alert">([^<]*)', purse.page)
+        assert wrong, purse.page
+        assert says in wrong[1]
+        assert "<b>" not in purse.page
+    assert still.counts() == before
+
+
+def picture_of(text: str) -> bytes:
+    drawn = io.BytesIO()
+    segno.make_qr(text).save(drawn, kind="png", scale=6, border=4)
+    return drawn.getvalue()
+
+
+def sent_picture(purse: Purse, picture: bytes, token: str = "") -> tuple[int, str]:
+    purse.read("/wallet/pay")
+    found = re.search(r'enctype="multipart/form-data">(.*?)</form>', purse.page, re.DOTALL)
+    assert found
+    field = re.search(r'name="token" value="(\w+)"', found[1])
+    assert field
+    head = 'Content-Disposition: form-data; name="{}"'
+    body = (
+        (
+            f"--xyz\r\n{head.format('token')}\r\n\r\n{token or field[1]}\r\n"
+            f'--xyz\r\n{head.format("picture")}; filename="code.png"\r\nContent-Type: image/png\r\n\r\n'
+        ).encode()
+        + picture
+        + b"\r\n--xyz--\r\n"
+    )
+    call = purse.call("POST", "/wallet/pay", body, "multipart/form-data; boundary=xyz")
+    answer = purse.seen(purse.world.send(call))
+    return answer.status_code, answer.headers.get("location", "")
+
+
+def test_a_picture_of_the_code_leads_to_its_payment(still: InProcess) -> None:
+    payment = still.payment(still.merchants[0])
+    purse = Purse(still, still.customers[0])
+    assert sent_picture(purse, picture_of(f"{still.settings.base_url}/pay/{payment}")) == (303, f"/pay/{payment}")
+
+
+def test_a_picture_that_leads_nowhere_is_explained(still: InProcess) -> None:
+    payment = still.payment(still.merchants[0])
+    purse = Purse(still, still.customers[0])
+    cases = {
+        b"": "no QR code",
+        b"no picture at all": "no QR code",
+        picture_of(f"https://evil.example/pay/{payment}"): "not of a payment here",
+        picture_of(f"{still.settings.base_url}/pay/1234567890123456"): "mistyped",
+    }
+    for picture, says in cases.items():
+        assert sent_picture(purse, picture)[0] == 422
+        assert says in purse.text
+    assert sent_picture(purse, picture_of(payment), token="0" * 64)[0] == 403
+
+
+def test_a_form_of_somebody_else_leads_nowhere(still: InProcess) -> None:
+    payment = still.payment(still.merchants[0])
+    mine, theirs = Purse(still, still.customers[0]), Purse(still, still.customers[1])
+    mine.read("/wallet/pay")
+    assert theirs.post("/wallet/pay", {**mine.form("/wallet/pay"), "number": payment}).status_code == 403
+    assert still.send(Call("POST", "/wallet/pay", None, b"", (("content-type", "application/json"),))).is_redirect
+
+
+# Amounts as people type them.
+
+
+@pytest.mark.parametrize(
+    ("typed_text", "language", "amount"),
+    [
+        ("1,234.50", "en", 123450), ("1234.5", "en", 123450), ("1 234.50", "en", 123450), ("7", "en", 700),
+        ("1.234,50", "tr", 123450), ("1234,5", "tr", 123450), ("1.234", "tr", 123400),
+        ("1,234.50", "ar", 123450), ("١٬٢٣٤٫٥٠", "ar", 123450), ("١٢", "ar", 1200),
+        ("1.234,50", "en", None), ("1,5", "en", None), ("1.234", "en", None), ("12,34", "en", None),
+        ("1,234.50", "tr", None), ("1.5", "tr", None), ("1.50", "tr", None), ("1.2345", "tr", None),
+        ("", "en", None), ("0", "en", None), ("-1", "en", None), ("+1", "en", None), ("1e3", "en", None),
+        (".5", "en", None), ("5.", "en", None), ("1.005", "en", None), ("NaN", "en", None), ("١", "en", None),
+        ("9999999999999.99", "en", limits.AMOUNT_MAX), ("10000000000000", "en", None), ("9" * 5000, "en", None),
+    ],
+)  # fmt: skip
+def test_an_amount_is_read_as_its_language_writes_it_and_never_guessed(
+    typed_text: str, language: str, amount: int | None
+) -> None:
+    assert typed_amount(typed_text, "USD", language) == amount
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "tr"])
+def test_what_is_shown_can_be_typed(language: str) -> None:
+    for amount in (1, 99, 100, 10098, PURSE, limits.AMOUNT_MAX):
+        assert typed_amount(money(amount, "SYP", language), "SYP", language) == amount
+
+
+def test_the_token_of_an_app_opens_no_page(still: InProcess) -> None:
+    assert still.send(Call("GET", "/wallet", still.customers[0].token)).headers["location"] == "/sign-in"

@@ -1,0 +1,35 @@
+"""Letters that a world has to send, posted through the engine as faces post them."""
+
+from typing import Final
+
+from qirsh.domain.people_command import StartChallenge
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.envelope import Envelope, letter
+from qirsh.engine.keyring import Keyring
+from tests.live import InProcess
+
+CODE: Final = "482913"
+LINK: Final = "https://pay.example/reset/h3gTQ0yZpEJp"
+
+
+def post(
+    world: InProcess,
+    to: str,
+    kind: str = "reset_password",
+    language: str = "ar",
+    *,
+    keyring: Keyring | None = None,
+    words: dict[str, str | int] | None = None,
+) -> str:
+    """The id of a letter that waits from now on."""
+    envelope = Envelope(to, language, kind, words if words is not None else {"url": LINK, "code": CODE})
+    made = letter(keyring or world.parts.keyring, system_entropy, envelope)
+    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
+    return made.id
+
+
+def waiting(world: InProcess) -> dict[str, tuple[int, int]]:
+    """Id -> when it is due, and how often it was tried."""
+    with world.books() as books:
+        rows = books.select("SELECT id, due_at, attempts FROM mail")
+    return {mail_id: (due_at, attempts) for mail_id, due_at, attempts in rows}

@@ -1,0 +1,225 @@
+"""Mails leave once, wait when the server cannot take them, and tell nobody but their reader what they say."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from email.headerregistry import Address
+from typing import Final
+
+import pytest
+from aiosmtpd.smtp import SMTP
+
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.workers.mail_sender import MailSender
+from qirsh.workers.smtp_line import SmtpLine
+from tests.live import InProcess, in_process
+from tests.postgres import PostgresServer
+from tests.workers.mailing import CODE, LINK, post, waiting
+from tests.workers.post_office import Answer, PostOffice, hanging, hanging_up, post_office, saying
+
+FROM: Final = Address("قرش", "qirsh", "pay.example")
+PAID: Final[dict[str, str | int]] = {
+    "amount": 10_098,
+    "currency": "SYP",
+    "payee": "سوق النور",
+    "payment": "4821907735501264",
+    "receipt_url": LINK,
+}
+DAY_MS: Final = 24 * 3600 * 1000
+WAITS_S: Final = (10, 60, 300, 1800, 7200, 21_600, 21_600)
+
+
+@pytest.fixture(scope="module")
+def settled(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=0, people=0) as world:
+        yield world
+
+
+@pytest.fixture
+def world(settled: InProcess) -> InProcess:
+    assert waiting(settled) == {}
+    return settled
+
+
+@pytest.fixture
+def office() -> Iterator[PostOffice]:
+    with post_office() as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def sender_of(world: InProcess, port: int) -> Iterator[MailSender]:
+    parts = world.parts
+    line = SmtpLine(
+        host="127.0.0.1", port=port, security="none", user=None, password=None, own_name="pay.example", silence_s=0.5
+    )
+    sender = MailSender(
+        parts.store,
+        parts.engine,
+        parts.clock,
+        keyring=parts.keyring,
+        line=line,
+        sender=FROM,
+        base_url="https://pay.example",
+    )
+    try:
+        yield sender
+    finally:
+        sender.close()
+
+
+@pytest.fixture
+def sender(world: InProcess, office: PostOffice) -> Iterator[MailSender]:
+    with sender_of(world, office.port) as made:
+        yield made
+    world.clock.advance(30 * DAY_MS)
+    with sender_of(world, office.port) as last:
+        # Whatever a test has left is too old by now.
+        world.run(last.send_due())
+
+
+def test_mails_leave_oldest_first_over_one_line_and_are_forgotten(
+    world: InProcess, office: PostOffice, sender: MailSender
+) -> None:
+    ids = []
+    for number in range(5):
+        ids.append(post(world, f"person{number}@home.example"))
+        world.clock.advance(1)
+    assert world.run(sender.send_due()) is False
+    assert office.recipients == [f"person{number}@home.example" for number in range(5)]
+    assert [message["Message-ID"] for message in office.taken] == [f"<{mail_id}@pay.example>" for mail_id in ids]
+    assert len(office.lines) == 1
+    assert waiting(world) == {}
+
+
+def test_a_mail_says_what_it_is(world: InProcess, office: PostOffice, sender: MailSender) -> None:
+    post(world, "sara@home.example", "paid", words=PAID)
+    world.run(sender.send_due())
+    [message] = office.taken
+    assert message["From"].addresses == (FROM,)
+    assert message["To"] == "sara@home.example"
+    assert "سوق النور" in message["Subject"]
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Content-Language"] == "ar"
+    assert message["Date"].datetime.timestamp() * 1000 == world.clock.now // 1000 * 1000
+    assert message.get_content_type() == "text/plain"
+    body = message.get_content()
+    assert "\u2068سوق النور\u2069" in body
+    assert "\u2068100.98\u00a0ل.س\u2069" in body
+    assert f"\n{LINK}\n" in body
+
+
+def test_a_mail_that_cannot_be_taken_now_waits_longer_each_time_and_is_given_up_after_three_days(
+    world: InProcess, office: PostOffice, sender: MailSender
+) -> None:
+    office.at_recipient = saying("451 4.7.1 greylisted")
+    mail_id = post(world, "sara@home.example")
+    began = world.clock.now
+    for attempt, wait_s in enumerate(WAITS_S, 1):
+        assert world.run(sender.send_due()) is False
+        due_at, attempts = waiting(world)[mail_id]
+        assert attempts == attempt
+        assert 0.8 * wait_s <= (due_at - world.clock.now) / 1000 <= 1.2 * wait_s
+        world.clock.now = due_at - 1
+        world.run(sender.send_due())
+        assert len(office.tried) == attempt
+        world.clock.now = due_at
+    while waiting(world):
+        world.clock.now = max(world.clock.now, *(due_at for due_at, _ in waiting(world).values()))
+        world.run(sender.send_due())
+    assert 3 * DAY_MS < world.clock.now - began < 4 * DAY_MS
+    assert office.taken == []
+
+
+def test_a_mail_that_had_to_wait_is_sent_when_the_server_takes_it(
+    world: InProcess, office: PostOffice, sender: MailSender
+) -> None:
+    office.at_mail = saying("452 4.3.1 no room")
+    post(world, "sara@home.example")
+    world.run(sender.send_due())
+    office.at_mail = saying("250 OK")
+    world.clock.advance(12_000)
+    world.run(sender.send_due())
+    assert office.recipients == ["sara@home.example"]
+    assert waiting(world) == {}
+
+
+@pytest.mark.parametrize("where", ["at_recipient", "at_mail"])
+def test_a_recipient_who_does_not_exist_is_not_asked_again_and_nobody_else_waits(
+    world: InProcess, office: PostOffice, sender: MailSender, where: str
+) -> None:
+    async def choosy(_server: SMTP, address: str) -> str:
+        return "550 5.1.1 unknown" if address.startswith("nobody") else "250 OK"
+
+    setattr(office, where, choosy)
+    post(world, "nobody@home.example")
+    post(world, "sara@home.example")
+    world.run(sender.send_due())
+    assert office.recipients == ["sara@home.example"]
+    assert waiting(world) == {}
+
+
+@pytest.mark.parametrize("how", [hanging, hanging_up], ids=["hangs", "hangs up"])
+def test_while_the_line_is_down_one_mail_is_tried_and_all_are_kept(
+    world: InProcess, office: PostOffice, sender: MailSender, how: Answer
+) -> None:
+    office.at_recipient = how
+    first, *others = [post(world, f"person{number}@home.example") for number in range(3)]
+    assert world.run(sender.send_due()) is True
+    assert len(office.tried) == 1
+    assert sorted(attempts for _, attempts in waiting(world).values()) == [0, 0, 1]
+    office.at_recipient = saying("250 OK")
+    world.clock.advance(12_000)
+    assert world.run(sender.send_due()) is False
+    assert len(office.taken) == 3
+    assert {first, *others} == {message["Message-ID"][1:].partition("@")[0] for message in office.taken}
+
+
+def test_a_mail_under_another_secret_or_of_a_kind_that_nobody_knows_waits_and_holds_up_nobody(
+    world: InProcess, office: PostOffice, sender: MailSender
+) -> None:
+    other = Keyring([b"another secret of thirty-two bytes"], system_entropy)
+    kept = {post(world, "one@home.example", keyring=other), post(world, "two@home.example", "unknown_kind")}
+    kept.add(post(world, "three@home.example", "paid", words={**PAID, "currency": "XXX"}))
+    post(world, "sara@home.example")
+    assert world.run(sender.send_due()) is False
+    assert office.recipients == ["sara@home.example"]
+    assert set(waiting(world)) == kept
+
+
+@pytest.mark.parametrize(
+    "address", ["a,b@home.example", "a<b@home.example", '"a@home.example', "a:b;@home.example", "<root>@home.example"]
+)
+def test_an_address_that_mail_software_would_read_as_another_is_given_up(
+    world: InProcess, office: PostOffice, sender: MailSender, address: str
+) -> None:
+    post(world, address)
+    world.run(sender.send_due())
+    assert office.tried == []
+    assert waiting(world) == {}
+
+
+def test_nothing_that_a_mail_or_the_server_says_is_logged(
+    world: InProcess, office: PostOffice, sender: MailSender, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    said = "sara@home.example is unknown, your code 482913, h3gTQ0yZpEJp"
+    for where in ("at_recipient", "at_mail"):
+        for answer in (saying(f"550 5.1.1 {said}"), saying(f"451 {said}"), saying(f"554 5.7.1 {said}"), hanging_up):
+            setattr(office, where, answer)
+            post(world, "sara@home.example")
+            world.run(sender.send_due())
+            world.clock.advance(DAY_MS)
+        setattr(office, where, saying("250 OK"))
+    post(world, "sara@home.example", "paid", words={**PAID, "currency": f"{LINK} {CODE}"})
+    world.run(sender.send_due())
+    with sender_of(world, 1) as unreachable:
+        post(world, "sara@home.example")
+        world.run(unreachable.send_due())
+    # All but what the test's own server logs.
+    records = [record for record in caplog.records if record.name != "mail.log"]
+    assert {record.name for record in records} >= {"qirsh.workers.mail_sender"}
+    logged = repr([(record.getMessage(), record.__dict__) for record in records])
+    for secret in ("sara", "home.example", CODE, "h3gTQ0yZpEJp"):
+        assert secret not in logged, secret
