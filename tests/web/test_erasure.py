@@ -96,7 +96,6 @@ def test_nothing_tells_any_more_who_it_was_and_the_books_are_right(engine: Postg
             transfers = "SELECT count(*) FROM transfer WHERE debit = ? OR credit = ?"
             assert books.select(transfers, int(account), int(account)) == [(2,)]
         assert world.violations() == []
-        assert world.run(_verified(world)) == []
         after = stored(world, engine)
     assert [canary for canary in CANARIES if canary.encode() in after] == []
 
@@ -122,7 +121,7 @@ def test_money_a_payout_or_a_business_keeps_the_account_open_and_is_named(world:
     alter(world, asked["account"], state="rejected")
     assert world.send(early).status_code == 303
     with world.books() as books:
-        assert books.select("SELECT erased_at IS NULL FROM person WHERE id = ?", person)[0][0] == 0
+        assert not books.select("SELECT erased_at IS NULL FROM person WHERE id = ?", person)[0][0]
 
 
 def test_a_wrong_password_erases_nothing(world: InProcess) -> None:
