@@ -140,6 +140,43 @@ def test_a_session_never_opens_past_a_second_factor(market: Market) -> None:
     assert market.refuse(opening(market, 1)).why is Refusal.CODE_NOT_VALID
 
 
+def proof(market: Market, **used: object) -> p.UseProof:
+    fields: dict[str, object] = {"password_hash": "-", "totp_step": 0, "recovery_hash": b""}
+    return p.UseProof(market.customer.id, EMAIL, **fields | used)  # type: ignore[arg-type]
+
+
+def test_a_proof_for_a_change_uses_the_code_up_as_a_session_does(market: Market) -> None:
+    market.do(proof(market))
+    one = b"1" * 36
+    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one, ()))
+    assert market.refuse(proof(market)).why is Refusal.CODE_NOT_VALID
+    assert market.refuse(proof(market, totp_step=5)).why is Refusal.CODE_NOT_VALID
+    first, *others = market.together(
+        proof(market, totp_step=6), proof(market, totp_step=6), opening(market, 1, totp_step=6)
+    )
+    assert first == market.customer.id
+    assert others == [Refused(Refusal.CODE_NOT_VALID)] * 2
+    first, again = market.together(proof(market, recovery_hash=one), opening(market, 2, recovery_hash=one))
+    assert (first, again) == (market.customer.id, Refused(Refusal.CODE_NOT_VALID))
+    assert market.refuse(proof(market, password_hash="old", totp_step=9)).why is Refusal.CODE_NOT_VALID
+
+
+def test_a_second_factor_takes_the_place_of_the_one_that_was_seen(market: Market) -> None:
+    """Two tabs at once: the second does not undo the first."""
+    begin = p.SetSecondFactor(EMAIL, market.customer.id, b"one", 5, b"", ())
+    first, second = market.together(begin, msgspec.structs.replace(begin, totp_sealed=b"two", letters=LETTERS))
+    assert (first, second) == (market.customer.id, Refused(Refusal.MOVE_NOT_ALLOWED))
+    assert market.logins[EMAIL].totp_sealed == b"one"
+    assert market.mails == {}
+    end = p.SetSecondFactor(EMAIL, market.customer.id, None, 0, b"", ())
+    assert market.refuse(end).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(msgspec.structs.replace(end, instead_of=b"one"))
+    # Whoever renewed their recovery codes meanwhile does not bring it back.
+    renewed = p.SetSecondFactor(EMAIL, market.customer.id, b"one", 0, b"codes", (), instead_of=b"one")
+    assert market.refuse(renewed).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.logins[EMAIL].totp_step == 5
+
+
 def test_a_recovery_code_is_used_up(market: Market) -> None:
     one, two = b"1" * 36, b"2" * 36
     market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one + two, ()))

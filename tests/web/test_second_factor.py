@@ -1,0 +1,272 @@
+"""The second factor on a person's own pages: begun by a code, ended by one, and no code good for two things."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyotp
+import pytest
+
+from qirsh.domain.limits import RECOVERY_CODES
+from qirsh.web.rate_limit import RateLimits
+from tests.guest import Guest, last_mail, mails_to
+from tests.live import PASSWORD, InProcess, in_process, sign_in
+from tests.postgres import PostgresServer
+from tests.web.tenant import (
+    SECURITY,
+    WRONG_CODE,
+    code_of,
+    fill,
+    login_of,
+    session_of,
+    shown_codes,
+    shown_seed,
+    tenant,
+    turn_on,
+)
+
+TOTP: Final = f"{SECURITY}/totp"
+OFF: Final = f"{SECURITY}/totp/off"
+RENEW: Final = f"{SECURITY}/recovery"
+NEW: Final = "seven green lamps at noon"
+
+
+@pytest.fixture(scope="module")
+def house(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, people=24) as world:
+        world.change(has_mail=True)
+        yield world
+
+
+def enters(house: InProcess, email: str, code: str, password: str = PASSWORD) -> bool:
+    return house.send(sign_in(email, password, totp=code)).status_code == 201
+
+
+def test_it_is_on_after_the_first_code_and_asked_for_on_every_way_in(house: InProcess) -> None:
+    """Case 42."""
+    customer, guest = tenant(house)
+    seed, codes = turn_on(house, guest)
+    assert len(seed) * 5 == 160
+    assert len(set(codes)) == RECOVERY_CODES
+    assert last_mail(house, customer.email).kind == "second_factor_on"
+    assert house.send(sign_in(customer.email)).status_code == 401
+    browser = Guest(house)
+    assert browser.sign_in(customer.email).headers["location"] == "/sign-in/code"
+    assert not browser.is_signed_in()
+    assert enters(house, customer.email, code_of(house, seed))
+    assert enters(house, customer.email, codes[0].lower())
+    guest.open(SECURITY)
+    assert f"Recovery codes left {RECOVERY_CODES - 1}" in guest.text
+
+
+def test_the_seed_is_shown_as_a_picture_and_as_text_and_kept_by_nobody(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    answer = guest.open(TOTP)
+    assert answer.headers["cache-control"] == "no-store"
+    seed = shown_seed(guest)
+    assert '<svg class="qr"' in guest.page
+    assert "style=" not in guest.page
+    assert f"otpauth://totp/Qirsh:{customer.email.replace('@', '%40')}?secret={seed}&amp;issuer=Qirsh" in guest.page
+    sealed = guest.hidden(TOTP)["seed"]
+    assert seed not in sealed
+    assert login_of(house, customer.email).totp_sealed is None
+    guest.open(TOTP)
+    assert shown_seed(guest) != seed
+
+
+def test_a_wrong_code_or_password_begins_nothing_and_keeps_the_seed(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    guest.open(TOTP)
+    seed = shown_seed(guest)
+    for password, code, field in (
+        (PASSWORD, "000000", "code"),
+        (PASSWORD, code_of(house, seed, 2), "code"),
+        (PASSWORD, code_of(house, seed, -2), "code"),
+        (PASSWORD, "", "code"),
+        ("wrong horse battery", code_of(house, seed), "password"),
+    ):
+        assert guest.post(TOTP, password=password, code=code).status_code == 422
+        assert list(guest.wrong) == [field]
+        assert shown_seed(guest) == seed
+    assert login_of(house, customer.email).totp_sealed is None
+    assert mails_to(house, customer.email) == []
+    assert guest.post(TOTP, password=PASSWORD, code=code_of(house, seed, 1)).status_code == 200
+
+
+def test_a_seed_is_good_in_the_session_that_got_it_only(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    _, other = tenant(house)
+    other.open(TOTP)
+    foreign, seed = other.hidden(TOTP)["seed"], shown_seed(other)
+    for given in (foreign, "", "x", foreign[:-4], "é"):
+        answer = fill(guest, TOTP, password=PASSWORD, code=code_of(house, seed), seed=given)
+        assert "please begin once more" in guest.follow(answer).text
+    assert login_of(house, customer.email).totp_sealed is None
+
+
+def test_the_code_that_began_it_opens_nothing(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    guest.open(TOTP)
+    seed = shown_seed(guest)
+    code = code_of(house, seed)
+    assert guest.post(TOTP, password=PASSWORD, code=code).status_code == 200
+    assert not enters(house, customer.email, code)
+    assert fill(guest, OFF, password=PASSWORD, code=code).status_code == 422
+    assert WRONG_CODE in guest.text
+
+
+def test_of_two_tabs_that_turn_it_on_one_does(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    calls, seeds = [], []
+    for _ in range(2):
+        guest.open(TOTP)
+        seeds.append(shown_seed(guest))
+        calls.append(guest.posting(TOTP, password=PASSWORD, code=code_of(house, seeds[-1])))
+    answers = house.together(calls)
+    assert sorted(answer.status_code for answer in answers) == [200, 303]
+    [first] = [number for number, answer in enumerate(answers) if answer.status_code == 200]
+    tab = Guest(house)
+    codes = shown_codes(_at(tab, answers[first].text))
+    assert "is on already" in guest.follow(guest.seen(answers[1 - first])).text
+    house.clock.advance(30_000)
+    assert enters(house, customer.email, codes[0])
+    assert not enters(house, customer.email, code_of(house, seeds[1 - first]))
+    assert enters(house, customer.email, code_of(house, seeds[first]))
+    assert guest.open(TOTP).headers["location"] == SECURITY
+    assert [mail.kind for mail in mails_to(house, customer.email)] == ["second_factor_on"]
+
+
+def test_it_is_turned_off_by_password_and_code(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, codes = turn_on(house, guest)
+    for password, code in ((PASSWORD, ""), (PASSWORD, "000000"), ("wrong horse battery", code_of(house, seed))):
+        assert fill(guest, OFF, password=password, code=code).status_code == 422
+        assert WRONG_CODE in guest.text
+    answer = fill(guest, OFF, password=PASSWORD, code=code_of(house, seed))
+    assert "The second factor is off." in guest.follow(answer).text
+    assert last_mail(house, customer.email).kind == "second_factor_off"
+    login = login_of(house, customer.email)
+    assert (login.totp_sealed, login.recovery) == (None, b"")
+    assert house.send(sign_in(customer.email)).status_code == 201
+    # A new one begins with a new seed, and what is left of the old one opens nothing.
+    house.clock.advance(60_000)
+    turn_on(house, guest)
+    assert not enters(house, customer.email, code_of(house, seed))
+    assert not enters(house, customer.email, codes[1])
+
+
+def test_whoever_runs_the_service_keeps_it_on(house: InProcess) -> None:
+    operator = house.operators[0]
+    house.clock.advance(30_000)
+    guest = Guest(house)
+    assert guest.sign_in(operator.email, code=house.code_of(operator.email)).status_code == 303
+    guest.open(OFF)
+    assert "Your second factor stays on." in guest.text
+    house.clock.advance(30_000)
+    # Nor without the page that says so.
+    token = house.parts.keyring.form_token("totp-off", session_of(guest))
+    body = f"token={token}&password={PASSWORD.replace(' ', '+')}&code={house.code_of(operator.email)}"
+    call = guest.call("POST", OFF, body.encode(), content_type="application/x-www-form-urlencoded")
+    assert house.send(call).status_code == 422
+    assert login_of(house, operator.email).totp_sealed is not None
+
+
+def test_new_recovery_codes_take_the_place_of_the_old(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, old = turn_on(house, guest)
+    assert fill(guest, RENEW, password=PASSWORD, code="000000").status_code == 422
+    answer = fill(guest, RENEW, password=PASSWORD, code=code_of(house, seed))
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    new = shown_codes(guest)
+    assert len(set(new)) == RECOVERY_CODES
+    assert not set(new) & set(old)
+    assert not enters(house, customer.email, old[0])
+    assert enters(house, customer.email, new[0])
+    house.clock.advance(30_000)
+    assert enters(house, customer.email, code_of(house, seed))
+
+
+def test_a_code_is_good_for_one_change(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, codes = turn_on(house, guest)
+    code = code_of(house, seed)
+    pin = {"pin": "739214", "pin_again": "739214"}
+    assert fill(guest, "/wallet/pin", password=PASSWORD, code=code, **pin).status_code == 303
+    before = login_of(house, customer.email)
+    for path, typed in (
+        ("/wallet/pin", pin),
+        (OFF, {}),
+        (RENEW, {}),
+        (f"{SECURITY}/password", {"new_password": NEW}),
+        (f"{SECURITY}/email", {"email": f"new.{customer.email}"}),
+    ):
+        assert fill(guest, path, password=PASSWORD, code=code, **typed).status_code == 422, path
+        assert WRONG_CODE in guest.text
+    assert not enters(house, customer.email, code)
+    assert login_of(house, customer.email) == before
+    # The same holds for a recovery code.
+    assert fill(guest, "/wallet/pin", password=PASSWORD, code=codes[0], **pin).status_code == 303
+    assert fill(guest, "/wallet/pin", password=PASSWORD, code=codes[0], **pin).status_code == 422
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_one_code_sent_many_times_at_once_changes_one_thing(house: InProcess, kind: str) -> None:
+    customer, guest = tenant(house)
+    seed, codes = turn_on(house, guest)
+    code = code_of(house, seed) if kind == "app" else codes[3]
+    guest.open("/wallet/pin")
+    calls = [
+        guest.posting("/wallet/pin", password=PASSWORD, code=code, pin=pin, pin_again=pin)
+        for pin in ("739214", "739215", "739216", "739218")
+    ]
+    answers = [answer.status_code for answer in house.together([*calls, sign_in(customer.email, totp=code)])]
+    assert sorted(answers).count(303) + answers.count(201) == 1
+    assert len(mails_to(house, customer.email)) == 1 + answers.count(303)
+    left = len(login_of(house, customer.email).recovery) // 36
+    assert left == RECOVERY_CODES - (kind == "recovery")
+
+
+def test_a_password_is_changed_with_a_code_and_keeps_the_factor(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, _ = turn_on(house, guest)
+    path = f"{SECURITY}/password"
+    assert fill(guest, path, password=PASSWORD, new_password=NEW).status_code == 422
+    answer = fill(guest, path, password=PASSWORD, code=code_of(house, seed), new_password=NEW)
+    assert "Your password is changed." in guest.follow(answer).text
+    assert guest.is_signed_in()
+    house.clock.advance(30_000)
+    assert house.send(sign_in(customer.email, NEW)).status_code == 401
+    assert enters(house, customer.email, code_of(house, seed), NEW)
+
+
+def test_guessing_codes_is_stopped(house: InProcess) -> None:
+    """Case 40."""
+    customer, guest = tenant(house)
+    seed, _ = turn_on(house, guest)
+    house.limit(RateLimits())
+    try:
+        guest.open(OFF)
+        wrong = [code for code in (f"{n:06d}" for n in range(60)) if code != code_of(house, seed)]
+        calls = [guest.posting(OFF, password=PASSWORD, code=code) for code in wrong[:28]]
+        answers = [answer.status_code for answer in house.together(calls)]
+        assert (answers.count(422), answers.count(429)) == (10, 18)
+        assert guest.post(OFF, password=PASSWORD, code=code_of(house, seed)).status_code == 429
+    finally:
+        house.change(limits=None)
+    assert login_of(house, customer.email).totp_sealed is not None
+
+
+def test_codes_of_one_step_before_and_after_are_taken_and_none_beyond(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, _ = turn_on(house, guest)
+    house.clock.advance(120_000)
+    for steps in (-2, 2):
+        assert not enters(house, customer.email, code_of(house, seed, steps))
+    for steps in (-1, 0, 1):
+        assert enters(house, customer.email, code_of(house, seed, steps))
+    assert not enters(house, customer.email, pyotp.TOTP(seed).at(house.now_ms() // 1000))
+
+
+def _at(guest: Guest, page: str) -> Guest:
+    guest.page = page
+    return guest
