@@ -72,11 +72,12 @@ async def tell(world: InProcess) -> None:
 
 
 def new_letters(world: InProcess) -> list[Told]:
-    """Since the world was settled. They lie in no order within a commit."""
+    """About money, since the world was settled. They lie in no order within a commit."""
     with world.books() as books:
         rows = books.select("SELECT sealed FROM mail")
     found = [opened(world.parts.keyring, bytes(sealed)) for (sealed,) in rows]
-    return sorted(((one.to, one.language, one.kind, one.words) for one in found if one is not None), key=str)
+    told = [(one.to, one.language, one.kind, one.words) for one in found if one is not None and "amount" in one.words]
+    return sorted(told, key=str)
 
 
 def kinds(world: InProcess) -> list[str]:
