@@ -215,6 +215,15 @@ def test_a_revoked_key_ends_once_and_every_process_hears_of_it(market: Market) -
     assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.revoked"]
 
 
+def test_an_account_that_holds_money_is_not_closed(market: Market) -> None:
+    market.buy(amount=1)
+    close = MoveAccount(account=market.shop, to="closed", operator=market.first.id, reason="", actor="test")
+    assert market.refuse(close).why is Refusal.MONEY_LEFT
+    market.do(market.ask(kind="withdrawal", account=market.shop, amount=1, reference="last"))
+    market.do(market.confirm("last"))
+    assert market.do(close).state == "closed"
+
+
 @pytest.mark.parametrize("to", ["suspended", "closed"])
 def test_who_loses_a_right_is_known_to_every_process(market: Market, to: str) -> None:
     before = revocations(market)

@@ -85,7 +85,6 @@ NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: b
 NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
 NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
-IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 
 BUSINESSES_MAX: Final = 20  # Of one person; whoever has more talks to the operators anyway.
 KEYS_MAX: Final = 100  # Of one business that work; a page shows as many.

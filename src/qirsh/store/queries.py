@@ -69,7 +69,5 @@ PAYOUTS_OF: Final = Query(
     f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
 )
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
-EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
-PASSKEY_IDS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1 ORDER BY created_at, id")
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

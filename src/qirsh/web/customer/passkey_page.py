@@ -14,7 +14,7 @@ from qirsh.domain.people_command import AddPasskey, RemovePasskey
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.store.login_queries import PASSKEYS_OF_PERSON
+from qirsh.store.people_queries import PASSKEYS_OF_PERSON
 from qirsh.web import passkeys
 from qirsh.web.customer.cookies import ADDING, set_cookie
 from qirsh.web.customer.keeper import PROOF, is_proved, keeper_of, letter_to
@@ -96,7 +96,7 @@ async def add(visit: Visit) -> Response:
             public_key=made.public_key,
             sign_count=made.sign_count,
             name=adding.name,
-            letters=await letter_to(visit, await keeper_of(visit), "passkey_added", name=adding.name),
+            letters=letter_to(visit, await keeper_of(visit), "passkey_added", name=adding.name),
         )
     )
     if type(outcome) is Refused:
@@ -122,7 +122,7 @@ async def remove(visit: Visit) -> Response:
     keeper = await keeper_of(visit)
     if not await is_proved(visit, keeper, form):
         return await _remove_page(visit, own, status=422, is_wrong=True)
-    letters = await letter_to(visit, keeper, "passkey_removed", name=own.name)
+    letters = letter_to(visit, keeper, "passkey_removed", name=own.name)
     outcome = await visit.parts.engine.submit(RemovePasskey(own.key, visit.person, letters))
     if type(outcome) is Refused:
         raise problem_of(outcome)

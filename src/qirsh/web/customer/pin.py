@@ -46,7 +46,7 @@ async def change(visit: Visit) -> Response:
         await _write_to(visit, keeper)
         return see_other(_CODE)
     mac = visit.parts.keyring.pin_mac(visit.person, form["pin"])
-    letters = await letter_to(visit, keeper, "pin_changed")
+    letters = letter_to(visit, keeper, "pin_changed")
     outcome = await visit.parts.engine.submit(ChangePin(visit.person, mac, f"person {visit.person}", letters))
     if type(outcome) is Refused:
         raise problem_of(outcome)
@@ -77,7 +77,7 @@ async def unlock(visit: Visit) -> Response:
             pin_mac=parts.keyring.pin_mac(visit.person, form["pin"]),
             token_hash=_tie(visit),
             code_macs=parts.keyring.code_macs(_PURPOSE, keeper.login.email, form["code"].replace(" ", "")),
-            letters=await letter_to(visit, keeper, "pin_changed"),
+            letters=letter_to(visit, keeper, "pin_changed"),
         )
     )
     if type(outcome) is not Refused:
@@ -92,7 +92,7 @@ async def _write_to(visit: Visit, keeper: Keeper) -> None:
     parts, email, code = visit.parts, keeper.login.email, new_code(visit.parts)
     if parts.limits is not None:
         parts.limits.count_mail(visit.request, email)
-    letters = await letter_to(visit, keeper, "pin_code", code=code)
+    letters = letter_to(visit, keeper, "pin_code", code=code)
     mac = parts.keyring.code_mac(_PURPOSE, email, code)
     await parts.engine.submit(StartChallenge(_PURPOSE, email, visit.person, _tie(visit), mac, letters))
 

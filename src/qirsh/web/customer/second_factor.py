@@ -64,7 +64,7 @@ async def begin(visit: Visit) -> Response:
             totp_sealed=sealed,
             totp_step=step,
             recovery=_macs(parts, visit.person, codes),
-            letters=await letter_to(visit, keeper, "second_factor_on"),
+            letters=letter_to(visit, keeper, "second_factor_on"),
             instead_of=None,
         )
     )
@@ -92,7 +92,7 @@ async def end(visit: Visit) -> Response:
         return _off_page(visit, keeper, status=422)
     if not await is_proved(visit, keeper, form):
         return _off_page(visit, keeper, status=422, is_wrong=True)
-    letters = await letter_to(visit, keeper, "second_factor_off")
+    letters = letter_to(visit, keeper, "second_factor_off")
     outcome = await _set(visit, keeper, totp_sealed=None, recovery=b"", letters=letters)
     return visit.go(_SECURITY, "totp.off" if outcome is None else "totp.changed")
 

@@ -26,7 +26,7 @@ from qirsh.web.customer.sealed_cookie import keep, kept
 from qirsh.web.customer.visit import Visit, visit_of
 from qirsh.web.customer.way_on import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.http import Request, Response
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.pages import see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
@@ -112,10 +112,10 @@ async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
     login = await parts.store.find(LOGIN, email)
     person = await parts.store.find(PERSON, login.person if login else _NOBODY)
     if person is None:
-        mail = letter(parts, "sign_up_code", to=email, language=language, code=code)
+        mail = letters(parts, "sign_up_code", to=email, language=language, code=code)
     else:
         sign_in_url = f"{parts.base_url}/sign-in"
-        mail = letter(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
+        mail = letters(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
     await parts.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,
@@ -123,7 +123,7 @@ async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
             person=None,
             token_hash=token_hash(joining.token.encode()),
             code_mac=parts.keyring.code_mac(_PURPOSE, email, code),
-            letters=(mail,),
+            letters=mail,
         )
     )
 
