@@ -88,7 +88,7 @@ class Confirms:
 
     def _paid(self) -> int:
         [(count,)] = self._connection.execute("SELECT count(*) FROM payment WHERE status = 'paid'")
-        return int(count)  # type: ignore[arg-type]
+        return int(count)
 
 
 async def sign_in(settings: Settings, town: Town) -> Browsers:

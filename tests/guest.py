@@ -40,7 +40,7 @@ class Guest:
         return answer
 
     def open(self, path: str, **headers: str) -> httpx2.Response:
-        return self.seen(self.world.send(self.call("GET", path, **headers)))
+        return self.seen(self.world.send(self.call("GET", path, None, **headers)))
 
     def hidden(self, action: str) -> dict[str, str]:
         """The hidden fields of the form that posts there."""

@@ -478,10 +478,11 @@ class InProcess(World):
         self._connect()
 
     def change(self, **parts: object) -> None:
-        """From now on calls meet these parts instead."""
+        """From now on calls and acts meet these parts instead."""
         self.run(self._client.aclose())
         self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
         self.parts = self._all[0]
+        self._turns = itertools.cycle(self._all)
         self._connect()
 
     def come_from(self, peer: str) -> None:

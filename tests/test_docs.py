@@ -16,6 +16,7 @@ from qirsh.web.refusals import KINDS
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs/api.md").read_text()
+PAGES = (ROOT / "docs/pages.md").read_text()
 OPERATING = (ROOT / "docs/operating.md").read_text()
 
 # Limits that a caller can run into; the others bound the service's own work.
@@ -59,7 +60,7 @@ def test_a_missing_word_is_found_missing() -> None:
 
 
 def test_every_route_is_documented_and_every_documented_route_exists() -> None:
-    documented = set(re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) /\S*)` \|", API, re.MULTILINE))
+    documented = set(re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) /\S*)` \|", API + PAGES, re.MULTILINE))
     assert documented == {f"{route.method} {route.path}" for route in ROUTES}
 
 

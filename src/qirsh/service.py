@@ -40,6 +40,7 @@ from qirsh.web.operator.control import Control
 from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
 from qirsh.web.waiters import Waiters
+from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.metadata_indexer import MetadataIndexer
@@ -174,6 +175,10 @@ async def serve(
         asyncio.create_task(MetadataIndexer(parts.store, parts.engine).run(), name="metadata-indexer"),
         asyncio.create_task(Sealer(parts.store, parts.engine, parts.clock).run(), name="sealer"),
         asyncio.create_task(LedgerAuditor(parts.store, parts.engine).run(), name="ledger-auditor"),
+        asyncio.create_task(
+            IdentityCleaner(parts.store, parts.engine, parts.clock, days=settings.identity_days).run(),
+            name="identity-cleaner",
+        ),
         asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
     ]
     if (mail_sender := _mail_sender(settings, parts)) is not None:

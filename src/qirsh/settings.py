@@ -41,6 +41,9 @@ SETTINGS: Final = {
     ),
     "QIRSH_MAIL_FROM": "whom mails come from: address, or Name <address> (needed with QIRSH_SMTP_URL)",
     "QIRSH_DEPOSIT_HINT": "what wallets say about how to add money, such as the bank account to send it to (optional)",
+    "QIRSH_IDENTITY_DAYS": (
+        "days after a decision on who somebody is, for which the pictures of their document are kept (default: 30)"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -84,6 +87,7 @@ _MAIL_FROM: Final = re.compile(
 _MAIL_ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _PORT_MAX: Final = 65_535
 _WORKERS_MAX: Final = 256
+_IDENTITY_DAYS_MAX: Final = 365
 
 
 class PostgresUrl(str):
@@ -135,6 +139,7 @@ class Settings(msgspec.Struct, frozen=True):
     mail_from: Address | None  # Never None where there is a server.
     deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
+    identity_days: int
 
     @property
     def control_socket(self) -> Path:
@@ -189,6 +194,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         mail_from=mail_from,
         deposit_hint=_read(values, "QIRSH_DEPOSIT_HINT", "", _hint),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", _secret_keys),
+        identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", _identity_days),
     )
 
 
@@ -218,6 +224,13 @@ def _port(text: str) -> int:
 def _workers(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _WORKERS_MAX:
         message = f"must be a number from 1 to {_WORKERS_MAX}"
+        raise ValueError(message)
+    return int(text)
+
+
+def _identity_days(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _IDENTITY_DAYS_MAX:
+        message = f"must be a number of days from 1 to {_IDENTITY_DAYS_MAX}"
         raise ValueError(message)
     return int(text)
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from qirsh.domain import people_command as p
-from qirsh.domain.challenge import Purpose
+from qirsh.domain.challenge import LASTS_MS, Purpose
 from qirsh.domain.command import Command
 from qirsh.domain.limits import PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Letter
@@ -26,6 +26,12 @@ def challenge(market: Market, purpose: Purpose, email: str = EMAIL, code: bytes 
 def _join(market: Market) -> Command:
     challenge(market, "sign-up", "new@example.com", CODE)
     return p.Join("new@example.com", "New", "", "en", "-", TOKEN, (b"old key", CODE))
+
+
+def _forget_challenge(market: Market) -> Command:
+    challenge(market, "reset")
+    market.now += LASTS_MS["reset"]
+    return p.ForgetChallenge("reset", EMAIL)
 
 
 def _reset(market: Market) -> Command:
@@ -96,6 +102,10 @@ def _leave_money(case: Any) -> None:  # noqa: ANN401 - the same
 
 PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.StartChallenge: (lambda _: p.StartChallenge("sign-up", EMAIL, None, TOKEN, CODE, LETTERS), {}),
+    p.ForgetChallenge: (
+        _forget_challenge,
+        {R.NOT_EXPIRED: lambda case: challenge(case.market, "reset")},
+    ),
     p.Join: (
         _join,
         {
@@ -212,5 +222,6 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.MailFailed: (lambda _: p.MailFailed("letter", 1), {}),
     p.Notify: (lambda _: p.Notify(0, 1, LETTERS), {}),
     p.RecordExport: (lambda market: p.RecordExport(market.customer.account, "USD as csv", "test"), {}),
+    p.RecordLook: (lambda market: p.RecordLook(market.customer.account, "test"), {}),
     p.RecordFailure: (lambda _: p.RecordFailure("nobody", "somebody"), {}),
 }

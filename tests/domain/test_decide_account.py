@@ -194,8 +194,11 @@ def test_only_a_commercial_account_gets_keys(market: Market) -> None:
 
 
 def test_two_keys_of_one_id_are_never_both_issued(market: Market) -> None:
-    with pytest.raises(AssertionError):
-        market.together(a_key(market.shop), a_key(market.till))
+    issued, again = market.together(a_key(market.shop), a_key(market.till))
+    assert again == Refused(Refusal.MOVE_NOT_ALLOWED)
+    assert market.refuse(a_key(market.shop)).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.api_keys == {"key": issued}
+    assert [entry.action for entry in market.audit].count("key.issued") == 1
 
 
 def test_a_revoked_key_ends_once_and_every_process_hears_of_it(market: Market) -> None:

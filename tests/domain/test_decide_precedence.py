@@ -245,6 +245,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             actor="test",
         ),
         {
+            R.MOVE_NOT_ALLOWED: lambda case: _issue(case.market),
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
             R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
             R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from qirsh.web.app import ROUTES
 from qirsh.web.callers import KEY
+from qirsh.web.customer.routes import PAGES
 from qirsh.web.route import Route
 from tests.live import PIN, Call, Customer, Merchant, World, cancel, create, pay, post, refund, trial
 
@@ -25,11 +26,6 @@ NAMES: Final[dict[str, Kind]] = {
     "POST /api/v1/test/remote-payments/{id}/cancel": "test payment",
     "GET /api/v1/wallet/remote-payments/{id}": "payment",
     "POST /api/v1/wallet/remote-payments/{id}/pay": "payment",
-    "GET /pay/{id}": "payment",
-    "GET /pay/{id}/cancel": "payment",
-    "POST /pay/{id}/sign-in": "payment",
-    "POST /pay/{id}/sign-out": "payment",
-    "POST /pay/{id}/confirm": "payment",
 }
 BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/remote-payments": {"amount": 100, "currency": "USD"},
@@ -41,7 +37,8 @@ BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/wallet/sessions": {},
     "POST /api/v1/wallet/remote-payments/{id}/pay": {"pin": PIN},
 }
-BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES}
+# Pages have tests of their own: test_page_access.
+BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES if route not in PAGES}
 KEYED: Final = tuple(name for name, route in BY_NAME.items() if route.token is KEY)
 # Everything that changes something may be sent with an Idempotency-Key, but for signing in.
 ONCE: Final = tuple(

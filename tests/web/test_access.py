@@ -327,12 +327,6 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /api/v1/wallet/remote-payments/{id}/pay": {
         **NOBODY, "customer": 200, "newcomer": 403, "owner": 409, "operator": 403,
     },
-    "GET /pay/{id}": dict.fromkeys(CALLERS, 200),
-    "GET /pay/{id}/cancel": dict.fromkeys(CALLERS, 200),
-    # Forms only, and none of these callers has a page's cookie: tests/web/test_pay_page_guards.py.
-    "POST /pay/{id}/sign-in": dict.fromkeys(CALLERS, 415),
-    "POST /pay/{id}/sign-out": dict.fromkeys(CALLERS, 415),
-    "POST /pay/{id}/confirm": dict.fromkeys(CALLERS, 415),
     "GET /openapi.json": dict.fromkeys(CALLERS, 200),
     "GET /docs": dict.fromkeys(CALLERS, 200),
     "GET /demo/mail": dict.fromkeys(CALLERS, 404),

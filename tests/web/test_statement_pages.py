@@ -149,8 +149,9 @@ def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
             # One after another, so that each begins among other payments; no more than can wait.
             return [await still.sent(purse.call("GET", path)) for _ in range(12)]
 
-        found, *_ = await asyncio.gather(taken(), *map(paid, payments))
-        return found
+        found = asyncio.ensure_future(taken())
+        await asyncio.gather(*map(paid, payments))
+        return await found
 
     answers = still.run(at_once())
     found = [cells(answer) for answer in answers]

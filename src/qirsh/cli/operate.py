@@ -50,7 +50,7 @@ _WHAT_NOW: Final = {
 }
 
 
-def _act(arguments: F) -> F:
+def as_json_option(arguments: F) -> F:
     """Every act can answer for a program too."""
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")(arguments)
 
@@ -74,7 +74,7 @@ def operator_group() -> None:
 @_email
 @_name
 @_password_stdin
-@_act
+@as_json_option
 def operator_create(*, email: str, name: str, password_stdin: bool, as_json: bool) -> None:
     """Make an operator. The first one needs nobody's consent, every other one an operator's."""
     words = {"email": email, "name": name, "password": new_secret("password", from_stdin=password_stdin)}
@@ -91,7 +91,7 @@ def person_group() -> None:
 @_name
 @_password_stdin
 @click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input, after the password.")
-@_act
+@as_json_option
 def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, as_json: bool) -> None:
     """Add a person with a personal account."""
     password = new_secret("password", from_stdin=password_stdin)
@@ -103,7 +103,7 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
 @person_group.command("pin")
 @_email
 @click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input.")
-@_act
+@as_json_option
 def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
     """Set a new PIN for a person whose PIN is locked or forgotten."""
     carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
@@ -123,7 +123,7 @@ def account_group() -> None:
     multiple=True,
     help="Where customers may be sent back to, such as https://shop.example; can be repeated.",
 )
-@_act
+@as_json_option
 def account_request(*, personal_account: str, name: str, origins: tuple[str, ...], as_json: bool) -> None:
     """Request a commercial account for the owner of a verified personal account."""
     words = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
@@ -134,7 +134,7 @@ def _add_move(verb: str, summary: str) -> None:
     @account_group.command(verb, help=summary)
     @click.argument("account")
     @_reasoned
-    @_act
+    @as_json_option
     def move(*, account: str, reason: str, as_json: bool) -> None:
         carry_out(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
 
@@ -164,7 +164,7 @@ def key_group() -> None:
     help="What it may do; can be repeated. Without it: everything.",
 )
 @click.option("--expires-in-days", type=click.IntRange(1, 3650))
-@_act
+@as_json_option
 def key_issue(
     *, account: str, test: bool, name: str, scopes: tuple[str, ...], expires_in_days: int | None, as_json: bool
 ) -> None:
@@ -177,7 +177,7 @@ def key_issue(
 
 @key_group.command("revoke")
 @click.argument("key_id")
-@_act
+@as_json_option
 def key_revoke(*, key_id: str, as_json: bool) -> None:
     """End a key by its id (key_...), not by the key itself."""
     carry_out("key revoke", {"id": key_id}, as_json=as_json)
@@ -192,14 +192,14 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @click.argument("amount")
     @click.argument("currency", type=click.Choice(list(CURRENCIES)))
     @_reference
-    @_act
+    @as_json_option
     def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
         words = {"account": account, "amount": amount, "currency": currency, "reference": reference}
         carry_out(f"{verb} ask", words, as_json=as_json)
 
     @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")
     @_reference
-    @_act
+    @as_json_option
     def confirm(*, reference: str, as_json: bool) -> None:
         carry_out(f"{verb} confirm", {"reference": reference}, as_json=as_json)
 
@@ -216,7 +216,7 @@ def audit_group() -> None:
 
 
 @audit_group.command("run")
-@_act
+@as_json_option
 @click.pass_context
 def audit_run(context: click.Context, *, as_json: bool) -> None:
     """Check every rule now, in the running server. If the money does not add up, it stops. Exit 1: a rule is broken."""
@@ -226,7 +226,7 @@ def audit_run(context: click.Context, *, as_json: bool) -> None:
 
 @audit_group.command("lift")
 @click.option("--reason", required=True, help="What was wrong and how it was put right; kept in the audit entry.")
-@_act
+@as_json_option
 def audit_lift(*, reason: str, as_json: bool) -> None:
     """Let money move again after a stop. Refused while a full check finds a broken rule."""
     carry_out("audit lift", {"reason": reason}, as_json=as_json)
@@ -246,10 +246,10 @@ def carry_out(
     if reply.done is None:
         raise Declined(reply.code, " ".join(filter(None, (reply.detail, _WHAT_NOW.get(reply.code)))))
     if not as_json:
-        if show is None:
-            _print_done(act, reply.done)
-        else:
+        if show is not None:
             show(reply.done)
+        elif act in _DONE:  # What is not there, its own file prints.
+            _print_done(act, reply.done)
     return reply.done
 
 

@@ -87,6 +87,8 @@ NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 
+BUSINESSES_MAX: Final = 20  # Of one person; whoever has more talks to the operators anyway.
+KEYS_MAX: Final = 100  # Of one business that work; a page shows as many.
 KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 SESSION_MS: Final = 12 * 3600 * 1000
 
@@ -98,6 +100,7 @@ INDEXED_AT_ONCE_MAX: Final = 500  # Payments whose metadata is written down in o
 INDEXED_ENTRIES_MAX: Final = 1000  # And about so many texts, so that no pay waits long behind that commit.
 BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
+CLEANED_AT_ONCE_MAX: Final = 64  # Of pictures and of challenges each, that the identity cleaner removes at once.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
 
 MAIL_AT_ONCE_MAX: Final = 20  # That go over one line, so that a server which counts them has nothing to object to.

@@ -17,6 +17,13 @@ class StartChallenge(Command, frozen=True):
     letters: tuple[Letter, ...]
 
 
+class ForgetChallenge(Command, frozen=True):
+    """What was mailed can no longer be answered, and its address need not be kept. There is no outcome."""
+
+    purpose: Purpose
+    email: str
+
+
 class Join(Command, frozen=True):
     """A person joins by themselves, with an address that they have shown to be theirs. The outcome is the person."""
 
@@ -156,6 +163,13 @@ class RejectIdentity(Command, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
+class RecordLook(Command, frozen=True):
+    """An operator has read what a person says of who they are. There is no outcome but the audit entry."""
+
+    account: int
+    actor: str
+
+
 class ForgetImages(Command, frozen=True):
     """The pictures of a document have been kept for long enough. The outcome is how many there were."""
 
@@ -173,6 +187,7 @@ class ErasePerson(Command, frozen=True):
     businesses: tuple[int, ...]
     payouts: tuple[str, ...]
     actor: str
+    challenges: tuple[tuple[Purpose, str], ...] = ()
 
 
 class AskPayout(Command, frozen=True):

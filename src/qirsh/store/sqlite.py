@@ -253,6 +253,8 @@ def _open(path: Path, flags: int) -> apsw.Connection:
     connection.set_busy_timeout(_BUSY_MS)
     if not flags & apsw.SQLITE_OPEN_READONLY:
         connection.execute("PRAGMA journal_mode = WAL")
+        # What is erased is gone from the file, and not only from the tables.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}; PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
     # With less than these a power cut loses what was acknowledged.

@@ -121,9 +121,8 @@ class Notifier:
             for first, last in ranges:
                 rows = await self._store.search(_MOVED, first, last) if first <= last else []
                 # What has appeared in a gap since then is a later seal's.
-                missing = cover.missing if first != last else ()
                 letters += [
-                    self._letter(row) for row in rows if not any(low <= row[0] <= high for low, high in missing)
+                    self._letter(row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)
                 ]
         return letters
 

@@ -100,6 +100,8 @@ def issue_key(command: IssueKey, state: State) -> ApiKey | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, account):
         return Refused(why)
+    if state.api_keys.get(command.id) is not None:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # One form, one key: it was issued when the form came first.
     key = ApiKey(
         command.id,
         command.account,

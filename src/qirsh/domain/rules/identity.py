@@ -6,7 +6,7 @@ from qirsh.domain.counter import REVOCATION
 from qirsh.domain.identity import SIDES, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payout import is_open
-from qirsh.domain.people_command import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.people_command import ErasePerson, ForgetImages, RecordLook, RejectIdentity, SubmitIdentity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.secret import end_sessions
@@ -59,6 +59,14 @@ def reject(command: RejectIdentity, state: State) -> Identity | Refused:
     return rejected
 
 
+def look_needs(_command: RecordLook, _state: State, _needs: Needs) -> None:
+    pass
+
+
+def look(command: RecordLook, state: State) -> None:
+    state.note(command.actor, "identity.seen", f"account {command.account}")
+
+
 def need_identity(state: State, account: int, needs: Needs) -> None:
     """Whoever decides on a personal account decides on what its owner has shown."""
     row = state.accounts.get(account)
@@ -96,6 +104,7 @@ def erase_needs(command: ErasePerson, _state: State, needs: Needs) -> None:
     needs.logins.add(command.email)
     needs.operators.add(command.person)
     needs.passkeys |= set(command.passkeys)
+    needs.challenges |= set(command.challenges)
     needs.identities.add(command.person)
     needs.identity_images |= {(command.person, side) for side in SIDES}
 
@@ -125,6 +134,10 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
         known = state.passkeys.get(passkey)
         if known is not None and known.person == person.id:
             state.passkeys.remove(passkey)
+    for key in command.challenges:
+        challenge = state.challenges.get(key)
+        if challenge is not None and (challenge.person == person.id or challenge.email == login.email):
+            state.challenges.remove(key)
     state.note(command.actor, "person.erased", f"person {person.id}")
     return erased
 

@@ -8,6 +8,7 @@ from qirsh.domain.people_command import (
     AddPasskey,
     ChangeEmail,
     ChangePassword,
+    ForgetChallenge,
     RemovePasskey,
     RenewPasswordHash,
     ResetPassword,
@@ -40,6 +41,20 @@ def start(command: StartChallenge, state: State) -> Challenge:
     state.challenges.put(key, challenge)
     state.post(command.letters)
     return challenge
+
+
+def forget_needs(command: ForgetChallenge, _state: State, needs: Needs) -> None:
+    needs.challenges.add((command.purpose, command.email))
+
+
+def forget(command: ForgetChallenge, state: State) -> Refused | None:
+    key = (command.purpose, command.email)
+    challenge = state.challenges.get(key)
+    # Since it was found, a new one may have taken its place.
+    if challenge is not None and challenge.expires_at > state.now:
+        return Refused(Refusal.NOT_EXPIRED)
+    state.challenges.remove(key)
+    return None
 
 
 def reset_facts(command: ResetPassword, needs: Needs) -> None:

@@ -39,7 +39,7 @@ async def confirm(parts: Parts, request: Request) -> Response:
     person = await parts.store.find(PERSON, visit.person)
     [(old_email,)] = await parts.store.select(ADDRESS_OF_PERSON, visit.person)
     assert person is not None, "a session without its person"
-    told = await letter(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
+    told = letter(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
     outcome = await parts.engine.submit(
         ChangeEmail(
             email=challenge.email,

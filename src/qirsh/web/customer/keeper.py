@@ -70,4 +70,4 @@ async def is_proved(visit: Visit, keeper: Keeper, form: dict[str, str]) -> bool:
 
 async def letter_to(visit: Visit, keeper: Keeper, kind: str, **words: str) -> tuple[Letter, ...]:
     """What a command takes along for the person, to the address with which they sign in."""
-    return (await letter(visit.parts, kind, to=keeper.login.email, language=keeper.person.language, **words),)
+    return (letter(visit.parts, kind, to=keeper.login.email, language=keeper.person.language, **words),)

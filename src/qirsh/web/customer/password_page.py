@@ -79,7 +79,7 @@ async def _write_to(visit: Visit, keeper: Keeper, email: str) -> None:
     parts, token = visit.parts, new_link_token(visit.parts)
     is_free = await parts.store.find(LOGIN, email) is None
     url = f"{parts.base_url}/email/{token}"
-    mail = await letter(parts, "email_change", to=email, language=keeper.person.language, url=url)
+    mail = letter(parts, "email_change", to=email, language=keeper.person.language, url=url)
     await parts.engine.submit(
         StartChallenge("email", email, visit.person, token_hash(token.encode()), b"", (mail,) if is_free else ())
     )

@@ -75,7 +75,7 @@ async def reset(parts: Parts, request: Request) -> Response:
             email=challenge.email,
             token_hash=token_hash(link.encode()),
             password_hash=await parts.passwords.hash(form["password"]),
-            letters=(await letter(parts, "password_changed", to=challenge.email, language=person.language),),
+            letters=(letter(parts, "password_changed", to=challenge.email, language=person.language),),
         )
     )
     if type(outcome) is Refused:
@@ -91,7 +91,7 @@ async def _write_to(parts: Parts, email: str) -> None:
     login = await parts.store.find(LOGIN, email)
     person = await parts.store.find(PERSON, login.person if login else _NOBODY)
     language = person.language if person else "en"
-    mail = await letter(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
+    mail = letter(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
     await parts.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,

@@ -112,10 +112,10 @@ async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
     login = await parts.store.find(LOGIN, email)
     person = await parts.store.find(PERSON, login.person if login else _NOBODY)
     if person is None:
-        mail = await letter(parts, "sign_up_code", to=email, language=language, code=code)
+        mail = letter(parts, "sign_up_code", to=email, language=language, code=code)
     else:
         sign_in_url = f"{parts.base_url}/sign-in"
-        mail = await letter(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
+        mail = letter(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
     await parts.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,

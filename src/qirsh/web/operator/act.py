@@ -8,6 +8,7 @@ import msgspec
 from qirsh.domain import limits
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import Command
+from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import format_amount
 from qirsh.domain.refusal import Refused
 from qirsh.store import queries
@@ -62,7 +63,7 @@ async def house(parts: Parts) -> int:
     return number
 
 
-def text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
+def word_text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
     """One of the words, printable and not too long."""
     value = words.get(name, default)
     if type(value) is not str or (default is None and not value):
@@ -72,9 +73,17 @@ def text(words: Words, name: str, characters_max: int, default: str | None = Non
     return value
 
 
+def account_number(words: Words) -> int:
+    """The account that the act is about."""
+    number = word_text(words, "account", 12)
+    if not is_account_number(number):
+        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
+    return int(number)
+
+
 def reference(words: Words) -> str:
     """The bank's."""
-    return text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
+    return word_text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
 
 
 def order_words(order: CashOrder) -> Words:

@@ -22,20 +22,27 @@ from qirsh.domain.command import (
     RevokeKey,
     StopMoney,
 )
-from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import Person, is_pin, normal_email
 from qirsh.store import chain, queries
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Violation
 from qirsh.store.rows import ACCOUNT, LOGIN, PERSON
-from qirsh.web.operator.act import Act, Actor, NotDone, Words
-from qirsh.web.operator.act import house as _house
-from qirsh.web.operator.act import order_words as _order_words
-from qirsh.web.operator.act import reference as _reference
-from qirsh.web.operator.act import submit as _submit
-from qirsh.web.operator.act import text as _text
+from qirsh.web.operator.act import (
+    Act,
+    Actor,
+    NotDone,
+    Words,
+    account_number,
+    house,
+    order_words,
+    reference,
+    submit,
+    word_text,
+)
+from qirsh.web.operator.owner_letters import letters_on_move
 from qirsh.web.operator.payout_acts import PAYOUT_ACTS, letters_of_order
+from qirsh.web.operator.people_acts import PEOPLE_ACTS
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
 from qirsh.web.sign_in import TOTP_PURPOSE, prove
@@ -49,7 +56,7 @@ async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
         person = await _add_person(parts, actor, words)
     except NotDone as error:
         # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
-        known = await prove(parts, email=_email(words), password=_text(words, "password", 1024), code=None)
+        known = await prove(parts, email=_email(words), password=word_text(words, "password", 1024), code=None)
         person_row = (
             await parts.store.find(PERSON, known.login.person) if known and error.code == "email_taken" else None
         )
@@ -59,7 +66,7 @@ async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
     secret = pyotp.random_base32(32)
     sealed = parts.keyring.seal(secret.encode(), TOTP_PURPOSE)
     email = _email(words)
-    await _submit(parts, MakeOperator(email, sealed, actor.person, actor.name))
+    await submit(parts, MakeOperator(email, sealed, actor.person, actor.name))
     uri = pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Qirsh")
     return {"person": person.id, "account": str(person.account), "totpSecret": secret, "totpUri": uri}
 
@@ -68,7 +75,7 @@ async def add_person(parts: Parts, actor: Actor, words: Words) -> Words:
     """A person with a personal account and a payment PIN."""
     pin = _pin(words)
     person = await _add_person(parts, actor, words)
-    await _submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name))
+    await submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name))
     return {"person": person.id, "account": str(person.account), "state": "unverified"}
 
 
@@ -78,18 +85,18 @@ async def set_pin(parts: Parts, actor: Actor, words: Words) -> Words:
     login = await parts.store.find(LOGIN, _email(words))
     if login is None:
         raise NotDone("not_found", "Nobody has this e-mail address.")
-    await _submit(parts, ChangePin(login.person, parts.keyring.pin_mac(login.person, pin), actor.name))
+    await submit(parts, ChangePin(login.person, parts.keyring.pin_mac(login.person, pin), actor.name))
     return {"person": login.person, "email": login.email}
 
 
 async def request_account(parts: Parts, actor: Actor, words: Words) -> Words:
     """A commercial account for the owner of a verified personal account."""
-    origins = _text(words, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
+    origins = word_text(words, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
     for text in origins:
         if origin(text) != text:
             raise NotDone("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
-    name = _text(words, "name", limits.NAME_CHARACTERS_MAX)
-    account = await _submit(parts, RequestCommercial(_account(words), name, " ".join(origins), actor.name))
+    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    account = await submit(parts, RequestCommercial(account_number(words), name, " ".join(origins), actor.name))
     return _account_words(account)
 
 
@@ -97,13 +104,14 @@ def move_account(to: str) -> Act:
     """The act that brings an account to a state."""
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
-        reason = _text(words, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+        reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+        found = await parts.store.find(ACCOUNT, account_number(words))
         if to == "resumed":
-            found = await parts.store.find(ACCOUNT, _account(words))
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
             target = to
-        account = await _submit(parts, MoveAccount(_account(words), target, actor.id, reason, actor.name))
+        letters = await letters_on_move(parts, found, target, reason)
+        account = await submit(parts, MoveAccount(account_number(words), target, actor.id, reason, actor.name, letters))
         twins = await parts.store.select(queries.TEST_TWIN, account.number)
         return _account_words(account) | ({"testAccount": str(twins[0][0])} if twins else {})
 
@@ -112,7 +120,7 @@ def move_account(to: str) -> Act:
 
 async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
     """A new API key, shown here and never again."""
-    number = _account(words)
+    number = account_number(words)
     if words.get("test"):
         twins = await parts.store.select(queries.TEST_TWIN, number)
         if not twins:
@@ -121,21 +129,21 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
     account = await parts.store.find(ACCOUNT, number)
     if account is None:
         raise NotDone("not_found", KINDS["not_found"].detail)
-    scopes = _text(words, "scopes", 500, default=" ".join(SCOPES)).split()
+    scopes = word_text(words, "scopes", 500, default=" ".join(SCOPES)).split()
     if unknown := sorted(set(scopes) - set(SCOPES)):
         raise NotDone("invalid", f"scopes: {', '.join(unknown)}: known are {', '.join(SCOPES)}")
     days = words.get("expiresInDays")
     if days is not None and (type(days) is not int or not 1 <= days <= limits.KEY_DAYS_MAX):
         raise NotDone("invalid", f"expiresInDays: must be 1 to {limits.KEY_DAYS_MAX}")
     token = make_token(key_kind(account.mode), parts.entropy(32))
-    key = await _submit(
+    key = await submit(
         parts,
         IssueKey(
             id=f"key_{parts.entropy(9).hex()}",
             account=number,
             hash=token_hash(token.encode()),
             hint=token[-4:],
-            name=_text(words, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
+            name=word_text(words, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
             scopes=" ".join(scopes),
             expires_at=None if days is None else parts.clock() + days * _DAY_MS,
             actor=actor.name,
@@ -146,7 +154,7 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
 
 async def revoke_key(parts: Parts, actor: Actor, words: Words) -> Words:
     """A key ends within a second."""
-    key = await _submit(parts, RevokeKey(_text(words, "id", 64), actor.name))
+    key = await submit(parts, RevokeKey(word_text(words, "id", 64), actor.name))
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
@@ -154,23 +162,23 @@ def ask_cash(kind: Kind) -> Act:
     """The act that asks for money to enter or leave."""
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
-        currency = _text(words, "currency", 3)
+        currency = word_text(words, "currency", 3)
         if currency not in CURRENCIES:
             raise NotDone("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
-        amount = parse_amount(_text(words, "amount", 20), currency)
+        amount = parse_amount(word_text(words, "amount", 20), currency)
         if amount is None:
             raise NotDone("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
         command = AskCash(
             kind=kind,
-            house=await _house(parts),
-            reference=_reference(words),
-            account=_account(words),
+            house=await house(parts),
+            reference=reference(words),
+            account=account_number(words),
             currency=currency,
             amount=amount,
             operator=actor.id,
             actor=actor.name,
         )
-        return _order_words(await _submit(parts, command))
+        return order_words(await submit(parts, command))
 
     return act
 
@@ -179,10 +187,10 @@ def confirm_cash(kind: Kind) -> Act:
     """The act by which a second operator confirms, and the money moves."""
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
-        house, reference = await _house(parts), _reference(words)
-        letters = await letters_of_order(parts, house, reference)
-        order = await _submit(parts, ConfirmCash(kind, house, reference, actor.id, actor.name, letters))
-        return _order_words(order)
+        bank, slip = await house(parts), reference(words)
+        letters = await letters_of_order(parts, bank, slip)
+        order = await submit(parts, ConfirmCash(kind, bank, slip, actor.id, actor.name, letters))
+        return order_words(order)
 
     return act
 
@@ -191,11 +199,11 @@ async def run_audit(parts: Parts, actor: Actor, _words: Words) -> Words:
     """Every rule at once, as `qirsh verify` would. Money that does not add up stops."""
     found = await _verified(parts)
     result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
-    await _submit(parts, RecordCheck(actor.name, result))
+    await submit(parts, RecordCheck(actor.name, result))
     [(last, is_open)] = await parts.store.select(queries.LAST_STOP)
     broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
     if broken and not is_open:
-        await _submit(parts, StopMoney(last + 1, broken[0], actor.name))
+        await submit(parts, StopMoney(last + 1, broken[0], actor.name))
     return {
         "violations": len(found),
         "first": found[0].sentence if found else "",
@@ -205,7 +213,7 @@ async def run_audit(parts: Parts, actor: Actor, _words: Words) -> Words:
 
 async def lift_stop(parts: Parts, actor: Actor, words: Words) -> Words:
     """Money moves again, once every rule holds. What the chain remembers may stay: it cannot be repaired."""
-    reason = _text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
     [(last, is_open)] = await parts.store.select(queries.LAST_STOP)
     if not is_open:
         raise NotDone("move_not_allowed", "Money movement is not stopped.")
@@ -213,7 +221,7 @@ async def lift_stop(parts: Parts, actor: Actor, words: Words) -> Words:
     broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
     if broken:
         raise NotDone("move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0]}")
-    stop = await _submit(parts, LiftStop(last, reason, actor.name))
+    stop = await submit(parts, LiftStop(last, reason, actor.name))
     return {"stop": stop.id, "because": stop.reason, "money": "moves", "chainViolations": len(found)}
 
 
@@ -235,6 +243,7 @@ ACTS: Final[dict[str, Act]] = {
     "withdraw confirm": confirm_cash("withdrawal"),
     "audit run": run_audit,
     "audit lift": lift_stop,
+    **PEOPLE_ACTS,
     **PAYOUT_ACTS,
 }
 
@@ -247,34 +256,27 @@ async def _verified(parts: Parts) -> list[Violation]:
 
 
 async def _add_person(parts: Parts, actor: Actor, words: Words) -> Person:
-    password = _text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
+    password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
     if len(password) < limits.PASSWORD_CHARACTERS_MIN:
         raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
-    name = _text(words, "name", limits.NAME_CHARACTERS_MAX)
+    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
     command = AddPerson(_email(words), name, await parts.passwords.hash(password), actor.name)
-    person: Person = await _submit(parts, command)
+    person: Person = await submit(parts, command)
     return person
 
 
 def _pin(words: Words) -> str:
-    pin = _text(words, "pin", limits.PIN_DIGITS)
+    pin = word_text(words, "pin", limits.PIN_DIGITS)
     if not is_pin(pin):
         raise NotDone("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
     return pin
 
 
 def _email(words: Words) -> str:
-    email = normal_email(_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
+    email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
     if email is None:
         raise NotDone("invalid", "email: must be an e-mail address")
     return email
-
-
-def _account(words: Words) -> int:
-    number = _text(words, "account", 12)
-    if not is_account_number(number):
-        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
-    return int(number)
 
 
 def _account_words(account: Account) -> Words:

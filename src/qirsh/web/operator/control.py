@@ -26,6 +26,7 @@ from qirsh.web.sign_in import prove
 
 log = logging.getLogger(__name__)
 
+
 _LINE_BYTES_MAX: Final = 65_536
 _LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.
 _FINISH_S_MAX: Final = 5

@@ -16,7 +16,7 @@ from qirsh.store import queries
 from qirsh.store.rows import ACCOUNT, CASH_ORDER, PAYOUT, PERSON
 from qirsh.web.api.views import moment
 from qirsh.web.bank_details import unsealed
-from qirsh.web.operator.act import Act, Actor, NotDone, Words, house, order_words, reference, submit, text
+from qirsh.web.operator.act import Act, Actor, NotDone, Words, house, order_words, reference, submit, word_text
 from qirsh.web.parts import Parts
 
 _LISTED_MAX: Final = 200
@@ -49,7 +49,7 @@ async def order_payout(parts: Parts, actor: Actor, words: Words) -> Words:
 async def refuse_payout(parts: Parts, actor: Actor, words: Words) -> Words:
     """No money will be sent, and who asked is told why."""
     payout = await _payout(parts, words)
-    reason = text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
     letters = await _letters(parts, payout, "payout_refused", reason=reason)
     refused = await submit(parts, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
     return {"payout": refused.id, "account": str(refused.account), "state": refused.state}
@@ -82,7 +82,7 @@ async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tup
 
 
 async def _payout(parts: Parts, words: Words) -> Payout:
-    payout = await parts.store.find(PAYOUT, text(words, "id", _ID_CHARACTERS_MAX))
+    payout = await parts.store.find(PAYOUT, word_text(words, "id", _ID_CHARACTERS_MAX))
     if payout is None:
         raise NotDone("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
     return payout

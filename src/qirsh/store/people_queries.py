@@ -1,0 +1,46 @@
+"""The reads about people and their businesses that are not by primary key, in SQL that both engines speak."""
+
+from typing import Final
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.store.queries import Query
+
+_ACCOUNT: Final = ", ".join(f"a.{name}" for name in Account.__struct_fields__)
+_KEY: Final = ", ".join(ApiKey.__struct_fields__)
+
+EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
+PASSKEYS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1")
+CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")
+# Newest first, with why a request was rejected.
+BUSINESSES_OF: Final = Query(
+    f"SELECT {_ACCOUNT}, b.reason FROM account a JOIN business b ON b.account = a.number"  # noqa: S608 - our own names
+    " WHERE a.owner = $1 AND a.kind = 'commercial' AND a.mode = 'live'"
+    " ORDER BY a.created_at DESC, a.number DESC LIMIT $2"
+)
+OPEN_PAYOUTS_OF: Final = Query(
+    "SELECT id FROM payout WHERE account = $1 AND state IN ('asked', 'ordered') ORDER BY created_at LIMIT $2"
+)
+# Of the live and the test account of a business: those that work come first.
+KEYS_OF_BOTH: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE account IN ($1, $2)"  # noqa: S608 - the same
+    " ORDER BY CASE WHEN revoked_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT $3"
+)
+KEYS_AFTER: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608 - the same
+)
+ACCOUNTS_AFTER: Final = Query(
+    f"SELECT {_ACCOUNT} FROM account a WHERE a.mode = 'live' AND a.kind <> 'house'"  # noqa: S608 - the same
+    " AND ($1 = '' OR a.state = $2) AND a.number > $3 ORDER BY a.number LIMIT $4"
+)
+# The checks that wait for an operator, by the account, which is how they are named.
+IDENTITIES_AFTER: Final = Query(
+    "SELECT p.account, i.submitted_at FROM identity i JOIN person p ON p.id = i.person"
+    " WHERE i.state = 'submitted' AND p.account > $1 ORDER BY p.account LIMIT $2"
+)
+# Whose pictures were decided on long enough ago.
+PICTURES_DECIDED_BEFORE: Final = Query(
+    "SELECT DISTINCT i.person FROM identity_image m JOIN identity i ON i.person = m.person"
+    " WHERE i.decided_at <= $1 LIMIT $2"
+)
+EXPIRED_CHALLENGES: Final = Query("SELECT purpose, email FROM challenge WHERE expires_at <= $1 LIMIT $2")

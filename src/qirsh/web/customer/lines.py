@@ -1,0 +1,29 @@
+"""What people type into one line of a form: a name, a number, a telephone."""
+
+import re
+import unicodedata
+from typing import Final
+
+from qirsh.domain.limits import PHONE_CHARACTERS_MAX
+
+# Invisible, and yet letters: without them names in Persian and Kurdish are misspelt.
+_JOINERS: Final = str.maketrans("", "", "\u200c\u200d")
+_PHONE: Final = re.compile(r"\+?[0-9 ()./-]+")
+_PHONE_DIGITS_MIN: Final = 5
+
+
+def one_line(text: str, characters_max: int) -> str | None:
+    """The text with single spaces; None if it is too long, or holds what cannot be seen or turns text around."""
+    line = " ".join(text.split())
+    return line if len(line) <= characters_max and line.translate(_JOINERS).isprintable() else None
+
+
+def phone_number(text: str) -> str | None:
+    """As it was typed, with the digits that every phone has; None if it is no number. Empty is fine."""
+    line = "".join(str(unicodedata.decimal(letter, letter)) for letter in " ".join(text.split()))
+    digits = sum(letter.isdigit() for letter in line)
+    if not line:
+        return ""
+    return (
+        line if _PHONE.fullmatch(line) and digits >= _PHONE_DIGITS_MIN and len(line) <= PHONE_CHARACTERS_MAX else None
+    )

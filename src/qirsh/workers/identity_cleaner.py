@@ -1,0 +1,46 @@
+"""What has served as a proof goes: pictures of documents, and what was mailed and never answered."""
+
+import asyncio
+from typing import Final
+
+from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
+from qirsh.domain.people_command import ForgetChallenge, ForgetImages
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.store import people_queries
+from qirsh.store.interface import Store
+from qirsh.workers.role import Role
+
+_LOOK_EVERY_S: Final = 60
+_DAY_MS: Final = 24 * 3_600_000
+
+
+class IdentityCleaner:
+    """Looks once a minute, while the role is its own. Whether something may go, the rules decide."""
+
+    def __init__(self, store: Store, engine: Engine, clock: Clock, *, days: int) -> None:
+        self._role = Role("identity cleaner", store, engine)
+        self._store = store
+        self._engine = engine
+        self._clock = clock
+        self._kept_ms = days * _DAY_MS
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
+
+    async def _look(self) -> float:
+        return _LOOK_EVERY_S if await self.clean() < CLEANED_AT_ONCE_MAX else 0
+
+    async def clean(self) -> int:
+        """One look; how much was found. Somebody may have sent a new form in between: then it is left alone."""
+        now = self._clock()
+        people = await self._store.search(
+            people_queries.PICTURES_DECIDED_BEFORE, now - self._kept_ms, CLEANED_AT_ONCE_MAX
+        )
+        expired = await self._store.search(people_queries.EXPIRED_CHALLENGES, now, CLEANED_AT_ONCE_MAX)
+        await asyncio.gather(
+            *(self._engine.submit(ForgetImages(person)) for (person,) in people),
+            *(self._engine.submit(ForgetChallenge(purpose, email)) for purpose, email in expired),
+        )
+        return max(len(people), len(expired))

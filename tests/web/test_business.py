@@ -1,0 +1,278 @@
+"""Businesses of people and their keys: who may ask, what is shown once, and whose they are."""
+
+import re
+
+import pytest
+
+from tests.live import InProcess, World, create
+from tests.web.guest import Guest, letters_to
+
+PAGE = "/wallet/business"
+ASKED = {
+    "name": "<Bakery> & Söhne",
+    "kind": "food",
+    "registration": "HRB 1",
+    "origins": "https://a.example\nhttps://b.example/\n",
+}
+SCOPES = {"payments-read": "yes", "payments-write": "yes"}
+KEY = re.compile(r"qk_(?:live|test)_\w+")
+
+
+def owner(world: World) -> tuple[Guest, str]:
+    """With a shop of their own, and its account."""
+    merchant = world.merchant()
+    return Guest(world, merchant.email, world.merchants[0]), merchant.account
+
+
+def citizen(world: World) -> Guest:
+    """Verified, and at the form."""
+    guest = Guest(world, world.person(verified=True).email, world.merchants[0])
+    guest.open(PAGE)
+    return guest
+
+
+def owned(world: World, guest: Guest) -> list[tuple[str, str, str, str]]:
+    with world.books() as books:
+        return books.select(
+            "SELECT a.name, a.state, b.kind, a.return_origins FROM account a JOIN business b ON b.account = a.number"
+            " WHERE a.owner = (SELECT person FROM login WHERE email = ?) AND a.mode = 'live'",
+            guest.email,
+        )
+
+
+def number_on(guest: Guest) -> str:
+    found = re.search(r'href="/wallet/business/(\d{12})"', guest.page)
+    assert found, guest.text
+    return found.group(1)
+
+
+def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> None:
+    guest = citizen(still)
+    answer = guest.post(PAGE, **ASKED)
+    assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
+    guest.open(PAGE)
+    assert "Your request has been sent" in guest.text
+    assert ASKED["name"] in guest.text
+    assert "<Bakery>" not in guest.page
+    assert owned(still, guest) == [(ASKED["name"], "requested", "food", "https://a.example https://b.example")]
+    account = number_on(guest)
+    guest.open(f"{PAGE}/{account}")
+    assert "We are looking at your request" in guest.text
+    assert "/keys" not in guest.page
+    done = still.act("account approve", account=account)
+    told = letters_to(still, guest.email)["business_approved"]
+    assert told == {"name": ASKED["name"], "url": f"{still.settings.base_url}{PAGE}/{account}"}
+    guest.open(f"{PAGE}/{account}")
+    digits = guest.text.replace(" ", "")
+    assert account in digits
+    assert done["testAccount"] in digits
+
+
+def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
+    guest = citizen(still)
+    guest.post(PAGE, **ASKED)
+    guest.open(PAGE)
+    account = number_on(guest)
+    still.act("account reject", account=account, reason="No such <b>number</b>")
+    guest.open(PAGE)
+    assert "No such <b>number</b>" in guest.text
+    guest.open(f"{PAGE}/{account}")
+    assert "No such <b>number</b>" in guest.text
+    assert letters_to(still, guest.email)["business_rejected"]["reason"] == "No such <b>number</b>"
+
+
+def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> None:
+    guest, account = owner(still)
+    guest.open(f"{PAGE}/{account}")
+    still.act("account suspend", account=account)
+    assert letters_to(still, guest.email)["account_suspended"] == {"name": "Shop"}
+    answer = guest.post(f"{PAGE}/{account}/keys", name="Late", mode="live", **SCOPES)
+    assert answer.status_code == 403
+    assert not KEY.search(guest.page)
+    guest.open(f"{PAGE}/{account}")
+    assert "suspended or closed" in guest.text
+    assert "Make a new key" not in guest.text
+
+
+def test_who_is_not_verified_reads_what_to_do_and_gets_nothing_by_force(still: InProcess) -> None:
+    guest = Guest(still, still.person(verified=False).email, still.merchants[0])
+    guest.open(PAGE)
+    assert "First we must know who you are" in guest.text
+    assert 'href="/wallet/identity"' in guest.page
+    assert f'action="{PAGE}"' not in guest.page
+    verified = citizen(still)
+    form = verified.posting(PAGE, **ASKED)
+    stolen = form._replace(headers=guest.call("GET", PAGE).headers + form.headers[1:])
+    assert still.send(stolen).status_code == 403
+    assert owned(still, guest) == []
+
+
+def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(still: InProcess) -> None:
+    person = still.person(verified=True)
+    guest = Guest(still, person.email, still.merchants[0])
+    guest.open(PAGE)
+    still.act("account suspend", account=person.account)
+    assert guest.post(PAGE, **ASKED).status_code == 403
+    assert owned(still, guest) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("name", "", "Write the name of the business"),
+        ("name", "x" * 101, "Write the name of the business"),
+        ("name", "Shop\u202e", "Write the name of the business"),
+        ("kind", "casino", "Choose what the business does"),
+        ("registration", "", "Write the number under which"),
+        ("origins", "http://shop.example", "Each line must be an address"),
+        ("origins", "https://shop.example/path", "Each line must be an address"),
+        ("origins", "javascript:alert(1)", "Each line must be an address"),
+        ("origins", "https://u:p@shop.example", "Each line must be an address"),
+    ],
+)
+def test_what_is_wrong_with_a_request_stands_beside_it(still: InProcess, field: str, value: str, says: str) -> None:
+    guest = citizen(still)
+    assert guest.post(PAGE, **{**ASKED, field: value}).status_code == 422
+    assert says in guest.text
+    assert owned(still, guest) == []
+
+
+def test_one_form_asks_once_however_often_it_is_sent(anywhere: World) -> None:
+    guest = citizen(anywhere)
+    call = guest.posting(PAGE, **ASKED)
+    assert {answer.status_code for answer in anywhere.together([call] * 4)} == {303}
+    assert len(owned(anywhere, guest)) == 1
+
+
+def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None:
+    guest, account = owner(still)
+    path = f"{PAGE}/{account}/keys"
+    guest.open(f"{PAGE}/{account}")
+    call = guest.posting(path, name="<Till>", mode="live", days="30", **SCOPES)
+    answer = guest.seen(still.send(call))
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    [key] = KEY.findall(guest.page)
+    assert key.startswith("qk_live_")
+    assert still.send(create(key)).status_code == 201
+    again = guest.seen(still.send(call))
+    assert (again.status_code, again.headers["location"]) == (303, f"{PAGE}/{account}")
+    guest.open(f"{PAGE}/{account}")
+    assert "was shown already" in guest.text
+    assert key not in guest.page
+    assert key[-4:] in guest.text
+    assert "<Till>" in guest.text
+    with still.books() as books:
+        rows = books.select("SELECT name, scopes FROM api_key WHERE account = ? AND name = '<Till>'", int(account))
+    assert rows == [("<Till>", "payments:read payments:write")]
+
+
+def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: World) -> None:
+    guest, account = owner(anywhere)
+    guest.open(f"{PAGE}/{account}")
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Twice", mode="test", **SCOPES)
+    answers = anywhere.together([call] * 5)
+    assert sorted(answer.status_code for answer in answers) == [200, 303, 303, 303, 303]
+    assert len({key for answer in answers for key in KEY.findall(answer.text)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": ""}, "Give the key a name"),
+        ({"mode": "real"}, "Choose one of these"),
+        ({"payments-read": "", "payments-write": ""}, "at least one thing"),
+        ({"days": "0"}, "from 1 to 3650"),
+        ({"days": "3651"}, "from 1 to 3650"),
+        ({"days": "-1"}, "from 1 to 3650"),
+        ({"days": "9" * 4000}, "from 1 to 3650"),
+    ],
+)
+def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[str, str], says: str) -> None:
+    merchant = still.merchants[1]
+    guest = Guest(still, merchant.email, still.merchants[0])
+    guest.open(f"{PAGE}/{merchant.account}")
+    fields = {"name": "Till", "mode": "live", **SCOPES, **changes}
+    assert guest.post(f"{PAGE}/{merchant.account}/keys", **fields).status_code == 422
+    assert says in guest.text
+    assert not KEY.search(guest.page)
+
+
+def test_a_key_ends_after_a_question_and_once(still: InProcess) -> None:
+    merchant = still.merchant()
+    guest = Guest(still, merchant.email, still.merchants[0])
+    guest.open(f"{PAGE}/{merchant.account}")
+    path = f"/wallet/keys/{merchant.key_id}/revoke"
+    assert path in guest.page
+    guest.open(path)
+    assert "cannot be undone" in guest.text
+    assert still.send(create(merchant.key)).status_code == 201
+    call = guest.posting(path)
+    assert [answer.status_code for answer in still.together([call, call])] == [303, 303]
+    still.poll()
+    assert still.send(create(merchant.key)).status_code == 401
+    guest.open(path)
+    assert "revoked already" in guest.text
+    with still.books() as books:
+        rows = books.select(
+            "SELECT count(*) FROM audit WHERE action = 'key.revoked' AND subject = ?", f"key {merchant.key_id}"
+        )
+    assert rows == [(1,)]
+
+
+def test_what_is_anothers_is_answered_like_what_does_not_exist(anywhere: World) -> None:
+    victim, intruder = anywhere.merchants[1], anywhere.merchants[2]
+    guest = Guest(anywhere, intruder.email, anywhere.merchants[0])
+    guest.open(f"{PAGE}/{intruder.account}")
+    before = anywhere.counts()
+
+    def told(method: str, path: str) -> tuple[int, str]:
+        content = b"token=0" if method == "POST" else None
+        answer = anywhere.send(guest.call(method, path, content, "application/x-www-form-urlencoded"))
+        return answer.status_code, re.sub(r"req_\w+", "", answer.text)
+
+    nothing = told("GET", f"{PAGE}/123456789012")
+    assert nothing[0] == 404
+    places = [
+        f"{PAGE}/{place}" for place in (victim.account, victim.personal, victim.test_account, intruder.personal, "x")
+    ]
+    calls = [("GET", place) for place in places]
+    calls += [(method, f"{place}/keys") for place in places for method in ("GET", "POST")]
+    ids = (victim.key_id, "key_" + "0" * 18, "key_%00", "x" * 900)
+    calls += [(method, f"/wallet/keys/{key}/revoke") for key in ids for method in ("GET", "POST")]
+    for call in calls:
+        assert told(*call) == nothing, call
+    assert anywhere.counts() == before
+    assert anywhere.send(create(victim.key)).status_code == 201
+
+
+def test_a_form_of_one_business_makes_no_key_for_another(still: InProcess) -> None:
+    guest, account = owner(still)
+    guest.open(PAGE)
+    guest.post(PAGE, **ASKED)
+    guest.open(PAGE)
+    other = next(number for number in re.findall(r"/wallet/business/(\d{12})", guest.page) if number != account)
+    still.act("account approve", account=other)
+    guest.open(f"{PAGE}/{account}")
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Till", mode="live", **SCOPES)
+    assert still.send(call._replace(path=f"{PAGE}/{other}/keys")).status_code == 403
+
+
+def test_lists_of_operators_are_bounded_and_go_on(still: InProcess) -> None:
+    merchant = still.merchants[0]
+    keys = still.act("key list", account=merchant.account)
+    assert merchant.key_id in {item["id"] for item in keys["items"]}
+    assert merchant.key not in str(keys)
+    seen: list[str] = []
+    after = ""
+    while True:
+        page = still.act("account list", after=after)
+        assert len(page["items"]) <= 100
+        seen += [item["account"] for item in page["items"]]
+        after = page["next"]
+        if not after:
+            break
+    with still.books() as books:
+        rows = books.select("SELECT number FROM account WHERE mode = 'live' AND kind <> 'house' ORDER BY number")
+    assert seen == [str(number) for (number,) in rows]
+    assert {item["state"] for item in still.act("account list", state="approved")["items"]} == {"approved"}
+    assert still.run(still.tried("account list", {"state": "lost"})).code == "invalid"

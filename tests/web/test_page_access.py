@@ -1,0 +1,166 @@
+"""Who sees which page, and what a form needs to be heard: for every page of the table, so that none is forgotten."""
+
+from typing import Final
+
+import httpx2
+import pytest
+
+from qirsh.web.customer.routes import PAGES
+from qirsh.web.route import Route
+from tests.guest import FORM, Guest
+from tests.live import Call, InProcess
+from tests.web.guest import multipart
+
+ROLES: Final = ("nobody", "newcomer", "customer", "owner", "operator")
+BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGES}
+READ: Final = [name for name, route in BY_NAME.items() if route.method == "GET"]
+POSTED: Final = [name for name, route in BY_NAME.items() if route.method == "POST"]
+# Pages that anybody may open. Every other one leads whoever is not signed in to the door.
+OPEN: Final = (
+    "/pay/{id}",
+    "/pay/{id}/cancel",
+    "/pay/{id}/sign-in",
+    "/pay/{id}/sign-out",
+    "/pay/{id}/confirm",
+    "/pay/{id}/passkey",
+    "/pay/{id}/test",
+    "/pay/{id}/state",
+    "/pay/{id}/back",
+    "/pay/{id}/qr",
+    "/receipt/{token}",
+    "/receipt/{token}/pdf",
+    "/",
+    "/sign-in",
+    "/sign-in/code",
+    "/sign-in/passkey",
+    "/sign-out",
+    "/sign-up",
+    "/sign-up/code",
+    "/forgot",
+    "/reset/{token}",
+    "/email/{token}",
+)
+EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
+# With these a page takes pictures along.
+UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'"
+)
+
+
+@pytest.fixture(scope="module")
+def guests(still: InProcess) -> dict[str, Guest]:
+    """A browser of each kind of person."""
+    merchant, operator = still.merchants[0], still.operators[0]
+    emails = {
+        "newcomer": still.person(verified=False).email,
+        "customer": still.customer().email,
+        "owner": merchant.email,
+        "operator": operator.email,
+    }
+    found = {"nobody": Guest(still)}
+    for role, email in emails.items():
+        guest = Guest(still)
+        code = {"code": still.code_of(email)} if role == "operator" else {}
+        assert guest.sign_in(email, **code).status_code == 303
+        assert guest.is_signed_in()
+        found[role] = guest
+    return found
+
+
+def path_of(still: InProcess, route: Route) -> str:
+    """Its address, which names a payment, or something that nobody has."""
+    merchant = still.merchants[0]
+    names = {"{token}": "x" * 43, "{account}": merchant.account}
+    path = route.path.replace("{id}", still.payment(merchant) if route.path.startswith("/pay/") else "none")
+    for name, value in names.items():
+        path = path.replace(name, value)
+    return path
+
+
+def form_of(guest: Guest, path: str, route: Route, **headers: str) -> Call:
+    """A form of that page, without its token."""
+    body, kind = multipart({}, {}) if route.path in UPLOADS else (b"", FORM)
+    return guest.call("POST", path, body, content_type=kind, **headers)
+
+
+def is_unheard(answer: httpx2.Response) -> bool:
+    """Refused, or sent back to where such a form begins."""
+    return answer.status_code in {403, 404} or answer.headers.get("location") in {"/sign-in", "/sign-up"}
+
+
+def test_the_open_pages_exist() -> None:
+    assert {path for path in OPEN if path not in {route.path for route in PAGES}} == set()
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", READ)
+def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing(
+    still: InProcess, guests: dict[str, Guest], name: str, role: str
+) -> None:
+    route, guest = BY_NAME[name], guests[role]
+    path = path_of(still, route)
+    before = still.counts()
+    answer = still.send(guest.call("GET", path))
+    assert answer.status_code < 500, answer.text
+    if role == "nobody" and route.path not in OPEN:
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
+        assert answer.content == b""
+    after = still.counts()
+    if route.path in EXPORTS:
+        after["audit"] = before["audit"]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", [name for name in READ if "{" not in name or "/pay/{id}" in name])
+def test_every_page_may_load_nothing_but_ours_and_is_kept_by_nobody(
+    still: InProcess, guests: dict[str, Guest], name: str
+) -> None:
+    route = BY_NAME[name]
+    answer = still.send(guests["customer"].call("GET", path_of(still, route)))
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    policy = answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    if answer.headers["content-type"].startswith("text/html"):
+        assert policy.startswith(POLICY)
+        assert not [word for word in ("<script>", " style=", " onclick=", "javascript:") if word in answer.text]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", POSTED)
+def test_a_form_without_its_token_is_not_heard(
+    still: InProcess, guests: dict[str, Guest], name: str, role: str
+) -> None:
+    route, guest = BY_NAME[name], guests[role]
+    path = path_of(still, route)
+    before = still.counts()
+    answer = still.send(form_of(guest, path, route))
+    assert is_unheard(answer)
+    assert still.counts() == before
+
+
+@pytest.mark.parametrize("name", POSTED)
+@pytest.mark.parametrize(
+    "header", [{"origin": "https://evil.example"}, {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"}]
+)
+def test_a_form_from_elsewhere_is_not_heard(
+    still: InProcess, guests: dict[str, Guest], name: str, header: dict[str, str]
+) -> None:
+    route = BY_NAME[name]
+    path = path_of(still, route)
+    before = still.counts()
+    answer = still.send(form_of(guests["owner"], path, route, **header))
+    assert is_unheard(answer)
+    assert still.counts() == before
+
+
+@pytest.mark.parametrize("name", [name for name in READ if BY_NAME[name].path not in OPEN])
+def test_no_bearer_opens_a_page(still: InProcess, name: str) -> None:
+    path = path_of(still, BY_NAME[name])
+    for token in (still.merchants[0].key, still.customers[0].token):
+        answer = still.send(Call("GET", path, token))
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")

@@ -1,0 +1,71 @@
+"""Pictures of documents and unanswered challenges go in time, and not before."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from qirsh.domain.challenge import LASTS_MS
+from qirsh.domain.people_command import StartChallenge, SubmitIdentity
+from qirsh.workers.identity_cleaner import IdentityCleaner
+from tests.live import InProcess, in_process
+from tests.postgres import PostgresServer
+
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.fixture
+def world(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=0, people=0) as held:
+        yield held
+
+
+def cleaned(world: InProcess) -> tuple[int, int]:
+    """How many pictures and challenges are left after a look."""
+    parts = world.parts
+    world.run(IdentityCleaner(parts.store, parts.engine, parts.clock, days=30).clean())
+    with world.books() as books:
+        [(images,)] = books.select("SELECT count(*) FROM identity_image")
+        [(challenges,)] = books.select("SELECT count(*) FROM challenge")
+    return images, challenges
+
+
+def shown(world: InProcess) -> str:
+    account = world.person(verified=False).account
+    with world.books() as books:
+        [(person,)] = books.select("SELECT owner FROM account WHERE number = ?", int(account))
+    command = SubmitIdentity(person, int(account), b"facts", (("front", b"one"), ("back", b"two")))
+    world.run(world.parts.engine.submit(command))
+    return account
+
+
+def test_pictures_go_some_days_after_the_decision_and_the_facts_stay(world: InProcess) -> None:
+    accepted, rejected, waiting = shown(world), shown(world), shown(world)
+    world.clock.advance(100 * DAY_MS)
+    assert cleaned(world) == (6, 0)
+    world.act("account verify", account=accepted)
+    world.act("identity reject", account=rejected, reason="blurred")
+    world.clock.advance(30 * DAY_MS - 1)
+    assert cleaned(world) == (6, 0)
+    world.clock.advance(1)
+    assert cleaned(world) == (2, 0)
+    with world.books() as books:
+        assert books.select("SELECT count(*) FROM identity") == [(3,)]
+        assert books.select("SELECT count(*) FROM audit WHERE action = 'identity.forgotten'") == [(2,)]
+        kept = books.select("SELECT a.number FROM identity_image i JOIN account a ON a.owner = i.person")
+    assert {str(number) for (number,) in kept} == {waiting}
+    assert cleaned(world) == (2, 0)
+
+
+def test_a_challenge_goes_when_it_is_over_and_its_successor_stays(world: InProcess) -> None:
+    def start(email: str, token: bytes) -> None:
+        world.run(world.parts.engine.submit(StartChallenge("reset", email, None, token * 32, b"", ())))
+
+    start("one@x.example", b"1")
+    start("two@x.example", b"2")
+    world.clock.advance(LASTS_MS["reset"] - 1)
+    assert cleaned(world) == (0, 2)
+    start("two@x.example", b"3")
+    world.clock.advance(1)
+    assert cleaned(world) == (0, 1)
+    with world.books() as books:
+        assert books.select("SELECT email FROM challenge") == [("two@x.example",)]
