@@ -19,6 +19,7 @@ from qirsh.web.letters import letters
 from qirsh.web.refusals import Problem, problem_of
 from qirsh.web.sign_in import prove_from_outside
 
+SECURITY: Final = "/wallet/security"
 PROOF: Final = ("password", "code")  # The fields of a form in which the proof is typed.
 
 

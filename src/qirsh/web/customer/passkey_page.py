@@ -17,14 +17,14 @@ from qirsh.language.catalog import text
 from qirsh.store.people_queries import PASSKEYS_OF_PERSON
 from qirsh.web import passkeys
 from qirsh.web.customer.cookies import ADDING, set_cookie
-from qirsh.web.customer.keeper import PROOF, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, is_proved, keeper_of, letter_to
 from qirsh.web.customer.sealed_cookie import keep, kept
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.pages import see_other
 from qirsh.web.refusals import Problem, problem_of
 
-_LIST: Final = "/wallet/security/passkeys"
+_LIST: Final = f"{SECURITY}/passkeys"
 _NEW: Final = f"{_LIST}/new"
 _ADDING_MS: Final = 5 * 60_000
 

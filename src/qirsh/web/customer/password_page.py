@@ -7,10 +7,9 @@ from qirsh.domain.refusal import Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.rows import LOGIN
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
 from qirsh.web.customer.mailed import new_link_token
 from qirsh.web.customer.new_secret import password_fault
-from qirsh.web.customer.security import SECURITY
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.letters import letters

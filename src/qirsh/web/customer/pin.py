@@ -10,10 +10,9 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
 from qirsh.store.rows import PIN
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
 from qirsh.web.customer.mailed import new_code
 from qirsh.web.customer.new_secret import pin_fault
-from qirsh.web.customer.security import SECURITY
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.pages import see_other
