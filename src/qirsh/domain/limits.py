@@ -37,6 +37,7 @@ HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
+PICTURE_EDGE_MIN: Final = 300  # Pixels of the longer side: on less nobody can read a document.
 PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
 PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
 PICTURE_OTHER_PIXELS_MAX: Final = (

@@ -48,16 +48,17 @@ def typed_amount(typed: str, currency: str, code: str) -> int | None:
 
     None for anything else, and above all for the signs of the other way: they would make it a thousand times as much.
     """
-    text = "".join(typed.split())
+    # Blanks may stand between thousands, and nowhere else.
+    text = " ".join(typed.split())
     thousands, point = _SIGNS[code]
     if code == "ar":
         text = latin_digits(text).translate(_LATIN_SIGNS)
     decimals = CURRENCIES[currency].exponent
-    shape = rf"(\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+)(?:{re.escape(point)}(\d{{1,{decimals}}}))?"
-    found = re.fullmatch(shape, text, re.ASCII)
+    grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{re.escape(sign)}\d{{3}})+" for sign in (thousands, " "))
+    found = re.fullmatch(rf"(\d+|{grouped})(?:{re.escape(point)}(\d{{1,{decimals}}}))?", text, re.ASCII)
     if found is None:
         return None
-    whole, fraction = found[1].replace(thousands, ""), (found[2] or "").ljust(decimals, "0")
+    whole, fraction = found[1].replace(thousands, "").replace(" ", ""), (found[2] or "").ljust(decimals, "0")
     return parse_amount(f"{whole}.{fraction}" if decimals else whole, currency)
 
 

@@ -11,6 +11,7 @@ from qirsh.domain.limits import (
     FORM_BYTES_MAX,
     NAME_CHARACTERS_MAX,
     PICTURE_BYTES_MAX,
+    PICTURE_EDGE_MIN,
     REFERENCE_CHARACTERS_MAX,
 )
 from qirsh.domain.people_command import SubmitIdentity
@@ -129,7 +130,7 @@ async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str
                 errors[side] = "no_picture"
         elif len(file.data) > PICTURE_BYTES_MAX:
             errors[side] = "too_large"
-        elif (picture := await clean_picture(file.data)) is None:
+        elif (picture := await clean_picture(file.data, edge_min=PICTURE_EDGE_MIN)) is None:
             errors[side] = "picture"
         else:
             pictures[side] = picture

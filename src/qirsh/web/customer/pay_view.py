@@ -93,7 +93,7 @@ async def _purse(asked: Asked, why: str) -> Purse:
     parts, payment, account = asked.visit.parts, asked.payment, asked.visit.who.account
     balance = await parts.store.find(BALANCE, (account, payment.currency))
     pin = await parts.store.find(PIN, asked.visit.person)
-    held = balance.amount if balance else 0
+    held = balance.available if balance else 0
     tries_left = attempts_left(pin) if pin else 0
     obstacle = await _obstacle(asked)
     if not obstacle and held < payment.amount:

@@ -103,7 +103,7 @@ async def join(parts: Parts, request: Request) -> Response:
             session = await visit.begin(Proof(login))
             return see_other(way_on(pay), [session, set_cookie(parts, JOINING, "")])
         faults = {"code": _code_fault(refused, request.language)}
-    return _code_page(visit, joining, pay, status=422, faults=faults, name=form["name"], phone=form["phone"])
+    return _code_page(visit, joining, pay, status=422, faults=faults, form=form)
 
 
 async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
@@ -201,8 +201,7 @@ def _code_page(
     *,
     status: int = 200,
     faults: dict[str, str] | None = None,
-    name: str = "",
-    phone: str = "",
+    form: dict[str, str] | None = None,
 ) -> Response:
     return visit.page(
         "sign_up_code.html",
@@ -211,7 +210,6 @@ def _code_page(
         email=joining.email,
         bound=joining.token,
         faults=dict.fromkeys(_TYPED, "") | (faults or {}),
-        name=name,
-        phone=phone,
+        typed=dict.fromkeys(_TYPED, "") | (form or {}),
         keeps_mail=visit.parts.keeps_mail,
     )
