@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.live import InProcess, World, create
+from tests.live import PASSWORD, InProcess, World, create
 from tests.web.guest import Guest, letters_to
 
 PAGE = "/wallet/business"
@@ -93,7 +93,7 @@ def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> 
     guest.open(f"{PAGE}/{account}")
     still.act("account suspend", account=account)
     assert letters_to(still, guest.email)["account_suspended"] == {"name": "Shop"}
-    answer = guest.post(f"{PAGE}/{account}/keys", name="Late", mode="live", **SCOPES)
+    answer = guest.post(f"{PAGE}/{account}/keys", name="Late", mode="live", password=PASSWORD, **SCOPES)
     assert answer.status_code == 403
     assert not KEY.search(guest.page)
     guest.open(f"{PAGE}/{account}")
@@ -155,7 +155,7 @@ def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None
     guest, account = owner(still)
     path = f"{PAGE}/{account}/keys"
     guest.open(f"{PAGE}/{account}")
-    call = guest.posting(path, name="<Till>", mode="live", days="30", **SCOPES)
+    call = guest.posting(path, name="<Till>", mode="live", days="30", password=PASSWORD, **SCOPES)
     answer = guest.seen(still.send(call))
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     [key] = KEY.findall(guest.page)
@@ -176,7 +176,7 @@ def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None
 def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: World) -> None:
     guest, account = owner(anywhere)
     guest.open(f"{PAGE}/{account}")
-    call = guest.posting(f"{PAGE}/{account}/keys", name="Twice", mode="test", **SCOPES)
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Twice", mode="test", password=PASSWORD, **SCOPES)
     answers = anywhere.together([call] * 5)
     assert sorted(answer.status_code for answer in answers) == [200, 303, 303, 303, 303]
     assert len({key for answer in answers for key in KEY.findall(answer.text)}) == 1
@@ -185,6 +185,8 @@ def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: Wor
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
+        ({"password": "not the password"}, "The password is not right"),
+        ({"password": ""}, "The password is not right"),
         ({"name": ""}, "Give the key a name"),
         ({"mode": "real"}, "Choose one of these"),
         ({"payments-read": "", "payments-write": ""}, "at least one thing"),
@@ -198,7 +200,7 @@ def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[st
     merchant = still.merchants[1]
     guest = Guest(still, merchant.email, still.merchants[0])
     guest.open(f"{PAGE}/{merchant.account}")
-    fields = {"name": "Till", "mode": "live", **SCOPES, **changes}
+    fields = {"name": "Till", "mode": "live", "password": PASSWORD, **SCOPES, **changes}
     assert guest.post(f"{PAGE}/{merchant.account}/keys", **fields).status_code == 422
     assert says in guest.text
     assert not KEY.search(guest.page)
@@ -260,7 +262,7 @@ def test_a_form_of_one_business_makes_no_key_for_another(still: InProcess) -> No
     other = next(number for number in re.findall(r"/wallet/business/(\d{12})", guest.page) if number != account)
     still.act("account approve", account=other)
     guest.open(f"{PAGE}/{account}")
-    call = guest.posting(f"{PAGE}/{account}/keys", name="Till", mode="live", **SCOPES)
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Till", mode="live", password=PASSWORD, **SCOPES)
     assert still.send(call._replace(path=f"{PAGE}/{other}/keys")).status_code == 403
 
 

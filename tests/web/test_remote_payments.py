@@ -470,9 +470,7 @@ def test_an_id_that_is_none_is_not_found(world: Live, payment_id: str) -> None:
     refused(world.send(Call("GET", f"{PAYMENTS}/{payment_id}", world.merchants[0].key)), 404, "not_found")
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/api", "/api/v1", "/api/v1/", "/api/v2/remote-payments", "/api/v1/remote-payment"]
-)
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/api/v1/", "/api/v2/remote-payments", "/api/v1/remote-payment"])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_an_unknown_address_is_not_found(world: Live, method: str, path: str) -> None:
     refused(world.send(Call(method, path, world.merchants[0].key)), 404, "not_found")

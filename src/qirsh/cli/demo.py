@@ -5,6 +5,7 @@ import shlex
 import signal
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -48,8 +49,10 @@ def demo_command(port: int | None) -> None:
     if port is not None:
         settings = msgspec.structs.replace(settings, port=port)
     if port is not None or is_loopback(settings.base_url):
-        # A shell that has the variables of another demo must not lead people there.
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        # A shell that has the variables of another demo must not lead people there; but a name for this machine stays,
+        # since browsers know passkeys of `localhost` only.
+        name = urlsplit(settings.base_url).hostname if is_loopback(settings.base_url) else settings.host
+        host = f"[{name}]" if name and ":" in name else name
         settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
     log_to_stderr(logging.WARNING)  # What is to be said of a good start stands on the screen.
     raise_descriptor_limit()

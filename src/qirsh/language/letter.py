@@ -230,8 +230,10 @@ KINDS: Final[dict[str, Kind]] = {
 
 
 def compose(kind: str, language: str, words: Words, *, at: int, base_url: str) -> tuple[str, str]:
-    """The subject and the body. `at` is the moment that the mail tells of."""
+    """The subject and the body. `at` is when it was written, unless its words name the moment that it tells of."""
     told = KINDS[kind]
+    words = dict(words)
+    at = int(words.pop("at", at))
     known: dict[str, str | int] = {"forgot_url": f"{base_url}/forgot", **words}
     values = {"time": _apart(day_and_time(at, language))}
     if told.lasts is not None:

@@ -37,7 +37,7 @@ _OWN: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.debit ELSE t.cre
 _OTHER: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.credit ELSE t.debit END"
 # Of personal accounts, whose number a person has. A payout's letter was written when its order was confirmed.
 _MOVED: Final = Query(
-    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.cash_order, other.name, l.email, p.language"
+    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.cash_order, other.name, l.email, p.language, t.created_at"
     f" FROM transfer t JOIN account own ON own.number = {_OWN} AND own.mode = 'live'"
     f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
     " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
@@ -127,8 +127,8 @@ class Notifier:
         return letters
 
     def _letter(self, row: tuple[Any, ...]) -> Letter:
-        _, kind, amount, currency, payment, cash_order, other_name, email, language = row
-        words: dict[str, str | int] = {"amount": amount, "currency": currency}
+        _, kind, amount, currency, payment, cash_order, other_name, email, language, at = row
+        words: dict[str, str | int] = {"amount": amount, "currency": currency, "at": at}
         if payment is not None:
             payment_id = self._identifiers.payment_id(payment)
             words |= {"payee": other_name, "payment": payment_id, "receipt_url": f"{self._base_url}/pay/{payment_id}"}

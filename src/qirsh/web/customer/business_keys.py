@@ -18,6 +18,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store import people_queries, queries
 from qirsh.store.rows import ACCOUNT, API_KEY, BUSINESS
 from qirsh.web.customer.business_page import new_nonce, once_form
+from qirsh.web.customer.keeper import PROOF, is_proved, keeper_of
 from qirsh.web.customer.lines import one_line
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
@@ -37,6 +38,7 @@ class Shop(msgspec.Struct, frozen=True):
     business: Business
     test_account: int | None  # There is one once it was approved.
     keys: list[ApiKey]
+    balances: list[tuple[str, int]]
 
     @property
     def address(self) -> str:
@@ -49,7 +51,7 @@ async def show(visit: Visit) -> Response:
     """Where it stands, and the form for a key."""
     shop = await _shop(visit, visit.request.argument)
     typed = {"name": "", "mode": "test", "days": "", **dict.fromkeys(_BOXES.values(), "yes")}
-    return _page(visit, shop, typed, {})
+    return await _page(visit, shop, typed, {})
 
 
 @signed_in
@@ -64,10 +66,12 @@ async def issue(visit: Visit) -> Response:
     """The key stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
     shop = await _shop(visit, visit.request.argument)
     number = str(shop.account.number)
-    typed = once_form(visit, "key", "name", "mode", "days", *_BOXES.values(), bound=(number,))
+    typed = once_form(visit, "key", "name", "mode", "days", *PROOF, *_BOXES.values(), bound=(number,))
     errors, name, days = _read(typed, shop)
+    if not errors and not await is_proved(visit, await keeper_of(visit), typed):
+        errors = {"proof": "wrong"}
     if errors:
-        return _page(visit, shop, typed, errors, status=422)
+        return await _page(visit, shop, typed, errors, status=422)
     account = shop.account.number if typed["mode"] == "live" else shop.test_account
     if account is None:
         raise Problem(Refusal.NOT_APPROVED.value)
@@ -121,7 +125,8 @@ async def _shop(visit: Visit, number: str) -> Shop:
     twins = await store.select(queries.TEST_TWIN, account.number)
     test_account: int | None = twins[0][0] if twins else None
     keys = await store.select(people_queries.KEYS_OF_BOTH, account.number, test_account or account.number, KEYS_MAX)
-    return Shop(account, business, test_account, [ApiKey(*row) for row in keys])
+    balances = await store.select(queries.BALANCES_OF, account.number)
+    return Shop(account, business, test_account, [ApiKey(*row) for row in keys], balances)
 
 
 async def _key(visit: Visit) -> tuple[ApiKey, Shop]:
@@ -133,10 +138,12 @@ async def _key(visit: Visit) -> tuple[ApiKey, Shop]:
     return key, await _shop(visit, str(account.twin_of or account.number))
 
 
-def _page(visit: Visit, shop: Shop, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+async def _page(visit: Visit, shop: Shop, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+    keeper = await keeper_of(visit)
     return visit.page(
         "business_account.html",
         status=status,
+        has_factor=keeper.has_factor,
         shop=shop,
         typed=typed,
         errors=errors,

@@ -9,7 +9,7 @@ import msgspec
 
 from qirsh.domain.command import Pay
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
-from qirsh.domain.person import is_pin
+from qirsh.domain.person import Login, is_pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.rows import PASSKEY
 from qirsh.web import passkeys
@@ -20,7 +20,7 @@ from qirsh.web.customer.return_address import after_leaving
 from qirsh.web.http import Request, Response
 from qirsh.web.pages import page, see_other
 from qirsh.web.parts import Parts
-from qirsh.web.sign_in import prove_from_outside
+from qirsh.web.sign_in import prove_in_steps
 
 
 async def show(parts: Parts, request: Request) -> Response:
@@ -48,11 +48,11 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     email, password = form["email"].strip(), form["password"]
     proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        proof = await prove_from_outside(parts, request, email=email, password=password, code=form["code"] or None)
-    if proof is None:
+        proof = await prove_in_steps(parts, request, email=email, password=password, code=form["code"] or None)
+    if proof is None or isinstance(proof, Login):
         if asked.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
             return see_other(asked.address)
-        return await view(asked, why="wrong_credentials", status=422, email=email)
+        return await view(asked, why="wrong_credentials" if proof is None else "code_needed", status=422, email=email)
     return see_other(asked.address, [await asked.visit.begin(proof)])
 
 
