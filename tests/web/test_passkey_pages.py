@@ -12,8 +12,9 @@ from qirsh.domain.limits import PASSKEYS_MAX
 from qirsh.domain.people_command import AddPasskey
 from qirsh.web.rate_limit import RateLimits
 from tests.authenticator import Authenticator
-from tests.guest import Guest, word_of
+from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess, in_process
+from tests.mailbox import word_of
 from tests.postgres import PostgresServer
 from tests.web.tenant import SECURITY, WRONG, fill, last_letter, letters_to, login_of, tenant, turn_on
 

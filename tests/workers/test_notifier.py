@@ -13,13 +13,13 @@ from qirsh.domain.limits import NOTICE_LATE_MS
 from qirsh.domain.people_command import AskPayout, ChangeProfile, ErasePerson, MailSent, Notify
 from qirsh.domain.person import Person
 from qirsh.domain.seal import NOTHING
-from qirsh.engine.envelope import opened
 from qirsh.store import chain
 from qirsh.store.rows import COUNTER, LOGIN
 from qirsh.workers import notifier as notifier_module
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.sealer import Sealer
 from tests.live import Customer, InProcess, create, in_process, refund, trial
+from tests.mailbox import mails
 from tests.postgres import PostgresServer
 
 BASE_URL: Final = "https://pay.example"
@@ -73,10 +73,7 @@ async def tell(world: InProcess) -> None:
 
 def new_letters(world: InProcess) -> list[Told]:
     """About money, since the world was settled. They lie in no order within a commit."""
-    with world.books() as books:
-        rows = books.select("SELECT sealed FROM mail")
-    found = [opened(world.parts.keyring, bytes(sealed)) for (sealed,) in rows]
-    told = [(one.to, one.language, one.kind, one.words) for one in found if one is not None and "amount" in one.words]
+    told = [(one.to, one.language, one.kind, one.words) for one in mails(world) if "amount" in one.words]
     return sorted(told, key=str)
 
 
