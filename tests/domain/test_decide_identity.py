@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from qirsh.domain import people_command as p
-from qirsh.domain.command import IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
+from qirsh.domain.command import ChangePin, IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
 from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
@@ -78,8 +78,7 @@ def erasing(market: Market, person: Person, email: str) -> p.ErasePerson:
     shops = tuple(
         number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
     )
-    payouts = tuple(key for key, row in market.payouts.items() if row.account == person.account)
-    return p.ErasePerson(person.id, person.account, email, keys, shops, payouts, "test")
+    return p.ErasePerson(person.id, person.account, email, keys, shops, "test")
 
 
 def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
@@ -97,6 +96,7 @@ def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
     assert complaints(market) == []
     assert market.refuse(OpenSession(b"n" * 32, person.id, person.account, "test")).why is Refusal.NOT_FOUND
     assert market.refuse(p.AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
+    assert market.refuse(ChangePin(person.id, PIN, "test")).why is Refusal.NOT_FOUND
 
 
 def test_an_address_is_free_again_after_an_erasure_in_the_same_commit(market: Market) -> None:

@@ -287,7 +287,7 @@ def test_who_was_forgotten_is_not_written_to(world: InProcess) -> None:
     async def erased() -> object:
         login = await world.parts.store.find(LOGIN, person.email)
         assert login is not None
-        command = ErasePerson(login.person, int(person.account), person.email, (), (), (), "test")
+        command = ErasePerson(login.person, int(person.account), person.email, (), (), "test")
         return await world.parts.engine.submit(command)
 
     assert type(world.run(erased())) is Person
