@@ -26,7 +26,13 @@ _DAY_AND_TIME: Final = {
 }
 _MINUTE_MS: Final = 60_000
 # As a keyboard set to Arabic or Persian types them.
-_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٬\N{ARABIC DECIMAL SEPARATOR}", "01234567890123456789,.")
+_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
+_LATIN_SIGNS: Final = str.maketrans("٬\N{ARABIC DECIMAL SEPARATOR}", ",.")
+
+
+def latin_digits(text: str) -> str:
+    """The same with the digits that numbers are kept in, whichever a keyboard has typed."""
+    return text.translate(_LATIN_DIGITS)
 
 
 def money(amount_minor: int, currency: str, code: str) -> str:
@@ -45,7 +51,7 @@ def typed_amount(typed: str, currency: str, code: str) -> int | None:
     text = "".join(typed.split())
     thousands, point = _SIGNS[code]
     if code == "ar":
-        text = text.translate(_LATIN_DIGITS)
+        text = latin_digits(text).translate(_LATIN_SIGNS)
     decimals = CURRENCIES[currency].exponent
     shape = rf"(\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+)(?:{re.escape(point)}(\d{{1,{decimals}}}))?"
     found = re.fullmatch(shape, text, re.ASCII)
