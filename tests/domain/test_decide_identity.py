@@ -119,6 +119,27 @@ def test_money_a_payout_or_a_business_keeps_a_person(market: Market) -> None:
     market.do(erasing(market, newcomer, "newcomer@example.com"))
 
 
+def test_what_came_since_it_was_looked_for_keeps_a_person(market: Market) -> None:
+    newcomer = market.join("Newcomer")
+    market.move(newcomer.account, "verified")
+    early = erasing(market, newcomer, "newcomer@example.com")
+    add, remove = p.AddPasskey(b"k", newcomer.id, b"", 0, "", ()), p.RemovePasskey(b"k", newcomer.id, ())
+    assert market.together(add, early)[1] == Refused(Refusal.MOVE_NOT_ALLOWED)
+    market.do(remove)
+    shop = market.do(RequestCommercial(newcomer.account, "Shop", "", "test")).number
+    market.move(shop, "rejected")
+    assert market.refuse(early).why is Refusal.MOVE_NOT_ALLOWED
+    market.deposit(newcomer.account, 500)
+    market.do(p.AskPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
+    market.do(market.ask(kind="withdrawal", reference="out", account=newcomer.account, amount=500))
+    market.do(market.confirm("out"))
+    late = erasing(market, newcomer, "newcomer@example.com")
+    assert market.refuse(late).why is Refusal.MONEY_LEFT
+    market.do(p.CancelPayout("po_late", newcomer.id))
+    market.do(late)
+    assert complaints(market) == []
+
+
 def test_an_operator_is_not_erased(market: Market) -> None:
     erase = erasing(market, market.first, "operator.one@example.com")
     assert market.refuse(erase).why is Refusal.MOVE_NOT_ALLOWED

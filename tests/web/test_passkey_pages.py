@@ -178,6 +178,20 @@ def test_nobody_has_more_than_the_most(house: InProcess) -> None:
     assert len(own(house, customer)) == PASSKEYS_MAX
 
 
+def test_passkeys_made_at_once_in_many_tabs_are_no_more_than_the_most(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    person = login_of(house, customer.email).person
+    for number in range(PASSKEYS_MAX - 2):
+        key = AddPasskey(b"%d-%d" % (person, number), person, b"public", 0, f"key {number}", ())
+        house.run(house.parts.engine.submit(key))
+    guest.follow(fill(guest, LIST, name="phone", password=PASSWORD))
+    made = [Authenticator(BASE_URL, HOST).create(options(guest)) for _ in range(5)]
+    answers = house.together([guest.posting(NEW, passkey=one) for one in made])
+    assert {(answer.status_code, answer.headers["location"]) for answer in answers} == {(303, LIST)}
+    assert sum("qirsh-said" in str(answer.headers) for answer in answers) == 2
+    assert len(own(house, customer)) == PASSKEYS_MAX
+
+
 def test_an_answer_signs_in_the_browser_that_was_asked_and_no_copy_does(
     house: InProcess, device: Authenticator
 ) -> None:

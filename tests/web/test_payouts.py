@@ -9,7 +9,7 @@ from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.people_command import AskPayout
 from qirsh.web.bank_details import is_iban, normal_account
 from tests.guest import Guest
-from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess
+from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess, World
 from tests.mailbox import mails, words_to
 
 ADDRESS: Final = "/wallet/payouts"
@@ -149,6 +149,17 @@ def test_only_so_many_are_open_at_once(still: InProcess) -> None:
     path = f"{ADDRESS}/{first}/cancel"
     guest.post(path, guest.form(path))
     asked(guest, amount="1")
+
+
+def test_forms_that_are_sent_at_once_open_no_more_than_one_by_one(anywhere: World) -> None:
+    guest = Guest(anywhere).signed_in(anywhere.customer())
+    forms = [filled(guest, amount="1") for _ in range(PAYOUTS_OPEN_MAX + 3)]
+    answers = anywhere.together([guest.posting(ADDRESS, form) for form in forms])
+    assert sorted(answer.status_code for answer in answers) == [303] * PAYOUTS_OPEN_MAX + [422] * 3
+    refused = next(answer for answer in answers if answer.status_code == 422)
+    assert "as many open payouts as there can be" in refused.text
+    text = guest.read(ADDRESS)
+    assert text.count("Asked for") == PAYOUTS_OPEN_MAX
 
 
 def test_a_payout_of_somebody_else_is_as_one_that_never_was(still: InProcess) -> None:
