@@ -48,6 +48,7 @@ def number_on(guest: Guest) -> str:
 
 
 def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest = citizen(still)
     answer = guest.post(PAGE, **ASKED)
     assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
@@ -70,6 +71,7 @@ def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> N
 
 
 def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest = citizen(still)
     guest.post(PAGE, **ASKED)
     guest.open(PAGE)
@@ -83,6 +85,7 @@ def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
 
 
 def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest, account = owner(still)
     guest.open(f"{PAGE}/{account}")
     still.act("account suspend", account=account)

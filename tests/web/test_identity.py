@@ -149,6 +149,7 @@ def test_a_form_that_comes_after_the_decision_changes_nothing(still: InProcess) 
 
 
 def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest, account = submitted(still)
     still.act("identity reject", account=account, reason="The corners <i>are</i> cut off")
     assert words_to(still, guest.email) == {

@@ -28,7 +28,7 @@ SESSION: Final = "__Host-qirsh"
 @pytest.fixture(scope="module")
 def house(engine: PostgresServer | None) -> Iterator[InProcess]:
     with in_process(engine, people=24) as world:
-        world.change(base_url=BASE_URL)
+        world.change(base_url=BASE_URL, has_mail=True)
         yield world
 
 
