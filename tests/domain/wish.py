@@ -1,5 +1,6 @@
 """Random batches of commands over the people of one small market, as Hypothesis strategies."""
 
+import itertools
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.person import Person
 from qirsh.domain.state import State
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
-from tests.domain.people_wish import about_people, letter_id, settle
+from tests.domain.people_wish import Town, about_people, letter_id, settle
 
 
 def _seed() -> Market:
@@ -157,17 +158,22 @@ people = (
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
 RARE: Final = [cancels, expires, test_expires, indexes]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
-PEOPLES: Final = [wish for often, wish in about_people(SEED) for _ in range(often)]
-ALL: Final = MOST + PEOPLES
+TOWN: Final = Town(SEED)
+ALL: Final = MOST + about_people(TOWN)
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
     Once, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
+)
+singles = st.tuples(wishes, onces).map(lambda drawn: [drawn])
+stories = TOWN.stories().map(lambda told: [(wish, None) for wish in told])
+parts: st.SearchStrategy[list[tuple[Any, Once | None]]] = st.integers(0, 9).flatmap(
+    lambda number: singles if number else stories
 )
 # How long after the batch before, and the batch.
 batches = st.lists(
     st.tuples(
         st.sampled_from([*[0] * 12, 1, 999, 1000, 3_600_000, IDEMPOTENCY_KEPT_MS]),
-        st.lists(st.tuples(wishes, onces), min_size=1, max_size=BATCH),
+        st.lists(parts, min_size=1, max_size=BATCH).map(lambda drawn: [*itertools.chain(*drawn)][:BATCH]),
     ),
     min_size=1,
     max_size=6,
