@@ -166,9 +166,7 @@ onces = st.none() | st.builds(
 )
 singles = st.tuples(wishes, onces).map(lambda drawn: [drawn])
 stories = TOWN.stories().map(lambda told: [(wish, None) for wish in told])
-parts: st.SearchStrategy[list[tuple[Any, Once | None]]] = st.integers(0, 9).flatmap(
-    lambda number: singles if number else stories
-)
+parts: st.SearchStrategy[Any] = st.integers(0, 9).flatmap(lambda number: singles if number else stories)
 # How long after the batch before, and the batch.
 batches = st.lists(
     st.tuples(
