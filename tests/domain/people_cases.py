@@ -2,11 +2,13 @@
 
 from typing import Any, Final
 
+from qirsh.domain import counter
 from qirsh.domain import people_command as p
 from qirsh.domain.challenge import LASTS_MS, Purpose
 from qirsh.domain.command import Command
-from qirsh.domain.limits import PIN_ATTEMPTS_MAX
+from qirsh.domain.limits import PASSKEYS_MAX, PAYOUTS_OPEN_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Letter
+from qirsh.domain.person import Passkey
 from qirsh.domain.refusal import Refusal
 from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 
@@ -59,6 +61,10 @@ def passkey(market: Market) -> bytes:
     return key_id
 
 
+def _have_already(case: Any) -> None:  # noqa: ANN401 - the same
+    case.market.passkeys[case.command.id] = Passkey(case.command.id, case.market.customer.id, b"public", 0, "phone", 1)
+
+
 def submit(market: Market) -> int:
     """A person who is not verified yet shows who they are; the number of their account."""
     person = market.join("Newcomer")
@@ -83,7 +89,7 @@ def _forget(market: Market) -> Command:
 def _erase(market: Market) -> Command:
     person = market.join("Newcomer")
     email = "newcomer@example.com"
-    return p.ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), (), "test")
+    return p.ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), "test")
 
 
 def ask_payout(market: Market, payout: str = "po_1") -> Command:
@@ -142,7 +148,8 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.AddPasskey: (
         lambda market: p.AddPasskey(b"key", market.customer.id, b"public", 0, "phone", LETTERS),
         {
-            R.PASSKEY_NOT_VALID: lambda case: passkey(case.market),
+            R.TOO_MANY: lambda case: case.fill(counter.passkeys(case.command.person), PASSKEYS_MAX),
+            R.PASSKEY_NOT_VALID: _have_already,
             R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
         },
     ),
@@ -196,6 +203,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.account, state="suspended"),
             R.NOT_VERIFIED: lambda case: case.account(case.command.account, state="unverified"),
+            R.TOO_MANY: lambda case: case.fill(counter.open_payouts(case.command.account), PAYOUTS_OPEN_MAX),
             R.PIN_LOCKED: lambda case: case.market.change("pins", case.command.person, failures=PIN_ATTEMPTS_MAX),
             R.WRONG_PIN: lambda case: case.ask(pin_macs=(WRONG_PIN,)),
             R.INSUFFICIENT_FUNDS: lambda case: case.ask(amount=HELD + 1),

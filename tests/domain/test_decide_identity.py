@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from qirsh.domain import people_command as p
-from qirsh.domain.command import IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
+from qirsh.domain.command import ChangePin, IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
 from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
@@ -78,8 +78,7 @@ def erasing(market: Market, person: Person, email: str) -> p.ErasePerson:
     shops = tuple(
         number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
     )
-    payouts = tuple(key for key, row in market.payouts.items() if row.account == person.account)
-    return p.ErasePerson(person.id, person.account, email, keys, shops, payouts, "test")
+    return p.ErasePerson(person.id, person.account, email, keys, shops, "test")
 
 
 def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
@@ -97,6 +96,7 @@ def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
     assert complaints(market) == []
     assert market.refuse(OpenSession(b"n" * 32, person.id, person.account, "test")).why is Refusal.NOT_FOUND
     assert market.refuse(p.AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
+    assert market.refuse(ChangePin(person.id, PIN, "test")).why is Refusal.NOT_FOUND
 
 
 def test_an_address_is_free_again_after_an_erasure_in_the_same_commit(market: Market) -> None:
@@ -117,6 +117,29 @@ def test_money_a_payout_or_a_business_keeps_a_person(market: Market) -> None:
     assert market.refuse(erasing(market, newcomer, "newcomer@example.com")).why is Refusal.MONEY_LEFT
     market.move(shop, "rejected")
     market.do(erasing(market, newcomer, "newcomer@example.com"))
+
+
+def test_what_came_since_it_was_looked_for_keeps_a_person(market: Market) -> None:
+    newcomer = market.join("Newcomer")
+    market.move(newcomer.account, "verified")
+    early = erasing(market, newcomer, "newcomer@example.com")
+    add, remove = p.AddPasskey(b"k", newcomer.id, b"", 0, "", ()), p.RemovePasskey(b"k", newcomer.id, ())
+    assert market.together(add, early)[1] == Refused(Refusal.MOVE_NOT_ALLOWED)
+    market.do(remove)
+    shop = market.do(RequestCommercial(newcomer.account, "Shop", "", "test")).number
+    market.move(shop, "rejected")
+    assert market.refuse(early).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(erasing(market, newcomer, "newcomer@example.com"))
+    assert complaints(market) == []
+
+
+def test_an_open_payout_keeps_a_person_whatever_they_hold(market: Market) -> None:
+    newcomer = market.join("Newcomer")
+    market.move(newcomer.account, "verified")
+    market.deposit(newcomer.account, 500)
+    market.do(p.AskPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
+    market.change("balances", (newcomer.account, "USD"), amount=0)
+    assert market.refuse(erasing(market, newcomer, "newcomer@example.com")).why is Refusal.MONEY_LEFT
 
 
 def test_an_operator_is_not_erased(market: Market) -> None:

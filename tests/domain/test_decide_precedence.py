@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from qirsh.domain import command as c
+from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES, Submission
 from qirsh.domain.idempotency import Once, Remembered
 from qirsh.domain.ledger import Balance
@@ -55,6 +56,9 @@ class Case:
     def of_the_live_shop(self) -> None:
         self.payment(merchant=self.market.shop)
         self.ask(merchant=self.market.shop)
+
+    def fill(self, counter: str, count: int) -> None:
+        self.market.counters[counter] = Counter(counter, count)
 
     def stop_money(self) -> None:
         self.market.stops[1] = Stop(1, self.market.now, "balances in USD sum to 1, not to zero")

@@ -10,8 +10,9 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.person import Login
 from qirsh.engine.envelope import Envelope
 from qirsh.store.rows import LOGIN
-from tests.guest import Guest, mails_to
+from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess
+from tests.mailbox import mails_to
 
 SECURITY: Final = "/wallet/security"
 WRONG: Final = "The password is not right. Nothing was changed."

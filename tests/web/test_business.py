@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from tests.guest import FORM, Guest
 from tests.live import PASSWORD, InProcess, World, create
-from tests.web.guest import Guest, letters_to
+from tests.mailbox import words_to
 
 PAGE = "/wallet/business"
 ASKED = {
@@ -28,12 +29,12 @@ def _mail(still: InProcess) -> None:
 def owner(world: World) -> tuple[Guest, str]:
     """With a shop of their own, and its account."""
     merchant = world.merchant()
-    return Guest(world, merchant.email, world.merchants[0]), merchant.account
+    return Guest(world).signed_in(merchant.email), merchant.account
 
 
 def citizen(world: World) -> Guest:
     """Verified, and at the form."""
-    guest = Guest(world, world.person(verified=True).email, world.merchants[0])
+    guest = Guest(world).signed_in(world.person(verified=True).email)
     guest.open(PAGE)
     return guest
 
@@ -54,6 +55,7 @@ def number_on(guest: Guest) -> str:
 
 
 def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest = citizen(still)
     answer = guest.post(PAGE, **ASKED)
     assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
@@ -67,7 +69,7 @@ def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> N
     assert "We are looking at your request" in guest.text
     assert "/keys" not in guest.page
     done = still.act("account approve", account=account)
-    told = letters_to(still, guest.email)["business_approved"]
+    told = words_to(still, guest.email)["business_approved"]
     assert told == {"name": ASKED["name"], "url": f"{still.settings.base_url}{PAGE}/{account}"}
     guest.open(f"{PAGE}/{account}")
     digits = guest.text.replace(" ", "")
@@ -76,6 +78,7 @@ def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> N
 
 
 def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest = citizen(still)
     guest.post(PAGE, **ASKED)
     guest.open(PAGE)
@@ -85,14 +88,15 @@ def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
     assert "No such <b>number</b>" in guest.text
     guest.open(f"{PAGE}/{account}")
     assert "No such <b>number</b>" in guest.text
-    assert letters_to(still, guest.email)["business_rejected"]["reason"] == "No such <b>number</b>"
+    assert words_to(still, guest.email)["business_rejected"]["reason"] == "No such <b>number</b>"
 
 
 def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest, account = owner(still)
     guest.open(f"{PAGE}/{account}")
     still.act("account suspend", account=account)
-    assert letters_to(still, guest.email)["account_suspended"] == {"name": "Shop"}
+    assert words_to(still, guest.email)["account_suspended"] == {"name": "Shop"}
     answer = guest.post(f"{PAGE}/{account}/keys", name="Late", mode="live", password=PASSWORD, **SCOPES)
     assert answer.status_code == 403
     assert not KEY.search(guest.page)
@@ -102,21 +106,21 @@ def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> 
 
 
 def test_who_is_not_verified_reads_what_to_do_and_gets_nothing_by_force(still: InProcess) -> None:
-    guest = Guest(still, still.person(verified=False).email, still.merchants[0])
+    guest = Guest(still).signed_in(still.person(verified=False).email)
     guest.open(PAGE)
     assert "First we must know who you are" in guest.text
     assert 'href="/wallet/identity"' in guest.page
     assert f'action="{PAGE}"' not in guest.page
     verified = citizen(still)
     form = verified.posting(PAGE, **ASKED)
-    stolen = form._replace(headers=guest.call("GET", PAGE).headers + form.headers[1:])
+    stolen = form._replace(headers=guest.call("POST", PAGE, content_type=FORM).headers)
     assert still.send(stolen).status_code == 403
     assert owned(still, guest) == []
 
 
 def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(still: InProcess) -> None:
     person = still.person(verified=True)
-    guest = Guest(still, person.email, still.merchants[0])
+    guest = Guest(still).signed_in(person.email)
     guest.open(PAGE)
     still.act("account suspend", account=person.account)
     assert guest.post(PAGE, **ASKED).status_code == 403
@@ -198,7 +202,7 @@ def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: Wor
 )
 def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[str, str], says: str) -> None:
     merchant = still.merchants[1]
-    guest = Guest(still, merchant.email, still.merchants[0])
+    guest = Guest(still).signed_in(merchant.email)
     guest.open(f"{PAGE}/{merchant.account}")
     fields = {"name": "Till", "mode": "live", "password": PASSWORD, **SCOPES, **changes}
     assert guest.post(f"{PAGE}/{merchant.account}/keys", **fields).status_code == 422
@@ -208,7 +212,7 @@ def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[st
 
 def test_a_key_ends_after_a_question_and_once(still: InProcess) -> None:
     merchant = still.merchant()
-    guest = Guest(still, merchant.email, still.merchants[0])
+    guest = Guest(still).signed_in(merchant.email)
     guest.open(f"{PAGE}/{merchant.account}")
     path = f"/wallet/keys/{merchant.key_id}/revoke"
     assert path in guest.page
@@ -230,13 +234,13 @@ def test_a_key_ends_after_a_question_and_once(still: InProcess) -> None:
 
 def test_what_is_anothers_is_answered_like_what_does_not_exist(anywhere: World) -> None:
     victim, intruder = anywhere.merchants[1], anywhere.merchants[2]
-    guest = Guest(anywhere, intruder.email, anywhere.merchants[0])
+    guest = Guest(anywhere).signed_in(intruder.email)
     guest.open(f"{PAGE}/{intruder.account}")
     before = anywhere.counts()
 
     def told(method: str, path: str) -> tuple[int, str]:
         content = b"token=0" if method == "POST" else None
-        answer = anywhere.send(guest.call(method, path, content, "application/x-www-form-urlencoded"))
+        answer = anywhere.send(guest.call(method, path, content, content_type=FORM))
         return answer.status_code, re.sub(r"req_\w+", "", answer.text)
 
     nothing = told("GET", f"{PAGE}/123456789012")

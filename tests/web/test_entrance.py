@@ -77,7 +77,7 @@ def test_signing_in_leads_to_a_payment_or_to_the_wallet_and_nowhere_else(door: I
         assert (answer.status_code, answer.headers["location"]) == (303, place)
     guest = Guest(door)
     guest.open(f"/sign-in?pay={payment_id}")
-    assert guest.hidden("/sign-in")["pay"] == payment_id
+    assert guest.form("/sign-in")["pay"] == payment_id
     assert f'href="/sign-up?pay={payment_id}"' in guest.page
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from qirsh.domain.people_command import AddPasskey, StartChallenge
 from qirsh.store.invariant import Violation
+from tests.altered import alter
+from tests.guest import Guest
 from tests.live import PASSWORD, PIN, InProcess, in_process, sign_in
 from tests.postgres import PostgresServer
-from tests.visitor import alter
-from tests.web.guest import Guest, picture
+from tests.web.photo import picture
 
 PAGE = "/wallet/erase"
 CANARIES = (
@@ -39,7 +40,7 @@ def joined(world: InProcess) -> tuple[Guest, str, int]:
     """Somebody whose every word can be told apart, known in all ways in which we know people."""
     name = "Zubaida Alkanari"
     done = world.act("person add", email="canary@forget.example", name=name, password=PASSWORD, pin=PIN)
-    guest = Guest(world, "canary@forget.example", world.merchants[0])
+    guest = Guest(world).signed_in("canary@forget.example")
     guest.open("/wallet/settings")
     assert guest.post("/wallet/settings", phone="+963 55501984", language="en", notices="yes").status_code == 303
     guest.open("/wallet/identity")

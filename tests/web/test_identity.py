@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from qirsh.web.identity_facts import Facts, unseal_facts
+from tests.guest import Guest
 from tests.live import InProcess, Live, World
-from tests.web.guest import Guest, letters_to, picture
+from tests.mailbox import words_to
+from tests.web.photo import picture
 
 PAGE = "/wallet/identity"
 FACTS = {
@@ -30,7 +32,7 @@ def _mail(still: InProcess) -> None:
 def newcomer(world: World) -> tuple[Guest, str]:
     """At the form, and the number of their account."""
     person = world.person(verified=False)
-    guest = Guest(world, person.email, world.merchants[0])
+    guest = Guest(world).signed_in(person.email)
     assert guest.open(PAGE).status_code == 200
     return guest, person.account
 
@@ -154,9 +156,10 @@ def test_a_form_that_comes_after_the_decision_changes_nothing(still: InProcess) 
 
 
 def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: InProcess) -> None:
+    still.change(has_mail=True)
     guest, account = submitted(still)
     still.act("identity reject", account=account, reason="The corners <i>are</i> cut off")
-    assert letters_to(still, guest.email) == {
+    assert words_to(still, guest.email) == {
         "identity_rejected": {
             "reason": "The corners <i>are</i> cut off",
             "identity_url": f"{still.settings.base_url}{PAGE}",
@@ -169,7 +172,7 @@ def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: I
     again = guest.upload(PAGE, {"front": picture()}, **FACTS)
     assert again.status_code == 303
     still.act("account verify", account=account)
-    assert set(letters_to(still, guest.email)) == {"identity_rejected", "identity_verified"}
+    assert set(words_to(still, guest.email)) == {"identity_rejected", "identity_verified"}
     assert still.run(still.tried("identity reject", {"account": account, "reason": "x"})).code == "move_not_allowed"
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from qirsh.web.customer.routes import PAGES
 from qirsh.web.route import Route
-from tests.guest import FORM, Guest
+from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess
-from tests.web.guest import multipart
 
 ROLES: Final = ("nobody", "newcomer", "customer", "owner", "operator")
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGES}

@@ -8,8 +8,9 @@ import httpx2
 import pytest
 
 from qirsh.language.catalog import LANGUAGES
+from tests.altered import alter
 from tests.live import PASSWORD, WRONG_PIN, Call, InProcess, Live, World
-from tests.visitor import Visitor, alter
+from tests.visitor import Visitor
 from tests.web.test_pay_page_guards import over_https
 
 YEAR: Final = "Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"

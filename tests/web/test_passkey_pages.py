@@ -12,8 +12,9 @@ from qirsh.domain.limits import PASSKEYS_MAX
 from qirsh.domain.people_command import AddPasskey
 from qirsh.web.rate_limit import RateLimits
 from tests.authenticator import Authenticator
-from tests.guest import Guest, word_of
+from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess, in_process
+from tests.mailbox import word_of
 from tests.postgres import PostgresServer
 from tests.web.tenant import SECURITY, WRONG, fill, last_letter, letters_to, login_of, tenant, turn_on
 
@@ -174,6 +175,20 @@ def test_nobody_has_more_than_the_most(house: InProcess) -> None:
     guest.follow(add(guest, device))
     assert "as many passkeys as one person can have" in guest.text
     assert 'name="name"' not in guest.page
+    assert len(own(house, customer)) == PASSKEYS_MAX
+
+
+def test_passkeys_made_at_once_in_many_tabs_are_no_more_than_the_most(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    person = login_of(house, customer.email).person
+    for number in range(PASSKEYS_MAX - 2):
+        key = AddPasskey(b"%d-%d" % (person, number), person, b"public", 0, f"key {number}", ())
+        house.run(house.parts.engine.submit(key))
+    guest.follow(fill(guest, LIST, name="phone", password=PASSWORD))
+    made = [Authenticator(BASE_URL, HOST).create(options(guest)) for _ in range(5)]
+    answers = house.together([guest.posting(NEW, passkey=one) for one in made])
+    assert {(answer.status_code, answer.headers["location"]) for answer in answers} == {(303, LIST)}
+    assert sum("qirsh-said" in str(answer.headers) for answer in answers) == 2
     assert len(own(house, customer)) == PASSKEYS_MAX
 
 

@@ -10,6 +10,7 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Cancel
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.engine import batcher
+from tests.altered import alter
 from tests.live import (
     BALANCES,
     ORIGIN,
@@ -27,7 +28,7 @@ from tests.live import (
     refund,
     retrieve,
 )
-from tests.visitor import Visitor, alter
+from tests.visitor import Visitor
 
 BACK: Final = f"{ORIGIN}/thanks"
 GONE: Final = f"{ORIGIN}/basket"
@@ -552,9 +553,9 @@ def test_a_hostile_host_header_changes_nothing(world: Live) -> None:
     evil = {"x_forwarded_host": "evil.example", "forwarded": "host=evil.example", "x_forwarded_proto": "https"}
     answers = [
         visitor.open(host="evil.example", **evil),
-        visitor.post("sign-out", {"token": ""}, host="evil.example", **evil),
+        visitor.post("sign-out", {"token": ""}, {"host": "evil.example", **evil}),
         visitor.open(),
-        visitor.post("confirm", {**visitor.form("confirm"), "pin": PIN}, host="evil.example", **evil),
+        visitor.post("confirm", {**visitor.form("confirm"), "pin": PIN}, {"host": "evil.example", **evil}),
         visitor.open("cancel", host="evil.example", **evil),
     ]
     assert [answer.status_code for answer in answers] == [200, 403, 200, 303, 303]

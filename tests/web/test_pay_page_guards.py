@@ -16,6 +16,8 @@ from qirsh.web.app import App
 from qirsh.web.callers import Callers
 from qirsh.web.customer.return_address import after_leaving, after_paying, form_origin
 from qirsh.web.http import Request, Response
+from tests.altered import alter
+from tests.guest import FORM
 from tests.live import (
     BALANCES,
     ORIGIN,
@@ -31,7 +33,7 @@ from tests.live import (
     retrieve,
     wait_until,
 )
-from tests.visitor import FORM, Visitor, alter
+from tests.visitor import Visitor
 
 EVIL: Final = "https://evil.example"
 STEPS: Final = ("sign-in", "sign-out", "confirm")
@@ -146,7 +148,7 @@ def test_a_form_without_its_cookie_does_nothing(world: Live, step: str) -> None:
     form = filled(visitor, step, customer)
     before = world.counts()
     for cookie in ("", "qirsh=; qirsh-visit=", "qirsh=qp_x; qirsh-visit=x", "qirsh-visit=" + "0" * 32):
-        answer = Visitor(world, visitor.payment_id).post(step, form, cookie=cookie)
+        answer = Visitor(world, visitor.payment_id).post(step, form, {"cookie": cookie})
         refused_and_nothing_done(world, answer, before)
 
 
@@ -186,7 +188,7 @@ def test_a_form_from_another_site_does_nothing(world: Live, step: str, headers: 
     visitor = before_step(world, step, customer)
     form = filled(visitor, step, customer)
     before = world.counts()
-    refused_and_nothing_done(world, visitor.post(step, form, **headers), before)
+    refused_and_nothing_done(world, visitor.post(step, form, headers), before)
 
 
 @pytest.mark.parametrize("origin", ["own", "null"])
@@ -194,7 +196,7 @@ def test_what_browsers_say_of_our_own_forms_is_accepted(world: Live, origin: str
     customer = world.customer()
     visitor = at(world).signed_in(customer)
     said = {"origin": world.settings.base_url if origin == "own" else "null", "sec_fetch_site": "same-origin"}
-    visitor.post("confirm", filled(visitor, "confirm", customer), **said)
+    visitor.post("confirm", filled(visitor, "confirm", customer), said)
     assert visitor.has_paid()
 
 
@@ -426,15 +428,15 @@ def test_only_forms_are_taken(world: Live, step: str, content_type: str) -> None
     visitor = before_step(world, step, customer)
     form = filled(visitor, step, customer)
     before = world.counts()
-    refused_and_nothing_done(world, visitor.post(step, form, content_type=content_type), before, 415)
-    refused_and_nothing_done(world, visitor.post(step, form, content_encoding="gzip"), before, 415)
+    refused_and_nothing_done(world, visitor.post(step, form, {"content_type": content_type}), before, 415)
+    refused_and_nothing_done(world, visitor.post(step, form, {"content_encoding": "gzip"}), before, 415)
 
 
 def test_a_charset_that_is_ours_may_be_named(world: Live) -> None:
     customer = world.customer()
     visitor = at(world).signed_in(customer)
     form = filled(visitor, "confirm", customer)
-    visitor.post("confirm", form, content_type=f"{FORM}; charset=UTF-8")
+    visitor.post("confirm", form, {"content_type": f"{FORM}; charset=UTF-8"})
     assert visitor.has_paid()
 
 
@@ -482,7 +484,11 @@ def test_every_answer_of_the_page_carries_the_security_headers(world: Live) -> N
     visitor = at(world, returnUrl=f"{ORIGIN}/back", cancelUrl=f"{ORIGIN}/gone")
     answers = [visitor.open(), visitor.open("cancel"), world.send(Call("GET", "/pay/1"))]
     visitor.signed_in(customer)
-    answers += [visitor.open(), visitor.post("confirm", {}), visitor.post("confirm", b"", content_type="text/plain")]
+    answers += [
+        visitor.open(),
+        visitor.post("confirm", {}),
+        visitor.post("confirm", b"", {"content_type": "text/plain"}),
+    ]
     visitor.open()
     answers += [visitor.confirm("000000"), visitor.open(), visitor.confirm(), world.send(visitor.call("PUT"))]
     assert [answer.status_code for answer in answers] == [200, 303, 404, 200, 403, 415, 303, 200, 303, 405]

@@ -12,8 +12,9 @@ from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refused
 from qirsh.engine.passwords import Passwords
 from qirsh.store.rows import LOGIN
-from tests.guest import Guest, last_mail, link_of, mails_to, word_of
+from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
+from tests.mailbox import last_mail, link_of, mails_to, word_of
 from tests.postgres import PostgresServer
 from tests.web.test_entrance import code_now, guarded
 
@@ -193,7 +194,7 @@ def test_a_form_of_another_browser_or_link_sets_nothing(door: InProcess) -> None
     link, other = link_to(door, email), link_to(door, door.customers[0].email)
     guest, stranger = Guest(door), Guest(door)
     guest.open(link)
-    token = guest.hidden(link)["token"]
+    token = guest.form(link)["token"]
     stranger.open(other)
     assert stranger.post(other, password=NEW, token=token).status_code == 403
     guest.open(other)

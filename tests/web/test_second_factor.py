@@ -68,7 +68,7 @@ def test_the_seed_is_shown_as_a_picture_and_as_text_and_kept_by_nobody(house: In
     assert '<svg class="qr"' in guest.page
     assert "style=" not in guest.page
     assert f"otpauth://totp/Qirsh:{customer.email.replace('@', '%40')}?secret={seed}&amp;issuer=Qirsh" in guest.page
-    sealed = guest.hidden(TOTP)["seed"]
+    sealed = guest.form(TOTP)["seed"]
     assert seed not in sealed
     assert login_of(house, customer.email).totp_sealed is None
     guest.open(TOTP)
@@ -98,7 +98,7 @@ def test_a_seed_is_good_in_the_session_that_got_it_only(house: InProcess) -> Non
     customer, guest = tenant(house)
     _, other = tenant(house)
     other.open(TOTP)
-    foreign, seed = other.hidden(TOTP)["seed"], shown_seed(other)
+    foreign, seed = other.form(TOTP)["seed"], shown_seed(other)
     for given in (foreign, "", "x", foreign[:-4], "é"):
         answer = fill(guest, TOTP, password=PASSWORD, code=code_of(house, seed), seed=given)
         assert "please begin once more" in guest.follow(answer).text

@@ -9,8 +9,9 @@ import pytest
 from qirsh.store.rows import PIN as PIN_TABLE
 from qirsh.web.customer.device_name import browser_and_system
 from qirsh.web.rate_limit import RateLimits
-from tests.guest import FORM, Guest, link_of, word_of
+from tests.guest import FORM, Guest
 from tests.live import BALANCES, PASSWORD, PIN, WRONG_PIN, Call, Customer, InProcess, in_process, pay, sign_in
+from tests.mailbox import link_of, word_of
 from tests.postgres import PostgresServer
 from tests.web.tenant import SECURITY, WRONG, fill, last_letter, letters_to, login_of, session_of, tenant
 
@@ -266,7 +267,7 @@ def test_a_session_of_somebody_else_is_not_there(house: InProcess) -> None:
     [foreign, *_] = re.findall(r"sessions/([0-9a-f]{16})/end", other.page)
     guest.open(SECURITY)
     [own, *_] = re.findall(r"sessions/([0-9a-f]{16})/end", guest.page)
-    token = guest.hidden(f"{SECURITY}/sessions/{own}/end")["token"]
+    token = guest.form(f"{SECURITY}/sessions/{own}/end")["token"]
     path = f"{SECURITY}/sessions/{foreign}/end"
     # Neither with the token of another form, nor with the one that would be right if it were theirs.
     body = f"token={token}".encode()
@@ -298,7 +299,7 @@ def test_no_form_is_taken_without_its_token_or_from_elsewhere(house: InProcess) 
     _, other = tenant(house)
     before = kept(house, customer)
     other.open(f"{SECURITY}/password")
-    foreign = other.hidden(f"{SECURITY}/password")["token"]
+    foreign = other.form(f"{SECURITY}/password")["token"]
     for path, typed in FORMS.items():
         fields = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in typed.items())
         for token in ("", "token=&", f"token={foreign}&", f"token={'0' * 64}&"):

@@ -2,15 +2,15 @@
 
 import pytest
 
+from tests.guest import Guest
 from tests.live import InProcess
-from tests.web.guest import Guest
 
 PAGE = "/wallet/settings"
 
 
 @pytest.fixture
 def guest(still: InProcess) -> Guest:
-    visitor = Guest(still, still.person(verified=False).email, still.merchants[0])
+    visitor = Guest(still).signed_in(still.person(verified=False).email)
     visitor.open(PAGE)
     return visitor
 

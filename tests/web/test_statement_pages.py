@@ -15,10 +15,10 @@ import pytest
 
 from qirsh.store.movement import Place, place_before
 from qirsh.web.customer import statement_page
+from tests.altered import alter
+from tests.guest import Guest
 from tests.live import PIN, WALLET, Call, Customer, InProcess, Merchant, in_process, post, refund
 from tests.postgres import PostgresServer
-from tests.visitor import alter
-from tests.web.purse import Purse
 
 DAY_MS: Final = 24 * 3600 * 1000
 
@@ -52,8 +52,8 @@ def iso(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds // 1000, UTC):%Y-%m-%d}"
 
 
-def statement(purse: Purse, first: int, last: int, currency: str = "USD") -> list[dict[str, str]]:
-    return cells(purse.get("/wallet/statement.csv", currency=currency, from_=iso(first), to=iso(last)))
+def statement(guest: Guest, first: int, last: int, currency: str = "USD") -> list[dict[str, str]]:
+    return cells(guest.ask("/wallet/statement.csv", currency=currency, from_=iso(first), to=iso(last)))
 
 
 def test_a_statement_tells_every_movement_of_its_days(still: InProcess) -> None:
@@ -62,8 +62,8 @@ def test_a_statement_tells_every_movement_of_its_days(still: InProcess) -> None:
     payment = still.paid(merchant, customer, amount=10098, note="Bread\nand salt")
     still.data(refund(merchant.key, payment, amount=98, note="Too much"))
     still.withdraw(customer.account, 100)
-    purse = Purse(still, customer)
-    lines = statement(purse, still.now_ms(), still.now_ms())
+    guest = Guest(still).entered(customer)
+    lines = statement(guest, still.now_ms(), still.now_ms())
     assert is_whole(lines)
     assert [line["kind"] for line in lines] == ["opening", "deposit", "pay", "refund", "withdrawal", "closing"]
     paid = lines[2]
@@ -75,7 +75,7 @@ def test_a_statement_tells_every_movement_of_its_days(still: InProcess) -> None:
     assert lines[3]["note"] == "Too much"
     assert Decimal(lines[-1]["balance"]) * 100 == still.held(customer.account)
     name = f"statement-{customer.account}-USD-{iso(still.now_ms())}-{iso(still.now_ms())}"
-    answer = purse.get("/wallet/statement.csv", currency="USD", from_=iso(still.now_ms()), to=iso(still.now_ms()))
+    answer = guest.ask("/wallet/statement.csv", currency="USD", from_=iso(still.now_ms()), to=iso(still.now_ms()))
     assert answer.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
 
 
@@ -83,7 +83,7 @@ def test_the_pdf_says_the_same_in_the_readers_language(still: InProcess) -> None
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer, amount=10098)
     for language, digits in (("en", "999,899.02"), ("tr", "999.899,02"), ("ar", "999,899.02")):
-        answer = Purse(still, customer, language).get("/wallet/statement.pdf", currency="USD")
+        answer = Guest(still, language).entered(customer).ask("/wallet/statement.pdf", currency="USD")
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/pdf"
         text = "".join(page.extract_text() for page in pypdf.PdfReader(io.BytesIO(answer.content)).pages)
@@ -93,13 +93,13 @@ def test_the_pdf_says_the_same_in_the_readers_language(still: InProcess) -> None
 def test_the_page_shows_the_same_balances_and_links_to_both_files(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer, amount=10098)
-    purse = Purse(still, customer)
-    text = purse.read("/wallet/statement", currency="USD")
+    guest = Guest(still).entered(customer)
+    text = guest.read("/wallet/statement", currency="USD")
     assert "Opening balance 0.00 USD Closing balance 999,899.02 USD Movements 2" in text
     today = iso(still.now_ms())
     for ending in ("pdf", "csv"):
-        assert f'href="/wallet/statement.{ending}?currency=USD&amp;from=2027-01-01&amp;to={today}"' in purse.page
-    assert "Movements 0" in purse.read("/wallet/statement", currency="USD", month="2026-12")
+        assert f'href="/wallet/statement.{ending}?currency=USD&amp;from=2027-01-01&amp;to={today}"' in guest.page
+    assert "Movements 0" in guest.read("/wallet/statement", currency="USD", month="2026-12")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -117,9 +117,9 @@ def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, se
         to_midnight = DAY_MS - moving.now_ms() % DAY_MS
         moving.clock.advance(chance.choice((0, 1, to_midnight - 1, to_midnight, chance.randrange(2 * DAY_MS))))
     moving.clock.advance(2 * DAY_MS)
-    purse = Purse(moving, person)
+    guest = Guest(moving).entered(person)
     days = range(begin - DAY_MS, moving.now_ms() + 1, DAY_MS)
-    whole = statement(purse, days[0], days[-1])
+    whole = statement(guest, days[0], days[-1])
     assert is_whole(whole)
     assert len(whole) == 42
     opening, moves = "0.00", []
@@ -127,7 +127,7 @@ def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, se
     for first, last in zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(days) - 1], strict=True):
         if first > last:
             continue
-        part = statement(purse, days[first], days[last])
+        part = statement(guest, days[first], days[last])
         assert is_whole(part)
         assert part[0]["balance"] == opening
         opening = part[-1]["balance"]
@@ -138,7 +138,7 @@ def test_statements_of_adjacent_days_meet_and_miss_nothing(moving: InProcess, se
 def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     payments = [still.payment(merchant, amount=n + 1) for n in range(60)]
-    purse = Purse(still, customer)
+    guest = Guest(still).entered(customer)
     today = iso(still.now_ms())
     path = f"/wallet/statement.csv?currency=USD&from={today}&to={today}"
 
@@ -149,7 +149,7 @@ def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
 
         async def taken() -> list[httpx2.Response]:
             # One after another, so that each begins among other payments; no more than can wait.
-            return [await still.sent(purse.call("GET", path)) for _ in range(12)]
+            return [await still.sent(guest.call("GET", path)) for _ in range(12)]
 
         found = asyncio.ensure_future(taken())
         await asyncio.gather(*map(paid, payments))
@@ -160,7 +160,7 @@ def test_a_statement_adds_up_while_payments_come_in(still: InProcess) -> None:
     assert all(map(is_whole, found))
     lengths = [len(lines) for lines in found]
     assert lengths == sorted(lengths)
-    assert len(statement(purse, still.now_ms(), still.now_ms())) == 60 + 3
+    assert len(statement(guest, still.now_ms(), still.now_ms())) == 60 + 3
 
 
 def test_a_clock_that_went_back_loses_no_movement(moving: InProcess) -> None:
@@ -170,8 +170,8 @@ def test_a_clock_that_went_back_loses_no_movement(moving: InProcess) -> None:
         moving.clock.advance(midnight + offset - moving.now_ms())
         moving.deposit(person.account, 100)
     moving.clock.advance(10)
-    purse = Purse(moving, person)
-    eve, day = statement(purse, midnight - 1, midnight - 1), statement(purse, midnight, midnight)
+    guest = Guest(moving).entered(person)
+    eve, day = statement(guest, midnight - 1, midnight - 1), statement(guest, midnight, midnight)
     assert is_whole(eve)
     assert is_whole(day)
     assert len(eve) + len(day) == 6 + 4
@@ -209,7 +209,7 @@ def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
     notes = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", 'say "=1"', "a,b\n=2", "١٢", "; =1"]
     for note in notes:
         still.paid(merchant, customer, amount=5, note=note)
-    lines = statement(Purse(still, customer), still.now_ms(), still.now_ms())
+    lines = statement(Guest(still).entered(customer), still.now_ms(), still.now_ms())
     assert is_whole(lines)
     paid = [line for line in lines if line["kind"] == "pay"]
     assert len(paid) == len(notes)
@@ -232,11 +232,11 @@ def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
     ],
 )
 def test_days_that_are_none_are_explained(still: InProcess, query: dict[str, str], says: str) -> None:
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     before = still.counts()
     for path in ("/wallet/statement", "/wallet/statement.csv", "/wallet/statement.pdf"):
-        assert purse.get(path, **query).status_code == 422
-        assert says in purse.text
+        assert guest.ask(path, **query).status_code == 422
+        assert says in guest.text
     assert still.counts() == before
 
 
@@ -244,13 +244,13 @@ def test_too_many_lines_are_refused_before_they_are_read(still: InProcess, monke
     merchant, customer = still.merchant(), still.customer()
     for _ in range(3):
         still.paid(merchant, customer)
-    purse = Purse(still, customer)
+    guest = Guest(still).entered(customer)
     for ending, kind in (("pdf", statement_page._PDF), ("csv", statement_page._CSV)):  # noqa: SLF001 - their limits
         small = type(kind)(kind.ending, kind.head, 3, kind.made)
         monkeypatch.setattr(statement_page, f"_{ending.upper()}", small)
         before = still.counts()
-        assert purse.get(f"/wallet/statement.{ending}", currency="USD").status_code == 422
-        assert "too many movements" in purse.text
+        assert guest.ask(f"/wallet/statement.{ending}", currency="USD").status_code == 422
+        assert "too many movements" in guest.text
         assert still.counts() == before
 
 
@@ -260,39 +260,39 @@ def test_long_statements_are_read_in_pages(still: InProcess, monkeypatch: pytest
         still.paid(merchant, customer)
     for lines in (1, 2, 5, 10, 11):
         monkeypatch.setattr("qirsh.store.movement.STATEMENT_LINES_AT_ONCE", lines)
-        found = statement(Purse(still, customer), still.now_ms(), still.now_ms())
+        found = statement(Guest(still).entered(customer), still.now_ms(), still.now_ms())
         assert len(found) == 12
         assert is_whole(found)
 
 
 def test_more_documents_than_can_wait_are_refused_honestly(still: InProcess) -> None:
-    purse = Purse(still, still.customers[0])
-    answers = still.together([purse.call("GET", "/wallet/statement.pdf?currency=USD")] * 20)
+    guest = Guest(still).entered(still.customers[0])
+    answers = still.together([guest.call("GET", "/wallet/statement.pdf?currency=USD")] * 20)
     codes = {answer.status_code for answer in answers}
     assert codes == {200, 503}
-    assert purse.get("/wallet/statement.pdf", currency="USD").status_code == 200
+    assert guest.ask("/wallet/statement.pdf", currency="USD").status_code == 200
 
 
 def test_every_month_has_all_its_days_and_none_that_is_still_to_come(moving: InProcess) -> None:
     person = moving.person(verified=True)
     today = iso(moving.now_ms())
-    purse = Purse(moving, person)
-    assert purse.get("/wallet/statement", month="2029-01").status_code == 422
-    purse.read("/wallet/statement")
-    assert f"&amp;to={today}" in purse.page
-    ahead = purse.get("/wallet/statement", currency="USD", **{"from": "2029-01-01", "to": "2029-01-02"})
+    guest = Guest(moving).entered(person)
+    assert guest.ask("/wallet/statement", month="2029-01").status_code == 422
+    guest.read("/wallet/statement")
+    assert f"&amp;to={today}" in guest.page
+    ahead = guest.ask("/wallet/statement", currency="USD", **{"from": "2029-01-01", "to": "2029-01-02"})
     assert (ahead.status_code, "This day is still to come." in ahead.text) == (422, True)
     moving.clock.advance(600 * DAY_MS)
-    purse = Purse(moving, person)
+    guest = Guest(moving).entered(person)
     for month, last in (("2027-02", 28), ("2028-02", 29), ("2026-12", 31), ("2027-04", 30)):
-        purse.read("/wallet/statement", month=month)
-        assert f"from={month}-01&amp;to={month}-{last}" in purse.page
+        guest.read("/wallet/statement", month=month)
+        assert f"from={month}-01&amp;to={month}-{last}" in guest.page
 
 
 def test_a_statement_is_of_whoever_asks(still: InProcess) -> None:
     customer: Customer = still.customers[0]
     merchant: Merchant = still.merchants[0]
-    purse = Purse(still, customer)
-    answer = purse.get("/wallet/statement.csv", currency="USD", account=merchant.account)
+    guest = Guest(still).entered(customer)
+    answer = guest.ask("/wallet/statement.csv", currency="USD", account=merchant.account)
     assert customer.account in answer.headers["content-disposition"]
     assert still.send(Call("GET", "/wallet/statement.csv")).headers["location"] == "/sign-in"

@@ -8,8 +8,9 @@ import pytest
 from qirsh.web.customer.visit import Visit, signed_in, visit_of
 from qirsh.web.http import Request, Response
 from qirsh.web.refusals import Problem
+from tests.guest import FORM
 from tests.live import InProcess
-from tests.visitor import FORM, Visitor
+from tests.visitor import Visitor
 
 FAMILIAR: Final = b"qirsh-visit=" + b"0" * 32
 

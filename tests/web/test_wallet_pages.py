@@ -16,10 +16,10 @@ from qirsh.domain import limits
 from qirsh.domain.identifier import check_digit
 from qirsh.domain.money import CURRENCIES
 from qirsh.language.figures import money, typed_amount
+from tests.altered import alter
+from tests.guest import Guest
 from tests.live import PURSE, Call, InProcess, Merchant, in_process, refund
 from tests.postgres import PostgresServer
-from tests.visitor import alter
-from tests.web.purse import Purse
 
 DAY_MS: Final = 24 * 3600 * 1000
 PAGES: Final = (
@@ -53,9 +53,9 @@ def rows(page: str) -> list[str]:
 def test_balances_of_all_currencies_stand_with_money_first(still: InProcess) -> None:
     person = still.person(verified=True)
     still.deposit(person.account, 10098, "TRY")
-    purse = Purse(still, person)
-    text = purse.read("/wallet")
-    shown = re.findall(r"<small>(\w+)</small><span class=\"big\"><bdi class=\"num\">([\d.,]+)", purse.page)
+    guest = Guest(still).entered(person)
+    text = guest.read("/wallet")
+    shown = re.findall(r"<small>(\w+)</small><span class=\"big\"><bdi class=\"num\">([\d.,]+)", guest.page)
     assert shown[0] == ("TRY", "100.98")
     assert {code for code, _ in shown} == set(CURRENCIES)
     assert all(amount == "0.00" for _, amount in shown[1:])
@@ -68,49 +68,49 @@ def test_amounts_are_shown_to_the_digit_in_every_language(still: InProcess, amou
     person = still.person(verified=True)
     still.deposit(person.account, amount, "SYP")
     for language, expected in (("en", en), ("ar", en), ("tr", tr)):
-        purse = Purse(still, person, language)
+        guest = Guest(still, language).entered(person)
         for path in ("/wallet", "/wallet/history", "/wallet/statement"):
-            purse.get(path, currency="SYP")
-            assert re.search(rf">\+?{re.escape(expected)}</bdi>", purse.page), (language, path)
+            guest.ask(path, currency="SYP")
+            assert re.search(rf">\+?{re.escape(expected)}</bdi>", guest.page), (language, path)
 
 
 def test_who_is_not_verified_is_sent_to_show_who_they_are_and_told_how_to_add_money(still: InProcess) -> None:
     still.change(deposit_hint="IBAN <b>XX</b> 42")
-    purse = Purse(still, still.person(verified=False))
-    text = purse.read("/wallet")
+    guest = Guest(still).entered(still.person(verified=False))
+    text = guest.read("/wallet")
     assert "Confirm your identity" in text
-    assert 'href="/wallet/identity"' in purse.page
+    assert 'href="/wallet/identity"' in guest.page
     assert "IBAN <b>XX</b> 42" in text
     assert "No movements yet" in text
     still.change(deposit_hint="")
-    assert "IBAN" not in purse.read("/wallet")
+    assert "IBAN" not in guest.read("/wallet")
 
 
 def test_only_who_is_signed_in_sees_a_wallet_and_nothing_of_it_is_kept(still: InProcess) -> None:
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     for path in PAGES:
         assert still.send(Call("GET", path)).headers["location"] == "/sign-in"
-        answer = purse.get(path)
+        answer = guest.ask(path)
         assert answer.status_code == 200
         assert answer.headers["cache-control"] == "no-store"
     for path in ("/wallet/x.css", "/wallet/history/x.css", "/wallet.css", "/wallet/statement.pdf/x.css"):
-        assert purse.get(path).status_code == 404
+        assert guest.ask(path).status_code == 404
 
 
 def test_a_get_changes_nothing_but_that_an_export_is_noted(still: InProcess) -> None:
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     before = still.counts()
     for path in PAGES:
         if "." not in path:
-            purse.read(path)
+            guest.read(path)
     assert still.counts() == before
-    purse.get("/wallet/statement.csv", currency="USD")
-    purse.get("/wallet/statement.pdf", currency="USD")
+    guest.ask("/wallet/statement.csv", currency="USD")
+    guest.ask("/wallet/statement.pdf", currency="USD")
     assert still.counts() == before | {"audit": before["audit"] + 2}
     with still.books() as books:
         noted = books.select("SELECT actor, action, subject, detail FROM audit ORDER BY id DESC LIMIT 2")
     assert {entry[:3] for entry in noted} == {
-        (f"person {purse.person}", "account.exported", f"account {purse.who.account}")
+        (f"person {guest.person}", "account.exported", f"account {guest.account}")
     }
     assert [detail.rpartition(" ")[2] for _, _, _, detail in noted] == ["pdf", "csv"]
 
@@ -122,26 +122,26 @@ def test_each_movement_tells_with_whom_what_when_how_much_and_what_was_left(stil
     merchant, customer = shop(still, "Souq <Al-Nour>"), still.customer()
     payment = still.paid(merchant, customer, amount=1250, currency="USD", note="Coffee & cake")
     still.data(refund(merchant.key, payment, amount=250, note="One cup broke"))
-    purse = Purse(still, customer)
-    purse.read("/wallet/history", currency="USD")
-    back, paid, deposit = rows(purse.page)
+    guest = Guest(still).entered(customer)
+    guest.read("/wallet/history", currency="USD")
+    back, paid, deposit = rows(guest.page)
     assert "Souq &lt;Al-Nour&gt; Given back · 15 January 2027 One cup broke +2.50 USD" in back
     assert "Souq &lt;Al-Nour&gt; Paid · 15 January 2027 Coffee &amp; cake -12.50 USD Balance 999,987.50 USD" in paid
     assert deposit.startswith("Deposit 15 January 2027")
-    assert purse.page.count(f'href="/pay/{payment}"') == 2
+    assert guest.page.count(f'href="/pay/{payment}"') == 2
 
 
-def everything(purse: Purse, **query: str) -> list[str]:
+def everything(guest: Guest, **query: str) -> list[str]:
     """The rows of all pages."""
     found: list[str] = []
     address = "/wallet/history"
-    purse.get(address, **query)
+    guest.ask(address, **query)
     for _ in range(50):
-        found += rows(purse.page)
-        older = re.search(r'href="([^"]*)" rel="next"', purse.page)
+        found += rows(guest.page)
+        older = re.search(r'href="([^"]*)" rel="next"', guest.page)
         if older is None:
             return found
-        purse.get(older[1].replace("&amp;", "&"))
+        guest.ask(older[1].replace("&amp;", "&"))
     raise AssertionError("no end")
 
 
@@ -150,17 +150,17 @@ def test_paging_shows_each_movement_once_while_others_come_in(still: InProcess) 
     for number in range(45):
         still.paid(merchant, customer, amount=number + 1, currency=("USD", "SYP")[number % 2], note=f"n{number}.")
         still.clock.advance(1)
-    purse = Purse(still, customer)
+    guest = Guest(still).entered(customer)
     found: list[str] = []
-    purse.read("/wallet/history")
+    guest.read("/wallet/history")
     while True:
-        found += rows(purse.page)
+        found += rows(guest.page)
         still.paid(merchant, customer, amount=7, note="late.")
         still.clock.advance(1)
-        older = re.search(r'href="([^"]*)" rel="next"', purse.page)
+        older = re.search(r'href="([^"]*)" rel="next"', guest.page)
         if older is None:
             break
-        purse.get(older[1].replace("&amp;", "&"))
+        guest.ask(older[1].replace("&amp;", "&"))
     notes = [note for row in found for note in re.findall(r"n\d+\.", row)]
     assert notes == [f"n{number}." for number in reversed(range(45))]
     assert len(found) == 45 + len(CURRENCIES)
@@ -175,7 +175,7 @@ def test_filters_hold_together(still: InProcess) -> None:
     still.paid(other, customer, amount=300, currency="SYP", note="book")
     still.data(refund(merchant.key, first, amount=50))
     still.withdraw(customer.account, 500)
-    purse = Purse(still, customer)
+    guest = Guest(still).entered(customer)
     counts = {
         (("currency", "SYP"),): 2,
         (("kind", "pay"),): 3,
@@ -195,8 +195,8 @@ def test_filters_hold_together(still: InProcess) -> None:
         (("words", "zzz"),): 0,
     }
     for query, count in counts.items():
-        assert len(everything(purse, **dict(query))) == count, query
-    assert "Nothing was found" in purse.text
+        assert len(everything(guest, **dict(query))) == count, query
+    assert "Nothing was found" in guest.text
 
 
 def test_days_are_those_of_utc_and_none_is_missing_or_double(moving: InProcess) -> None:
@@ -207,15 +207,15 @@ def test_days_are_those_of_utc_and_none_is_missing_or_double(moving: InProcess) 
         moving.deposit(person.account, amount)
         moving.clock.advance(1)
     eve, day, after = (f"{datetime.fromtimestamp((midnight + n * DAY_MS) // 1000, UTC):%Y-%m-%d}" for n in (-1, 0, 1))
-    purse = Purse(moving, person)
+    guest = Guest(moving).entered(person)
     found = {
-        chosen: re.findall(r"\+0\.0(\d)", " ".join(everything(purse, from_=chosen, to=chosen))) for chosen in (eve, day)
+        chosen: re.findall(r"\+0\.0(\d)", " ".join(everything(guest, from_=chosen, to=chosen))) for chosen in (eve, day)
     }
     assert found == {eve: ["2", "1"], day: ["4", "3"]}
-    assert len(everything(purse, from_=eve)) == 4
-    assert len(everything(purse, to=eve)) == 2
-    assert len(everything(purse, from_=eve, to=day, currency="USD", kind="deposit")) == 4
-    assert everything(purse, from_=after) == []
+    assert len(everything(guest, from_=eve)) == 4
+    assert len(everything(guest, to=eve)) == 2
+    assert len(everything(guest, from_=eve, to=day, currency="USD", kind="deposit")) == 4
+    assert everything(guest, from_=after) == []
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_days_are_those_of_utc_and_none_is_missing_or_double(moving: InProcess) 
     ],
 )
 def test_what_no_form_asks_is_refused_and_explained(still: InProcess, query: dict[str, str], says: str) -> None:
-    purse = Purse(still, still.customers[0])
-    assert purse.get("/wallet/history", **query).status_code == 422
-    assert says in purse.text
+    guest = Guest(still).entered(still.customers[0])
+    assert guest.ask("/wallet/history", **query).status_code == 422
+    assert says in guest.text
 
 
 def test_a_search_looks_at_a_bounded_number_and_can_go_on(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,36 +244,36 @@ def test_a_search_looks_at_a_bounded_number_and_can_go_on(still: InProcess, monk
         still.clock.advance(1)
         still.paid(merchant, customer, note="hay")
     monkeypatch.setattr("qirsh.store.movement.LIST_LOOKED_AT_MAX", 5)
-    purse = Purse(still, customer)
-    assert "look further back" in purse.read("/wallet/history", words="needle", currency="USD")
-    assert len(everything(purse, words="needle", currency="USD")) == 1
+    guest = Guest(still).entered(customer)
+    assert "look further back" in guest.read("/wallet/history", words="needle", currency="USD")
+    assert len(everything(guest, words="needle", currency="USD")) == 1
 
 
 def test_nobody_sees_movements_of_others(still: InProcess) -> None:
     merchant, customer = still.merchant(), still.customer()
     still.paid(merchant, customer, note="secret of somebody")
-    stranger = Purse(still, still.customer())
+    stranger = Guest(still).entered(still.customer())
     for path in ("/wallet", "/wallet/history"):
         assert "secret of somebody" not in stranger.read(path)
-    assert "secret" not in stranger.get("/wallet/statement.csv", currency="USD").text
+    assert "secret" not in stranger.ask("/wallet/statement.csv", currency="USD").text
 
 
 # To a payment.
 
 
-def typed(purse: Purse, number: str) -> tuple[int, str]:
-    purse.read("/wallet/pay")
-    answer = purse.post("/wallet/pay", {**purse.form("/wallet/pay"), "number": number})
+def typed(guest: Guest, number: str) -> tuple[int, str]:
+    guest.read("/wallet/pay")
+    answer = guest.post("/wallet/pay", {**guest.form("/wallet/pay"), "number": number})
     return answer.status_code, answer.headers.get("location", "")
 
 
 def test_a_number_leads_to_its_payment_however_it_is_typed(still: InProcess) -> None:
     payment = still.payment(still.merchants[0])
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     arabic = payment.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"))
     spaced = f" {payment[:4]} {payment[4:8]}  {payment[8:]} "
     for way in (payment, spaced, arabic, f"{still.settings.base_url}/pay/{payment}"):
-        assert typed(purse, way) == (303, f"/pay/{payment}")
+        assert typed(guest, way) == (303, f"/pay/{payment}")
 
 
 def test_a_number_that_leads_nowhere_is_explained_beside_its_field(still: InProcess) -> None:
@@ -293,14 +293,14 @@ def test_a_number_that_leads_nowhere_is_explained_beside_its_field(still: InProc
         unused: "no payment with this number",
         "9" * 4000: "16 digits",
     }
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     before = still.counts()
     for number, says in words.items():
-        assert typed(purse, number)[0] == 422
-        wrong = re.search(r'id="number-wrong" role="alert">([^<]*)', purse.page)
-        assert wrong, purse.page
+        assert typed(guest, number)[0] == 422
+        wrong = re.search(r'id="number-wrong" role="alert">([^<]*)', guest.page)
+        assert wrong, guest.page
         assert says in wrong[1]
-        assert "<b>" not in purse.page
+        assert "<b>" not in guest.page
     assert still.counts() == before
 
 
@@ -310,9 +310,9 @@ def picture_of(text: str) -> bytes:
     return drawn.getvalue()
 
 
-def sent_picture(purse: Purse, picture: bytes, token: str = "") -> tuple[int, str]:
-    purse.read("/wallet/pay")
-    found = re.search(r'enctype="multipart/form-data">(.*?)</form>', purse.page, re.DOTALL)
+def sent_picture(guest: Guest, picture: bytes, token: str = "") -> tuple[int, str]:
+    guest.read("/wallet/pay")
+    found = re.search(r'enctype="multipart/form-data">(.*?)</form>', guest.page, re.DOTALL)
     assert found
     field = re.search(r'name="token" value="(\w+)"', found[1])
     assert field
@@ -325,20 +325,20 @@ def sent_picture(purse: Purse, picture: bytes, token: str = "") -> tuple[int, st
         + picture
         + b"\r\n--xyz--\r\n"
     )
-    call = purse.call("POST", "/wallet/pay", body, "multipart/form-data; boundary=xyz")
-    answer = purse.seen(purse.world.send(call))
+    call = guest.call("POST", "/wallet/pay", body, content_type="multipart/form-data; boundary=xyz")
+    answer = guest.seen(guest.world.send(call))
     return answer.status_code, answer.headers.get("location", "")
 
 
 def test_a_picture_of_the_code_leads_to_its_payment(still: InProcess) -> None:
     payment = still.payment(still.merchants[0])
-    purse = Purse(still, still.customers[0])
-    assert sent_picture(purse, picture_of(f"{still.settings.base_url}/pay/{payment}")) == (303, f"/pay/{payment}")
+    guest = Guest(still).entered(still.customers[0])
+    assert sent_picture(guest, picture_of(f"{still.settings.base_url}/pay/{payment}")) == (303, f"/pay/{payment}")
 
 
 def test_a_picture_that_leads_nowhere_is_explained(still: InProcess) -> None:
     payment = still.payment(still.merchants[0])
-    purse = Purse(still, still.customers[0])
+    guest = Guest(still).entered(still.customers[0])
     cases = {
         b"": "no QR code",
         b"no picture at all": "no QR code",
@@ -346,14 +346,14 @@ def test_a_picture_that_leads_nowhere_is_explained(still: InProcess) -> None:
         picture_of(f"{still.settings.base_url}/pay/1234567890123456"): "mistyped",
     }
     for picture, says in cases.items():
-        assert sent_picture(purse, picture)[0] == 422
-        assert says in purse.text
-    assert sent_picture(purse, picture_of(payment), token="0" * 64)[0] == 403
+        assert sent_picture(guest, picture)[0] == 422
+        assert says in guest.text
+    assert sent_picture(guest, picture_of(payment), token="0" * 64)[0] == 403
 
 
 def test_a_form_of_somebody_else_leads_nowhere(still: InProcess) -> None:
     payment = still.payment(still.merchants[0])
-    mine, theirs = Purse(still, still.customers[0]), Purse(still, still.customers[1])
+    mine, theirs = Guest(still).entered(still.customers[0]), Guest(still).entered(still.customers[1])
     mine.read("/wallet/pay")
     assert theirs.post("/wallet/pay", {**mine.form("/wallet/pay"), "number": payment}).status_code == 403
     assert still.send(Call("POST", "/wallet/pay", None, b"", (("content-type", "application/json"),))).is_redirect

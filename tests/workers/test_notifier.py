@@ -13,13 +13,13 @@ from qirsh.domain.limits import NOTICE_LATE_MS
 from qirsh.domain.people_command import AskPayout, ChangeProfile, ErasePerson, MailSent, Notify
 from qirsh.domain.person import Person
 from qirsh.domain.seal import NOTHING
-from qirsh.engine.envelope import opened
 from qirsh.store import chain
 from qirsh.store.rows import COUNTER, LOGIN
 from qirsh.workers import notifier as notifier_module
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.sealer import Sealer
 from tests.live import Customer, InProcess, create, in_process, refund, trial
+from tests.mailbox import mails
 from tests.postgres import PostgresServer
 
 BASE_URL: Final = "https://pay.example"
@@ -73,10 +73,7 @@ async def tell(world: InProcess) -> None:
 
 def new_letters(world: InProcess) -> list[Told]:
     """About money, since the world was settled. They lie in no order within a commit."""
-    with world.books() as books:
-        rows = books.select("SELECT sealed FROM mail")
-    found = [opened(world.parts.keyring, bytes(sealed)) for (sealed,) in rows]
-    told = [(one.to, one.language, one.kind, one.words) for one in found if one is not None and "amount" in one.words]
+    told = [(one.to, one.language, one.kind, one.words) for one in mails(world) if "amount" in one.words]
     return sorted(told, key=str)
 
 
@@ -100,18 +97,21 @@ def test_the_payer_hears_of_paying_and_of_what_comes_back_in_their_language(worl
     [merchant], [customer, _] = world.merchants, world.customers
     wish(world, customer, "ar", has_notices=True)
     world.clock.advance(1)
+    at = {"at": world.now_ms()}
     payment = world.paid(merchant, customer, amount=10098, currency="SYP", note="n")
     world.data(refund(merchant.key, payment, amount=98))
     world.deposit(customer.account, 500, "EUR")
     world.withdraw(customer.account, 300, "EUR")
+    # Told later, they still name the moment when the money moved.
+    world.clock.advance(60_000)
     world.run(tell(world))
     told = {kind: (to, language, words) for to, language, kind, words in new_letters(world)}
     assert len(new_letters(world)) == 4
     address = f"{BASE_URL}/pay/{payment}"
     payee = {"payee": "Shop", "payment": payment, "receipt_url": address}
-    assert told["paid"] == (customer.email, "ar", {"amount": 10098, "currency": "SYP", **payee})
-    assert told["refunded"] == (customer.email, "ar", {"amount": 98, "currency": "SYP", **payee})
-    assert told["deposited"] == (customer.email, "ar", {"amount": 500, "currency": "EUR"})
+    assert told["paid"] == (customer.email, "ar", {"amount": 10098, "currency": "SYP", **at, **payee})
+    assert told["refunded"] == (customer.email, "ar", {"amount": 98, "currency": "SYP", **at, **payee})
+    assert told["deposited"] == (customer.email, "ar", {"amount": 500, "currency": "EUR", **at})
     assert told["payout_paid"][2].items() >= {"amount": 300, "currency": "EUR"}.items()
 
 
@@ -290,7 +290,7 @@ def test_who_was_forgotten_is_not_written_to(world: InProcess) -> None:
     async def erased() -> object:
         login = await world.parts.store.find(LOGIN, person.email)
         assert login is not None
-        command = ErasePerson(login.person, int(person.account), person.email, (), (), (), "test")
+        command = ErasePerson(login.person, int(person.account), person.email, (), (), "test")
         return await world.parts.engine.submit(command)
 
     assert type(world.run(erased())) is Person

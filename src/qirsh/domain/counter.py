@@ -1,4 +1,4 @@
-"""Counters: ordered numbers that are handed out under a lock."""
+"""Counters: numbers that are handed out in order, and how many there are of what a rule bounds, under a lock."""
 
 from typing import Final
 
@@ -13,7 +13,22 @@ REVOCATION: Final = "revocation"  # Grows when a key, a session or an account lo
 
 
 class Counter(msgspec.Struct, frozen=True):
-    """The last number given."""
+    """The last number given, or how many there are."""
 
     name: str
     last: int
+
+
+def open_payouts(account: int) -> str:
+    """How many of an account are asked for or ordered."""
+    return f"open payouts of account {account}"
+
+
+def passkeys(person: int) -> str:
+    """How many a person has."""
+    return f"passkeys of person {person}"
+
+
+def businesses(personal: int) -> str:
+    """How many the owner of a personal account has ever asked for."""
+    return f"businesses of account {personal}"

@@ -182,10 +182,9 @@ class ErasePerson(Command, frozen=True):
     person: int
     account: int
     email: str
-    # What else is theirs, as it was found a moment ago.
+    # What else is theirs, as it was found a moment ago. It must be all that there is.
     passkeys: tuple[bytes, ...]
     businesses: tuple[int, ...]
-    payouts: tuple[str, ...]
     actor: str
     challenges: tuple[tuple[Purpose, str], ...] = ()
 

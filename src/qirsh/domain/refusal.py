@@ -38,6 +38,7 @@ class Refusal(enum.Enum):
     REFERENCE_USED = "reference_used"
     REFUND_EXCEEDS = "refund_exceeds"
     MONEY_LEFT = "money_left"
+    TOO_MANY = "too_many"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"

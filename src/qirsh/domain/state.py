@@ -182,12 +182,16 @@ class State:
         self.metadata_entries: list[MetadataEntry] = []
         self.audit: list[AuditEntry] = []
 
-    def count(self, name: str) -> int:
-        """The next number of a counter."""
-        counter = self.counters.get(name)
-        last = (counter.last if counter else 0) + 1
+    def count(self, name: str, change: int = 1) -> int:
+        """The next number of a counter, or how many there are now."""
+        last = self.counted(name) + change
         self.counters.put(name, Counter(name, last))
         return last
+
+    def counted(self, name: str) -> int:
+        """The last number of a counter."""
+        counter = self.counters.get(name)
+        return counter.last if counter else 0
 
     def post(self, letters: tuple[Letter, ...]) -> None:
         """Letters go out once what is being decided is durable."""

@@ -95,6 +95,7 @@ KINDS: Final[dict[str, Kind]] = {
     "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),
     "refund_exceeds": Kind(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
     "money_left": Kind(409, "Money left", "Money, a payout under way or an open business keeps the account open."),
+    "too_many": Kind(409, "Too many", "There are as many as there can be at the same time."),
     "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),

@@ -7,7 +7,7 @@ from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.business import Business
 from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
-from qirsh.domain.counter import ACCOUNT, REVOCATION
+from qirsh.domain.counter import ACCOUNT, REVOCATION, businesses
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.identity import accept, need_identity
@@ -27,7 +27,7 @@ def open_house(command: OpenHouseAccount, state: State) -> Account:
 
 def request_needs(command: RequestCommercial, _state: State, needs: Needs) -> None:
     needs.accounts.add(command.personal)
-    needs.counters.add(ACCOUNT)
+    needs.counters |= {ACCOUNT, businesses(command.personal)}
 
 
 def request(command: RequestCommercial, state: State) -> Account | Refused:
@@ -45,6 +45,7 @@ def request(command: RequestCommercial, state: State) -> Account | Refused:
         return_origins=command.return_origins,
     )
     state.businesses.add(account.number, Business(account.number, command.kind, command.registration))
+    state.count(businesses(command.personal))
     state.note(command.actor, "account.requested", f"account {account.number}")
     return account
 

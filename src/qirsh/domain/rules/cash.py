@@ -5,6 +5,7 @@ import msgspec
 from qirsh.domain import ledger
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash, ConfirmCash
+from qirsh.domain.counter import open_payouts
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules import payout
@@ -68,6 +69,7 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
         needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
         if order.payout is not None:
             needs.payouts.add(order.payout)
+            needs.counters.add(open_payouts(order.account))
 
 
 def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from qirsh.domain.counter import REVOCATION
+from qirsh.domain import counter
+from qirsh.domain.account import Account
 from qirsh.domain.identity import SIDES, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.payout import is_open
 from qirsh.domain.people_command import ErasePerson, ForgetImages, RecordLook, RejectIdentity, SubmitIdentity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
@@ -99,8 +99,8 @@ def erase_needs(command: ErasePerson, _state: State, needs: Needs) -> None:
     needs.people.add(command.person)
     needs.pins.add(command.person)
     needs.balances |= {(command.account, currency) for currency in CURRENCIES}
-    needs.counters.add(REVOCATION)
-    needs.payouts |= set(command.payouts)
+    needs.counters |= {counter.REVOCATION, counter.passkeys(command.person), counter.businesses(command.account)}
+    needs.counters |= {counter.open_payouts(account) for account in (command.account, *command.businesses)}
     needs.accounts |= {command.account, *command.businesses}
     needs.logins.add(command.email)
     needs.operators.add(command.person)
@@ -116,7 +116,12 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
         return Refused(Refusal.NOT_FOUND)
     if state.operators.get(person.id) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if _has_left_something(command, state):
+    passkeys, businesses = _own_passkeys(command, state), _own_businesses(command, state)
+    if len(passkeys) != state.counted(counter.passkeys(person.id)):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # One more was made since they were looked for.
+    if len(businesses) != state.counted(counter.businesses(person.account)):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if _has_left_something(command, businesses, state):
         return Refused(Refusal.MONEY_LEFT)
     end_sessions(state, person.id)
     person = state.people.get(person.id)
@@ -131,10 +136,9 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
     state.pins.remove(person.id)
     state.identities.remove(person.id)
     _forget_images(state, person.id)
-    for passkey in command.passkeys:
-        known = state.passkeys.get(passkey)
-        if known is not None and known.person == person.id:
-            state.passkeys.remove(passkey)
+    for passkey in passkeys:
+        state.passkeys.remove(passkey)
+    state.count(counter.passkeys(person.id), -len(passkeys))
     for key in command.challenges:
         challenge = state.challenges.get(key)
         if challenge is not None and (challenge.person == person.id or challenge.email == login.email):
@@ -143,13 +147,25 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
     return erased
 
 
-def _has_left_something(command: ErasePerson, state: State) -> bool:
-    payouts = (state.payouts.get(payout) for payout in command.payouts)
-    businesses = (state.accounts.get(business) for business in command.businesses)
+def _own_passkeys(command: ErasePerson, state: State) -> set[bytes]:
+    found = ((passkey, state.passkeys.get(passkey)) for passkey in command.passkeys)
+    return {passkey for passkey, known in found if known is not None and known.person == command.person}
+
+
+def _own_businesses(command: ErasePerson, state: State) -> dict[int, Account]:
+    found = (state.accounts.get(business) for business in command.businesses)
+    return {
+        row.number: row
+        for row in found
+        if row is not None and (row.owner, row.kind, row.mode) == (command.person, "commercial", "live")
+    }
+
+
+def _has_left_something(command: ErasePerson, businesses: dict[int, Account], state: State) -> bool:
     return (
         holds_money(state, command.account)
-        or any(payout is not None and is_open(payout) for payout in payouts)
-        or any(business is not None and business.state not in _OVER for business in businesses)
+        or any(state.counted(counter.open_payouts(account)) for account in (command.account, *businesses))
+        or any(business.state not in _OVER for business in businesses.values())
     )
 
 

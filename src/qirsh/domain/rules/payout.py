@@ -3,6 +3,8 @@
 import msgspec
 
 from qirsh.domain import ledger
+from qirsh.domain.counter import open_payouts
+from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.money import is_amount
 from qirsh.domain.payout import Payout, is_open
 from qirsh.domain.people_command import AskPayout, CancelPayout, RefusePayout
@@ -16,6 +18,7 @@ from qirsh.domain.state import Needs, State
 def ask_needs(command: AskPayout, _state: State, needs: Needs) -> None:
     needs.pins.add(command.person)
     needs.balances.add((command.account, command.currency))
+    needs.counters.add(open_payouts(command.account))
     needs.payouts.add(command.id)
     needs.accounts.add(command.account)
 
@@ -30,6 +33,8 @@ def ask(command: AskPayout, state: State) -> Payout | Refused:
         return before if before.account == command.account else Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(state, account):
         return Refused(why)
+    if state.counted(open_payouts(command.account)) >= PAYOUTS_OPEN_MAX:
+        return Refused(Refusal.TOO_MANY)
     if refused := check_pin(state.pins.get(command.person), command.pin_macs, state):
         return refused
     assert is_amount(command.amount)
@@ -50,6 +55,7 @@ def ask(command: AskPayout, state: State) -> Payout | Refused:
         state.now,
     )
     state.payouts.add(payout.id, payout)
+    state.count(open_payouts(payout.account))
     state.note(f"person {command.person}", "payout.asked", f"account {payout.account}", payout.id)
     return payout
 
@@ -121,6 +127,7 @@ def _let_go(state: State, payout: Payout) -> None:
 def _ended(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout:
     ended: Payout = msgspec.structs.replace(payout, state=to, reason=reason, bank_sealed=b"", updated_at=state.now)
     state.payouts.change(payout.id, ended)
+    state.count(open_payouts(payout.account), -1)
     return ended
 
 
@@ -130,3 +137,4 @@ def _need_account(state: State, payout_id: str, needs: Needs) -> None:
         needs.payouts.add(payout_id)
         needs.accounts.add(payout.account)
         needs.balances.add((payout.account, payout.currency))
+        needs.counters.add(open_payouts(payout.account))

@@ -93,7 +93,8 @@ def change_pin_needs(command: ChangePin, _state: State, needs: Needs) -> None:
 
 
 def change_pin(command: ChangePin, state: State) -> int | Refused:
-    if state.people.get(command.person) is None:
+    person = state.people.get(command.person)
+    if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
     state.pins.put(command.person, Pin(command.person, command.pin_mac, 0))
     state.post(command.letters)

@@ -3,7 +3,8 @@
 import msgspec
 
 from qirsh.domain.challenge import LASTS_MS, Challenge
-from qirsh.domain.counter import REVOCATION
+from qirsh.domain.counter import REVOCATION, passkeys
+from qirsh.domain.limits import PASSKEYS_MAX
 from qirsh.domain.people_command import (
     AddPasskey,
     ChangeEmail,
@@ -186,6 +187,7 @@ def unlock_pin(command: UnlockPin, state: State) -> int | Refused:
 
 
 def add_passkey_needs(command: AddPasskey, _state: State, needs: Needs) -> None:
+    needs.counters.add(passkeys(command.person))
     needs.passkeys.add(command.id)
     needs.people.add(command.person)
 
@@ -194,16 +196,20 @@ def add_passkey(command: AddPasskey, state: State) -> Passkey | Refused:
     person = state.people.get(command.person)
     if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
+    if state.counted(passkeys(person.id)) >= PASSKEYS_MAX:
+        return Refused(Refusal.TOO_MANY)
     if state.passkeys.get(command.id) is not None:
         return Refused(Refusal.PASSKEY_NOT_VALID)
     passkey = Passkey(command.id, command.person, command.public_key, command.sign_count, command.name, state.now)
     state.passkeys.add(passkey.id, passkey)
+    state.count(passkeys(person.id))
     state.post(command.letters)
     state.note(f"person {command.person}", "passkey.added", f"person {command.person}")
     return passkey
 
 
 def remove_passkey_needs(command: RemovePasskey, _state: State, needs: Needs) -> None:
+    needs.counters.add(passkeys(command.person))
     needs.passkeys.add(command.id)
 
 
@@ -212,6 +218,7 @@ def remove_passkey(command: RemovePasskey, state: State) -> Passkey | Refused:
     if passkey is None or passkey.person != command.person:
         return Refused(Refusal.NOT_FOUND)
     state.passkeys.remove(command.id)
+    state.count(passkeys(command.person), -1)
     state.post(command.letters)
     state.note(f"person {command.person}", "passkey.removed", f"person {command.person}")
     return passkey

@@ -59,7 +59,6 @@ async def erase(visit: Visit) -> Response:
             email=login.email,
             passkeys=tuple(row[0] for row in await store.select(people_queries.PASSKEYS_OF_PERSON, visit.person)),
             businesses=businesses,
-            payouts=(),
             actor=f"person {visit.person}",
             challenges=tuple(await store.search(people_queries.CHALLENGES_OF, visit.person, login.email)),
         )

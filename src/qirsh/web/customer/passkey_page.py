@@ -84,7 +84,7 @@ async def add(visit: Visit) -> Response:
     adding, parts = _adding(visit), visit.parts
     if adding is None:
         return visit.go(_LIST, "passkey.late")
-    if not await _can_add(visit):
+    if not passkeys.can_be_used(parts):
         return see_other(_LIST)
     made = passkeys.new_passkey(parts, passkeys.adding(visit.session.hex(), visit.person), form["passkey"])
     if made is None:
@@ -100,6 +100,8 @@ async def add(visit: Visit) -> Response:
         )
     )
     if type(outcome) is Refused:
+        if outcome.why is Refusal.TOO_MANY:  # Another tab was quicker.
+            return see_other(_LIST)
         if outcome.why is not Refusal.PASSKEY_NOT_VALID:
             raise problem_of(outcome)
         return await _new_page(visit, adding, status=422, has_failed=True)

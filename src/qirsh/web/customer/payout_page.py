@@ -71,10 +71,7 @@ async def ask(visit: Visit) -> Response:
         raise Problem("stale_form")
     typed = _typed(form, visit.request.language)
     payout_id = f"po_{nonce}"
-    payouts = await _payouts(visit)
-    if not typed.errors and sum(map(is_open, payouts)) >= PAYOUTS_OPEN_MAX and payout_id not in {p.id for p in payouts}:
-        typed.why = "too_many"
-    if typed.errors or typed.why:
+    if typed.errors:
         return await _page(visit, typed, nonce=nonce, status=422)
     outcome = await parts.engine.submit(
         AskPayout(

@@ -1,0 +1,128 @@
+"""What must always hold of people and of what they ask for, as `invariant` holds it of money."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from qirsh.domain import counter
+from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.payout import is_open
+from tests.domain.world import World
+
+
+def _logins(world: World) -> Iterator[str]:
+    logins = Counter(login.person for login in world.logins.values())
+    for person in world.people.values():
+        if logins.pop(person.id, 0) != (person.erased_at is None):
+            yield f"{person} does not have one login, or has one after they were erased"
+    if logins:
+        yield f"logins of nobody: {logins}"
+    for operator in world.operators:
+        if not [login for login in world.logins.values() if login.person == operator and login.totp_sealed]:
+            yield f"operator {operator} signs in with a password alone"
+
+
+def _erased(world: World) -> Iterator[str]:
+    """Whoever is forgotten has left nothing that tells of them, nor anything that goes on."""
+    for person in world.people.values():
+        if person.erased_at is None:
+            continue
+        account = world.accounts[person.account]
+        if (person.name, person.phone, person.has_notices, account.name) != ("", "", False, ""):
+            yield f"{person} and {account} still tell who it was"
+        if account.state != "closed":
+            yield f"{account} is still open"
+        for table in (world.pins, world.passkeys, world.identities, world.identity_images, world.operators):
+            if [row for row in table.values() if row.person == person.id]:
+                yield f"{person} has left {table}"
+        own = {row.number: row for row in world.accounts.values() if row.owner == person.id and row.mode == "live"}
+        if [row for row in own.values() if row.state not in {"closed", "rejected"}]:
+            yield f"{person} has an open business: {own}"
+        if [row for row in world.payouts.values() if row.account in own and row.bank_sealed]:
+            yield f"a payout still tells where {person} banks"
+
+
+def _sessions(world: World) -> Iterator[str]:
+    for session in world.sessions.values():
+        person = world.people[session.person]
+        if session.era > person.era:
+            yield f"{session} is of an era that has not begun"
+        # It counts if it is of this era; `web/callers` asks no more.
+        is_over = session.revoked_at is not None or session.era != person.era
+        if person.erased_at is not None and not is_over:
+            yield f"{session} goes on after {person} was erased"
+
+
+def _passkeys(world: World) -> Iterator[str]:
+    held = Counter(passkey.person for passkey in world.passkeys.values())
+    for person, count in held.items():
+        if person not in world.people or world.people[person].erased_at is not None:
+            yield f"passkeys of nobody: {person}"
+        if count > PASSKEYS_MAX:
+            yield f"person {person} has {count} passkeys"
+    for person in world.people:
+        if _counted(world, counter.passkeys(person)) != held[person]:
+            yield f"the passkeys of person {person} are miscounted"
+
+
+def _challenges(world: World) -> Iterator[str]:
+    for challenge in world.challenges.values():
+        if challenge.failures > CODE_ATTEMPTS_MAX:
+            yield f"{challenge} was tried too often"
+
+
+def _identities(world: World) -> Iterator[str]:
+    for person, identity in world.identities.items():
+        if (identity.state == "submitted") != (identity.decided_by is None) or identity.decided_by == person:
+            yield f"{identity} was decided by nobody, or by whom it is about"
+        if identity.state == "submitted" and world.accounts[world.people[person].account].state == "verified":
+            yield f"{identity} still waits"
+    for person, _ in world.identity_images:
+        if person not in world.identities:
+            yield f"a picture of nobody: {person}"
+
+
+def _payouts(world: World) -> Iterator[str]:
+    """One that is paid has exactly one order, and that one the one transfer that `invariant` demands of it."""
+    opened = Counter(payout.account for payout in world.payouts.values() if is_open(payout))
+    for payout in world.payouts.values():
+        orders = [order for order in world.cash_orders.values() if order.payout == payout.id]
+        # What was ordered before a refusal stays, and is never confirmed.
+        expected = {"ordered": [["asked"]], "paid": [["confirmed"]], "refused": [[], ["asked"]]}
+        if [order.state for order in orders] not in expected.get(payout.state, [[]]):
+            yield f"{payout} has the orders {orders}"
+        for order in orders:
+            asked = ("withdrawal", payout.account, payout.currency, payout.amount, payout.reference)
+            if (order.kind, order.account, order.currency, order.amount, order.reference) != asked:
+                yield f"{order} is not what {payout} asked for"
+        if bool(payout.bank_sealed) != is_open(payout):
+            yield f"{payout} tells where to pay, or does not"
+    for account in world.accounts:
+        if _counted(world, counter.open_payouts(account)) != opened[account]:
+            yield f"the open payouts of account {account} are miscounted"
+        if opened[account] > PAYOUTS_OPEN_MAX:
+            yield f"account {account} has {opened[account]} open payouts"
+
+
+def _businesses(world: World) -> Iterator[str]:
+    owners = Counter(row.owner for row in world.accounts.values() if (row.kind, row.mode) == ("commercial", "live"))
+    for person in world.people.values():
+        if _counted(world, counter.businesses(person.account)) != owners[person.id]:
+            yield f"the businesses of {person} are miscounted"
+
+
+def _counted(world: World, name: str) -> int:
+    found = world.counters.get(name)
+    return found.last if found else 0
+
+
+PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
+    _logins,
+    _erased,
+    _sessions,
+    _passkeys,
+    _challenges,
+    _identities,
+    _payouts,
+    _businesses,
+)

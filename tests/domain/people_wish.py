@@ -1,0 +1,358 @@
+"""What people of the market ask for about themselves, as Hypothesis strategies. `wish` mixes it with the rest.
+
+Most of it fits together, so that it is carried out: answers fit what was mailed, and addresses those they belong to.
+"""
+
+import hashlib
+from typing import Any, Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from qirsh.domain import command as c
+from qirsh.domain import people_command as p
+from qirsh.domain.mail import Letter
+from tests.domain.market import HELD, PIN, WRONG_PIN, Market
+from tests.domain.people_cases import CODE
+
+NEW_EMAILS: Final = ("new@example.com", "newer@example.com")
+PASSKEYS: Final = tuple(b"key %d" % number for number in range(14))
+RECOVERY: Final = tuple(bytes([digit]) * 32 for digit in b"abc")
+# The id says what was asked for, so that an order can fit it.
+PAYOUTS: Final = tuple(f"po_{number}" for number in range(8))
+
+letters = st.sampled_from([(), (Letter("", b"sealed"),)])
+new_emails = st.sampled_from(NEW_EMAILS)
+macs = st.sampled_from([(CODE,)] * 5 + [(b"wrong",), ()])
+hashes = st.sampled_from(["", "-", "-", "new hash"])
+steps = st.integers(0, 4)
+recovery_codes = st.sampled_from([b"", b"", b"", *RECOVERY])
+passkeys = st.sampled_from(PASSKEYS)
+sign_counts = st.integers(0, 3)
+payouts = st.sampled_from(PAYOUTS)
+rights = st.sampled_from([True] * 5 + [False])  # Whether an answer is what was mailed.
+sent_letters = st.integers(0, 71).map("letter {}".format)
+
+
+class Member(NamedTuple):
+    """Somebody with an account, and an address that may be theirs."""
+
+    person: int
+    account: int
+    email: str
+
+
+def token(purpose: str, email: str, right: bool = True) -> bytes:  # noqa: FBT001, FBT002 - drawn
+    """What is in the link that is mailed there, or what somebody guesses."""
+    return hashlib.sha256(f"{purpose if right else 'a guess'} {email}".encode()).digest()
+
+
+def letter_id(serial: int) -> str:
+    """Of the letter that a submission sends."""
+    return f"letter {serial}"
+
+
+def settle(market: Market) -> None:
+    """People who have shown or prove something, and one who can leave at once."""
+    market.join("Newcomer")
+    market.move(market.join("Leaver").account, "verified")
+    market.do(p.AddPasskey(PASSKEYS[0], market.customer.id, b"public", 0, "phone", ()))
+    market.do(p.AddPasskey(PASSKEYS[1], market.other.id, b"public", 1, "phone", ()))
+    market.do(_ask_payout(market, PAYOUTS[0]))
+    market.do(_ask_payout(market, PAYOUTS[1]))
+    market.do(_order(market, PAYOUTS[1], reference="slip p", operator=market.first.id))
+    market.do(p.StartChallenge("sign-up", NEW_EMAILS[0], None, token("sign-up", NEW_EMAILS[0]), CODE, ()))
+    market.do(p.StartChallenge("email", NEW_EMAILS[1], market.customer.id, token("email", NEW_EMAILS[1]), b"", ()))
+    for login in list(market.logins.values()):
+        market.do(p.StartChallenge("reset", login.email, login.person, token("reset", login.email), b"", ()))
+        market.do(p.StartChallenge("pin", login.email, login.person, token("pin", login.email), CODE, ()))
+
+
+def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> p.AskPayout:
+    who = market.other if int(payout[-1]) % 4 == 3 else market.customer
+    amount = 1 + int(payout[-1]) * (HELD // 8)
+    return p.AskPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
+
+
+def _order(market: Market, payout: str, *, reference: str, operator: int) -> c.AskCash:
+    asked = _ask_payout(market, payout)
+    return market.ask(
+        kind="withdrawal",
+        reference=reference,
+        account=asked.account,
+        amount=asked.amount,
+        operator=operator,
+        payout=payout,
+    )
+
+
+Wishes = st.SearchStrategy[Any]
+
+
+class Town:
+    """The people of a market that was settled."""
+
+    def __init__(self, market: Market) -> None:
+        self.market = market
+        members = [
+            Member(login.person, market.people[login.person].account, login.email) for login in market.logins.values()
+        ]
+        # Now and then somebody has moved to a new address, or has only just joined.
+        moved = [member._replace(email=NEW_EMAILS[0]) for member in members]
+        number = market.identifiers.account_number(len(market.accounts) + 1)
+        joined = Member(len(market.people) + 1, number, NEW_EMAILS[0])
+        anybody = [*members * 3, *moved, *[joined] * 3]
+        self.members = st.sampled_from(members)
+        self.anybody = st.sampled_from(anybody)
+        # Who holds no money can leave, and is not verified.
+        self.poor = st.sampled_from([one for one in anybody if one.person > market.owner.id] * 4 + members)
+        self.rich = st.sampled_from([market.customer, market.customer, market.other])
+        self.operators = st.sampled_from([market.first.id, market.second.id])
+        self.emails = st.sampled_from([*market.logins, *NEW_EMAILS])
+
+    def challenges(self) -> Wishes:
+        """Something is mailed, or forgotten."""
+        signing_up = st.builds(
+            lambda email: p.StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()), new_emails
+        )
+        resetting = st.builds(
+            lambda one, sent: p.StartChallenge("reset", one.email, one.person, token("reset", one.email), b"", sent),
+            self.members,
+            letters,
+        )
+        moving = st.builds(
+            lambda one, email: p.StartChallenge("email", email, one.person, token("email", email), b"", ()),
+            self.members,
+            new_emails,
+        )
+        unlocking = st.builds(
+            lambda one: p.StartChallenge("pin", one.email, one.person, token("pin", one.email), CODE, ()),
+            self.members,
+        )
+        forgetting = st.builds(p.ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin"]), self.emails)
+        return signing_up | resetting | moving | unlocking | forgetting
+
+    def joins(self) -> Wishes:
+        return st.builds(
+            lambda email, right, code: p.Join(email, "New", "", "ar", "-", token("sign-up", email, right), code),
+            new_emails,
+            rights,
+            macs,
+        )
+
+    def secrets(self) -> Wishes:
+        """Passwords, addresses and PINs."""
+        resets = st.builds(
+            lambda email, right, sent: p.ResetPassword(email, token("reset", email, right), "new hash", sent),
+            self.emails,
+            rights,
+            letters,
+        )
+        changes = st.builds(
+            lambda one, sent: p.ChangePassword(one.email, one.person, "new hash", sent), self.anybody, letters
+        )
+        renewals = st.builds(
+            lambda one, old: p.RenewPasswordHash(one.email, one.person, old, "newer hash"), self.anybody, hashes
+        )
+        moves = st.builds(
+            lambda one, email, right, sent: p.ChangeEmail(
+                email, one.email, one.person, token("email", email, right), sent
+            ),
+            self.anybody,
+            new_emails,
+            rights,
+            letters,
+        )
+        unlocks = st.builds(
+            lambda one, right, code, sent: p.UnlockPin(
+                one.person, one.email, PIN, token("pin", one.email, right), code, sent
+            ),
+            self.anybody,
+            rights,
+            macs,
+            letters,
+        )
+        pins = st.builds(lambda one, sent: c.ChangePin(one.person, PIN, "test", sent), self.anybody, letters)
+        return resets | changes | renewals | moves | unlocks | pins
+
+    def second_factors(self) -> Wishes:
+        return st.builds(
+            lambda one, seed, step, codes, before, sent: p.SetSecondFactor(
+                one.email, one.person, seed, step, b"".join(RECOVERY[:codes]), sent, before
+            ),
+            self.anybody,
+            st.sampled_from([None, b"seed", b"another seed"]),
+            steps,
+            st.integers(0, 3),
+            st.sampled_from([None, None, b"seed"]),
+            letters,
+        )
+
+    def passkeys(self) -> Wishes:
+        """Made and removed; one of the members makes many."""
+        who = self.anybody.map(lambda one: one.person) | st.just(self.market.customer.id)
+        adds = st.builds(
+            lambda key, person, count, sent: p.AddPasskey(key, person, b"public", count, "phone", sent),
+            passkeys,
+            who,
+            st.integers(0, 1),
+            letters,
+        )
+        return adds | adds | st.builds(p.RemovePasskey, passkeys, who, letters)
+
+    def uses_of_passkeys(self) -> Wishes:
+        """To sign in and to pay."""
+        known = st.sampled_from(PASSKEYS[:4])
+        entries = st.builds(
+            lambda key, one, count: c.OpenSession(b"", one.id, one.account, "test", passkey=key, sign_count=count),
+            known,
+            self.rich,
+            sign_counts,
+        )
+        pays = st.builds(
+            lambda payment, key, one, count: c.Pay(payment, one.id, one.account, (), key, count),
+            st.integers(1, 4),
+            known,
+            self.rich,
+            sign_counts,
+        )
+        return entries | pays
+
+    def sessions(self) -> Wishes:
+        """Begun with what is used up by it, proved anew, and ended everywhere."""
+        entries = st.builds(
+            lambda one, known, step, code: c.OpenSession(
+                b"", one.person, one.account, "test", "browser", one.email, known, step, code
+            ),
+            self.anybody,
+            hashes,
+            steps,
+            recovery_codes,
+        )
+        proofs = st.builds(
+            lambda one, known, step, code: p.UseProof(one.person, one.email, known, step, code),
+            self.anybody,
+            hashes,
+            steps,
+            recovery_codes,
+        )
+        ends = st.builds(lambda one: p.CloseSessions(one.person, "test"), self.anybody)
+        return entries | proofs | ends
+
+    def identities(self) -> Wishes:
+        """Shown, decided on, looked at and forgotten."""
+        front, back = ("front", b"f"), ("back", b"b")
+        shown: Any = st.sampled_from([(front,), (front, back)])
+        submits = st.builds(
+            lambda one, images: p.SubmitIdentity(one.person, one.account, b"facts", images), self.poor, shown
+        )
+        rejections = st.builds(
+            lambda one, by, sent: p.RejectIdentity(one.account, "blurred", by, "test", sent),
+            self.poor,
+            self.operators,
+            letters,
+        )
+        verifications = st.builds(
+            lambda one, by: c.MoveAccount(one.account, "verified", by, "", "test"), self.poor, self.operators
+        )
+        forgets = st.builds(lambda one: p.ForgetImages(one.person), self.poor)
+        looks = st.builds(lambda one: p.RecordLook(one.account, "test"), self.poor)
+        return submits | rejections | verifications | forgets | looks
+
+    def profiles(self) -> Wishes:
+        return st.builds(
+            lambda one, has: p.ChangeProfile(one.person, "0933", "ar", has_notices=has), self.anybody, st.booleans()
+        )
+
+    def erasures(self) -> Wishes:
+        """Also by whoever has overlooked the passkeys."""
+        return st.builds(
+            lambda one, found: p.ErasePerson(
+                one.person, one.account, one.email, found, (), "test", (("reset", one.email), ("pin", one.email))
+            ),
+            self.poor,
+            st.sampled_from([PASSKEYS, ()]),
+        )
+
+    def asked_payouts(self) -> Wishes:
+        pins = st.sampled_from([PIN] * 7 + [WRONG_PIN])
+        return st.builds(lambda payout, pin: _ask_payout(self.market, payout, pin), payouts, pins)
+
+    def what_becomes_of_payouts(self) -> Wishes:
+        """Ordered, confirmed, cancelled, refused."""
+        orders = st.builds(
+            lambda payout, reference, by: _order(self.market, payout, reference=reference, operator=by),
+            payouts,
+            st.sampled_from(["slip a", "slip b", "slip p", "slip q"]),
+            self.operators,
+        )
+        confirms = st.builds(
+            lambda reference, by, sent: c.ConfirmCash("withdrawal", self.market.house, reference, by, "test", sent),
+            st.sampled_from(["slip p", "slip p", "slip q", "slip b"]),
+            self.operators,
+            letters,
+        )
+        who = self.anybody.map(lambda one: one.person) | st.just(self.market.customer.id)
+        cancels = st.builds(p.CancelPayout, payouts, who)
+        refusals = st.builds(
+            lambda payout, by, sent: p.RefusePayout(payout, "no", by, "test", sent), payouts, self.operators, letters
+        )
+        return orders | confirms | cancels | refusals
+
+    def stories(self) -> Wishes:
+        """What one after the other leads somewhere, where single wishes hardly ever do."""
+        newcomers = [one for one in self.market.logins.values() if one.person > self.market.owner.id]
+        poor = st.sampled_from(
+            [Member(one.person, self.market.people[one.person].account, one.email) for one in newcomers]
+        )
+        leaving = st.builds(
+            lambda one, key, found: [
+                c.OpenSession(b"", one.person, one.account, "test"),
+                p.AddPasskey(key, one.person, b"public", 0, "phone", ()),
+                p.ErasePerson(one.person, one.account, one.email, found, (), "test"),
+                c.ChangePin(one.person, PIN, "test"),
+            ],
+            poor,
+            passkeys,
+            st.sampled_from([PASSKEYS, ()]),
+        )
+        moving = st.builds(
+            lambda one, email: [
+                p.StartChallenge("email", email, one.person, token("email", email), b"", ()),
+                p.ChangeEmail(email, one.email, one.person, token("email", email), ()),
+            ],
+            self.members,
+            new_emails,
+        )
+        joining = st.builds(
+            lambda email: [
+                p.StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()),
+                p.Join(email, "New", "", "ar", "-", token("sign-up", email), (CODE,)),
+            ],
+            new_emails,
+        )
+        asking = st.just([_ask_payout(self.market, payout) for payout in PAYOUTS])
+        return leaving | moving | joining | asking
+
+    def mails(self) -> Wishes:
+        """Sent, tried again, written for what was sealed; and what is only noted."""
+        return (
+            st.builds(p.MailSent, sent_letters)
+            | st.builds(p.MailFailed, sent_letters, st.integers(1, 9))
+            | st.builds(lambda after, sent: p.Notify(after, after + 1, sent), st.integers(0, 3), letters)
+            | st.builds(lambda one: p.RecordExport(one.account, "USD as csv", "test"), self.anybody)
+            | st.just(p.RecordFailure("nobody", "somebody"))
+        )
+
+
+def about_people(town: Town) -> list[Wishes]:
+    """Those that are named more often are drawn more often."""
+    often = [town.challenges(), town.joins(), town.passkeys(), town.sessions(), town.identities(), town.erasures()]
+    often += [town.secrets(), town.asked_payouts(), town.what_becomes_of_payouts()]
+    return often * 2 + [
+        town.what_becomes_of_payouts(),
+        town.secrets(),
+        town.second_factors(),
+        town.uses_of_passkeys(),
+        town.profiles(),
+        town.mails(),
+    ]

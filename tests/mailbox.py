@@ -1,0 +1,38 @@
+"""The letters of a world that wait to be sent, read as whoever gets them reads them."""
+
+from typing import Any
+
+from qirsh.engine.envelope import Envelope, opened
+from tests.live import InProcess
+
+
+def mails(world: InProcess) -> list[Envelope]:
+    """All that wait and can be read, the oldest first."""
+    with world.books() as books:
+        rows = books.select("SELECT sealed FROM mail ORDER BY created_at, id")
+    found = (opened(world.parts.keyring, bytes(sealed)) for (sealed,) in rows)
+    return [one for one in found if one is not None]
+
+
+def mails_to(world: InProcess, address: str) -> list[Envelope]:
+    return [one for one in mails(world) if one.to == address]
+
+
+def last_mail(world: InProcess, address: str) -> Envelope:
+    return mails_to(world, address)[-1]
+
+
+def words_to(world: InProcess, address: str) -> dict[str, dict[str, Any]]:
+    """What is said to somebody, by the kind of letter."""
+    return {one.kind: one.words for one in mails_to(world, address)}
+
+
+def word_of(mail: Envelope, name: str) -> str:
+    return str(mail.words[name])
+
+
+def link_of(world: InProcess, mail: Envelope) -> str:
+    """The path of the link in it, which is on our own address."""
+    url = word_of(mail, "url")
+    assert url.startswith(f"{world.parts.base_url}/")
+    return url.removeprefix(world.parts.base_url)
