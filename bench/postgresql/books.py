@@ -98,8 +98,8 @@ FROM (SELECT debit, currency, sum(amount) AS total, count(*) AS times FROM trans
 WHERE b.account = m.debit AND b.currency = m.currency
 """
 _CREDITS: Final = """
-INSERT INTO balance AS b (account, currency, amount, sequence, is_house)
-SELECT credit, currency, sum(amount), count(*), false FROM transfer WHERE payment >= $1 GROUP BY credit, currency
+INSERT INTO balance AS b (account, currency, amount, sequence, is_house, held)
+SELECT credit, currency, sum(amount), count(*), false, 0 FROM transfer WHERE payment >= $1 GROUP BY credit, currency
 ON CONFLICT (account, currency) DO UPDATE SET amount = b.amount + excluded.amount,
     sequence = b.sequence + excluded.sequence
 """

@@ -48,7 +48,8 @@ def revocations(market: Market) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, state: State, to: State) -> None:
     market = Market()
-    number = {"personal": market.customer.account, "commercial": market.shop, "house": market.house}[kind]
+    # An account that holds money is not closed, so the person is one without.
+    number = {"personal": market.join("Newcomer").account, "commercial": market.shop, "house": market.house}[kind]
     market.change("accounts", number, state=state)
     command = MoveAccount(account=number, to=to, operator=market.first.id, reason="why", actor="person 1")
     if (kind, state, to) not in ALLOWED:
@@ -215,11 +216,20 @@ def test_a_revoked_key_ends_once_and_every_process_hears_of_it(market: Market) -
     assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.revoked"]
 
 
+def test_an_account_that_holds_money_is_not_closed(market: Market) -> None:
+    market.buy(amount=1)
+    close = MoveAccount(account=market.shop, to="closed", operator=market.first.id, reason="", actor="test")
+    assert market.refuse(close).why is Refusal.MONEY_LEFT
+    market.do(market.ask(kind="withdrawal", account=market.shop, amount=1, reference="last"))
+    market.do(market.confirm("last"))
+    assert market.do(close).state == "closed"
+
+
 @pytest.mark.parametrize("to", ["suspended", "closed"])
 def test_who_loses_a_right_is_known_to_every_process(market: Market, to: str) -> None:
     before = revocations(market)
     market.move(market.shop, to)
-    market.move(market.customer.account, to)
+    market.move(market.join("Newcomer").account, to)
     assert revocations(market) == before + 2
 
 

@@ -9,7 +9,7 @@ from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
-from tests.domain.market import PIN, Market
+from tests.domain.market import HELD, PIN, Market
 from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
 
 
@@ -146,12 +146,34 @@ def test_an_order_is_exactly_what_was_asked_for(market: Market, change: dict[str
     assert market.refuse(order).why is Refusal.MOVE_NOT_ALLOWED
 
 
-def test_a_payout_whose_money_is_gone_is_not_confirmed(market: Market) -> None:
+def test_what_a_payout_asks_for_is_spent_by_nothing_else(market: Market) -> None:
     market.do(ask_payout(market))
+    dear = market.create(amount=HELD - 499)
+    assert market.refuse(market.pay(dear)) == Refused(Refusal.INSUFFICIENT_FUNDS)
+    again = msgspec.structs.replace(ask_payout(market, "po_2"), amount=HELD - 499)
+    assert market.refuse(again) == Refused(Refusal.INSUFFICIENT_FUNDS)
+    market.do(market.ask(kind="withdrawal", amount=HELD - 499, reference="by an operator"))
+    assert market.refuse(market.confirm("by an operator")) == Refused(Refusal.INSUFFICIENT_FUNDS)
+    market.buy(amount=HELD - 500)
     market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
-    market.buy(amount=99_501)
-    assert market.refuse(market.confirm()) == Refused(Refusal.INSUFFICIENT_FUNDS)
-    assert market.payouts["po_1"].state == "ordered"
+    market.do(market.confirm())
+    assert market.balances[market.customer.account, "USD"].available == 0
+    assert market.held(market.customer.account) == 0
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market, *, is_ordered: bool) -> None:
+    market.do(ask_payout(market))
+    if is_ordered:
+        market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
+        assert market.refuse(p.CancelPayout("po_1", market.customer.id)).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(p.RefusePayout("po_1", "the bank sent it back", market.first.id, "test"))
+    market.buy(amount=HELD)
+    if is_ordered:
+        # Its order is dead: the money that it was for has been spent, and more of it may come.
+        market.deposit(market.customer.account, 500)
+        assert market.refuse(market.confirm()).why is Refusal.MOVE_NOT_ALLOWED
+    assert complaints(market) == []
 
 
 def test_a_payout_ends_once(market: Market) -> None:

@@ -123,7 +123,7 @@ def test_money_goes_back_to_who_paid_also_when_somebody_else_asked_to_see_it(mar
 @pytest.mark.parametrize("state", ["suspended", "closed"])
 def test_money_goes_back_to_a_payer_who_may_not_act_any_more(market: Market, state: str) -> None:
     paid = market.buy(amount=PAID)
-    market.move(market.customer.account, state)
+    market.change("accounts", market.customer.account, state=state)
     market.do(market.refund(paid))
     assert market.held(market.customer.account) == HELD
 

@@ -30,7 +30,7 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
     ),
     (
         "a balance is the sum of its transfers",
-        "INSERT INTO balance VALUES (:other, 'SYP', 5, 1, FALSE)",
+        "INSERT INTO balance VALUES (:other, 'SYP', 5, 1, FALSE, 0)",
         "balance of account {other} in SYP is 5, its transfers sum to 0",
     ),
     (
@@ -600,7 +600,7 @@ def test_what_moved_through_an_account_may_exceed_64_bits(any_hand: Hand) -> Non
         SELECT 'fee', CASE WHEN i % 2 = 1 THEN :till ELSE :test_customer END,
             CASE WHEN i % 2 = 1 THEN :test_customer ELSE :till END, 'EUR', {AMOUNT_MAX},
             i + 2 - i % 2, 0, i + 1 + i % 2, {AMOUNT_MAX}, :tested, NULL, NULL, 1 FROM n;
-        INSERT INTO balance VALUES (:till, 'EUR', 0, {rounds}, FALSE);
+        INSERT INTO balance VALUES (:till, 'EUR', 0, {rounds}, FALSE, 0);
         UPDATE balance SET sequence = {rounds} + 1 WHERE account = :test_customer AND currency = 'EUR'"""
     )
     assert rounds // 2 * AMOUNT_MAX > 2**63 - AMOUNT_MAX

@@ -142,7 +142,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "UPDATE balance SET sequence = sequence + 1 WHERE account = :customer",
         "last transfer",
     ),
-    "a balance from nothing": ("INSERT INTO balance VALUES (:other, 'SYP', 1, 1, FALSE)", "last transfer left"),
+    "a balance from nothing": ("INSERT INTO balance VALUES (:other, 'SYP', 1, 1, FALSE, 0)", "last transfer left"),
     "a customer who calls himself the house": (
         "UPDATE balance SET is_house = TRUE WHERE account = :customer",
         "kind never change",
@@ -157,7 +157,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
             debit_balance="-1000000000000499",
             **TO_TILL,
         )
-        + "INSERT INTO balance VALUES (:till, 'EUR', 500, 1, TRUE)",
+        + "INSERT INTO balance VALUES (:till, 'EUR', 500, 1, TRUE, 0)",
         "only a house account",
     ),
     "a balance that changes hands": ("UPDATE balance SET account = :second WHERE account = :other", "never change"),
@@ -496,6 +496,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "UPDATE cash_order SET confirmed_at = 1 WHERE reference = 'slip'",
         "is confirmed once",
     ),
+    "more held than there is": (
+        "UPDATE balance SET held = amount + 1 WHERE account = :customer AND currency = 'USD'",
+        "held <= amount|balance_check",
+    ),
     "a payout that is made paid": (
         """INSERT INTO payout SELECT 'po_3', account, currency, amount, bank_sealed, 'paid', 'payout', '', 1, 1
         FROM payout WHERE id = 'po_2'""",
@@ -624,7 +628,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     ),
     "a balance replaced by an old one": (
         (
-            "INSERT OR REPLACE INTO balance SELECT credit, currency, credit_balance, 1, 0 FROM transfer"
+            "INSERT OR REPLACE INTO balance SELECT credit, currency, credit_balance, 1, 0, 0 FROM transfer"
             " WHERE credit = :customer AND currency = 'USD' AND credit_sequence = 1"
         ),
         "never replaced",

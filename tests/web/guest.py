@@ -16,7 +16,7 @@ from tests.visitor import FORM, Visitor
 _BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
 
 
-def picture(kind: str = "JPEG", size: tuple[int, int] = (80, 50)) -> bytes:
+def picture(kind: str = "JPEG", size: tuple[int, int] = (400, 250)) -> bytes:
     """A small picture of nothing."""
     out = io.BytesIO()
     Image.new("RGB", size, "teal").save(out, kind)

@@ -8,8 +8,9 @@ import pyotp
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.person import Login
+from qirsh.engine.envelope import Envelope
 from qirsh.store.rows import LOGIN
-from tests.guest import Guest
+from tests.guest import Guest, mails_to
 from tests.live import PASSWORD, Customer, InProcess
 
 SECURITY: Final = "/wallet/security"
@@ -66,3 +67,12 @@ def turn_on(world: InProcess, guest: Guest) -> tuple[str, list[str]]:
 def session_of(guest: Guest) -> str:
     """The hash by which the service knows the browser's session."""
     return token_hash(guest.cookies["qirsh"].encode()).hex()
+
+
+def letters_to(world: InProcess, address: str) -> list[Envelope]:
+    """All about how the account is kept: whoever was verified has heard of that before."""
+    return [mail for mail in mails_to(world, address) if mail.kind != "identity_verified"]
+
+
+def last_letter(world: InProcess, address: str) -> Envelope:
+    return letters_to(world, address)[-1]

@@ -20,6 +20,13 @@ FACTS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _mail(still: InProcess) -> None:
+    """A service that sends mail: without it nothing is written."""
+    if not still.parts.has_mail:
+        still.change(has_mail=True)
+
+
 def newcomer(world: World) -> tuple[Guest, str]:
     """At the form, and the number of their account."""
     person = world.person(verified=False)

@@ -12,10 +12,10 @@ from qirsh.domain.limits import PASSKEYS_MAX
 from qirsh.domain.people_command import AddPasskey
 from qirsh.web.rate_limit import RateLimits
 from tests.authenticator import Authenticator
-from tests.guest import Guest, last_mail, mails_to, word_of
+from tests.guest import Guest, word_of
 from tests.live import PASSWORD, Customer, InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.web.tenant import SECURITY, WRONG, fill, login_of, tenant, turn_on
+from tests.web.tenant import SECURITY, WRONG, fill, last_letter, letters_to, login_of, tenant, turn_on
 
 BASE_URL: Final = "https://pay.example"
 HOST: Final = "pay.example"
@@ -67,7 +67,7 @@ def test_a_passkey_is_added_named_and_signs_in_past_password_and_code(house: InP
     assert (answer.status_code, answer.headers["location"]) == (303, LIST)
     assert "The passkey is added." in guest.follow(answer).text
     assert [name for _, name in own(house, customer)] == ["هاتف أمل"]
-    mail = last_mail(house, customer.email)
+    mail = last_letter(house, customer.email)
     assert (mail.kind, word_of(mail, "name")) == ("passkey_added", "هاتف أمل")
     turn_on(house, guest)
     other = Guest(house)
@@ -109,7 +109,7 @@ def test_the_password_comes_before_the_browser_is_asked(house: InProcess, device
     house.clock.advance(5 * 60_000)
     assert "That took too long." in guest.follow(guest.post(NEW, passkey=made)).text
     assert own(house, customer) == []
-    assert mails_to(house, customer.email) == []
+    assert letters_to(house, customer.email) == []
 
 
 def test_what_no_device_has_made_is_not_added(house: InProcess, device: Authenticator) -> None:
@@ -143,7 +143,7 @@ def test_a_passkey_is_removed_by_the_password_and_signs_nobody_in(house: InProce
     answer = fill(guest, path, password=PASSWORD)
     assert "The passkey is removed." in guest.follow(answer).text
     assert own(house, customer) == []
-    assert last_mail(house, customer.email).kind == "passkey_removed"
+    assert last_letter(house, customer.email).kind == "passkey_removed"
     other = Guest(house)
     assert enter(other, device).status_code == 422
     assert "Nobody is signed in." in other.text

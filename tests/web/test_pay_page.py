@@ -238,13 +238,20 @@ def test_a_wrong_pin_is_told_beside_its_field_until_it_locks(world: Live) -> Non
     assert status_of(world, world.merchants[0], visitor.payment_id) == "pending"
 
 
-@pytest.mark.parametrize("pin", ["", "12345", "1234567", "12345x", "١٢٣٤٥٦", " 24681"])
+@pytest.mark.parametrize("pin", ["", "12345", "1234567", "12345x", "१२३४५६", " 24681"])
 def test_what_is_no_pin_costs_no_try(world: Live, pin: str) -> None:
     visitor = at(world).signed_in(world.customer())
     for _ in range(PIN_ATTEMPTS_MAX + 1):
         shown_again(visitor, visitor.confirm(pin))
         assert "Your PIN has six digits." in visitor.text
     visitor.confirm()
+    assert visitor.has_paid()
+
+
+@pytest.mark.parametrize("zero", ["\N{ARABIC-INDIC DIGIT ZERO}", "\N{EXTENDED ARABIC-INDIC DIGIT ZERO}"])
+def test_a_pin_is_right_in_the_digits_of_every_keyboard(world: Live, zero: str) -> None:
+    visitor = at(world).signed_in(world.customer())
+    visitor.confirm("".join(chr(ord(zero) + int(digit)) for digit in PIN))
     assert visitor.has_paid()
 
 

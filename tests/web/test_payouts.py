@@ -9,7 +9,7 @@ from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.people_command import AskPayout
 from qirsh.engine.envelope import opened
 from qirsh.web.bank_details import is_iban, normal_account
-from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess
+from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess, pay, refused
 from tests.web.purse import Purse
 
 ADDRESS: Final = "/wallet/payouts"
@@ -105,7 +105,7 @@ def test_each_wrong_field_is_told_beside_it_and_what_was_typed_stays(still: InPr
         "holder": {" ": "needed", "x" * 101: "too long", "a\u202eb": "cannot be printed"},
         "bank": {"": "needed", "x" * 101: "too long"},
         "account": {"": "needed", "TR33 0006 1005 1978 6457 8413 27": "mistyped", "9" * 65: "too long"},
-        "pin": {"": "six digits", "12345": "six digits", "١٢٣٤٥٦": "six digits"},
+        "pin": {"": "six digits", "12345": "six digits", "१२३४५६": "six digits"},
     }
     for field, values in cases.items():
         for value, says in values.items():
@@ -197,8 +197,11 @@ def test_what_is_ordered_can_no_longer_be_taken_back(still: InProcess) -> None:
     assert payouts(purse) == [(payout, "ordered")]
     again = still.run(still.tried("payout order", {"id": payout, "reference": f"twice {payout}"}, 0))
     assert again.code == "move_not_allowed"
-    refusal = still.run(still.tried("payout refuse", {"id": payout, "reason": "no"}, 0))
-    assert refusal.code == "move_not_allowed"
+    # What the bank would not send is refused, and its order moves nothing any more.
+    still.act("payout refuse", id=payout, reason="The bank has sent it back")
+    reply = still.run(still.tried("withdraw confirm", {"reference": f"late {payout}"}, 1))
+    assert reply.code == "move_not_allowed"
+    assert payouts(purse) == [(payout, "refused")]
 
 
 def test_a_refusal_is_told_with_its_reason(still: InProcess) -> None:
@@ -230,15 +233,17 @@ def test_nobody_reads_bank_accounts_without_being_an_operator(still: InProcess) 
     assert reply.code == "wrong_credentials"
 
 
-def test_money_that_is_gone_by_then_is_not_sent(still: InProcess) -> None:
+def test_what_a_payout_asks_for_is_kept_for_it(still: InProcess) -> None:
     customer: Customer = still.customer()
     purse = Purse(still, customer)
-    payout = asked(purse, amount="1,000,000.00")
-    still.withdraw(customer.account, 1)
-    still.act("payout order", id=payout, reference=f"gone {payout}")
-    reply = still.run(still.tried("withdraw confirm", {"reference": f"gone {payout}"}, 1))
-    assert reply.code == "insufficient_funds"
-    assert payouts(purse) == [(payout, "ordered")]
+    payout = asked(purse, amount="999,999.00")
+    assert "999,999.00 USD of it is kept for payouts." in purse.read("/wallet")
+    refused(still.send(pay(customer, still.payment(still.merchants[0], amount=101))), 409, "insufficient_funds")
+    still.paid(still.merchants[0], customer, amount=100)
+    still.act("payout order", id=payout, reference=f"kept {payout}")
+    assert still.run(still.tried("withdraw confirm", {"reference": f"kept {payout}"}, 1)).code == ""
+    assert still.held(customer.account) == 0
+    assert payouts(purse) == [(payout, "paid")]
 
 
 def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from qirsh.domain.limits import RECOVERY_CODES
 from qirsh.web.rate_limit import RateLimits
-from tests.guest import Guest, last_mail, mails_to
+from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, in_process, sign_in
 from tests.postgres import PostgresServer
 from tests.web.tenant import (
@@ -16,6 +16,8 @@ from tests.web.tenant import (
     WRONG_CODE,
     code_of,
     fill,
+    last_letter,
+    letters_to,
     login_of,
     session_of,
     shown_codes,
@@ -47,7 +49,7 @@ def test_it_is_on_after_the_first_code_and_asked_for_on_every_way_in(house: InPr
     seed, codes = turn_on(house, guest)
     assert len(seed) * 5 == 160
     assert len(set(codes)) == RECOVERY_CODES
-    assert last_mail(house, customer.email).kind == "second_factor_on"
+    assert last_letter(house, customer.email).kind == "second_factor_on"
     assert house.send(sign_in(customer.email)).status_code == 401
     browser = Guest(house)
     assert browser.sign_in(customer.email).headers["location"] == "/sign-in/code"
@@ -88,7 +90,7 @@ def test_a_wrong_code_or_password_begins_nothing_and_keeps_the_seed(house: InPro
         assert list(guest.wrong) == [field]
         assert shown_seed(guest) == seed
     assert login_of(house, customer.email).totp_sealed is None
-    assert mails_to(house, customer.email) == []
+    assert letters_to(house, customer.email) == []
     assert guest.post(TOTP, password=PASSWORD, code=code_of(house, seed, 1)).status_code == 200
 
 
@@ -132,7 +134,7 @@ def test_of_two_tabs_that_turn_it_on_one_does(house: InProcess) -> None:
     assert not enters(house, customer.email, code_of(house, seeds[1 - first]))
     assert enters(house, customer.email, code_of(house, seeds[first]))
     assert guest.open(TOTP).headers["location"] == SECURITY
-    assert [mail.kind for mail in mails_to(house, customer.email)] == ["second_factor_on"]
+    assert [mail.kind for mail in letters_to(house, customer.email)] == ["second_factor_on"]
 
 
 def test_it_is_turned_off_by_password_and_code(house: InProcess) -> None:
@@ -143,7 +145,7 @@ def test_it_is_turned_off_by_password_and_code(house: InProcess) -> None:
         assert WRONG_CODE in guest.text
     answer = fill(guest, OFF, password=PASSWORD, code=code_of(house, seed))
     assert "The second factor is off." in guest.follow(answer).text
-    assert last_mail(house, customer.email).kind == "second_factor_off"
+    assert last_letter(house, customer.email).kind == "second_factor_off"
     login = login_of(house, customer.email)
     assert (login.totp_sealed, login.recovery) == (None, b"")
     assert house.send(sign_in(customer.email)).status_code == 201
@@ -221,7 +223,7 @@ def test_one_code_sent_many_times_at_once_changes_one_thing(house: InProcess, ki
     ]
     answers = [answer.status_code for answer in house.together([*calls, sign_in(customer.email, totp=code)])]
     assert sorted(answers).count(303) + answers.count(201) == 1
-    assert len(mails_to(house, customer.email)) == 1 + answers.count(303)
+    assert len(letters_to(house, customer.email)) == 1 + answers.count(303)
     left = len(login_of(house, customer.email).recovery) // 36
     assert left == RECOVERY_CODES - (kind == "recovery")
 

@@ -370,6 +370,7 @@ def test_a_form_of_somebody_else_leads_nowhere(still: InProcess) -> None:
         ("1,234.50", "ar", 123450), ("١٬٢٣٤٫٥٠", "ar", 123450), ("١٢", "ar", 1200),
         ("1.234,50", "en", None), ("1,5", "en", None), ("1.234", "en", None), ("12,34", "en", None),
         ("1,234.50", "tr", None), ("1.5", "tr", None), ("1.50", "tr", None), ("1.2345", "tr", None),
+        ("12 34", "en", None), ("1 2345", "en", None), ("0,001", "en", None), ("0.001", "tr", None),
         ("", "en", None), ("0", "en", None), ("-1", "en", None), ("+1", "en", None), ("1e3", "en", None),
         (".5", "en", None), ("5.", "en", None), ("1.005", "en", None), ("NaN", "en", None), ("١", "en", None),
         ("9999999999999.99", "en", limits.AMOUNT_MAX), ("10000000000000", "en", None), ("9" * 5000, "en", None),

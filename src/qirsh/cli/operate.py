@@ -29,6 +29,7 @@ _DONE: Final = {
     "account reject": "Account rejected.",
     "account suspend": "Account suspended: it reads, and does nothing else.",
     "account resume": "Account resumed.",
+    "account close": "Account closed, for good.",
     "key issue": "Key issued. It is shown only now, and kept nowhere.",
     "key revoke": "Key revoked: it ends everywhere within a second.",
     "deposit ask": "Deposit asked. No money has moved: a second operator confirms it.",
@@ -144,6 +145,7 @@ _add_move("approve", "A requested commercial account may take payments.")
 _add_move("reject", "A requested commercial account may not take payments.")
 _add_move("suspend", "Stop an account; reading still works.")
 _add_move("resume", "Let a suspended account act again.")
+_add_move("close", "End an account for good. Refused while it holds money.")
 
 
 @click.group("key")

@@ -67,6 +67,16 @@ def account_list(*, state: str, after: str, as_json: bool) -> None:
     _print_list(carry_out("account list", {"state": state, "after": after}, as_json=as_json), as_json=as_json)
 
 
+@account_group.command("show")
+@click.argument("account")
+@as_json_option
+def account_show(*, account: str, as_json: bool) -> None:
+    """Show an account, and what its owner has told of the business behind it."""
+    done = carry_out("account show", {"account": account}, as_json=as_json)
+    if not as_json:
+        _print_facts(done)
+
+
 @key_group.command("list")
 @click.argument("account")
 @_after
@@ -79,8 +89,11 @@ def key_list(*, account: str, after: str, as_json: bool) -> None:
 def _print_list(done: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         return
-    for item in done["items"]:
-        click.echo("  ".join(str(value) for value in item.values()))
+    rows = [[*map(str, item.values())] for item in done["items"]]
+    titles = [[*map(str, done["items"][0])]] if rows else []
+    widths = [max(map(len, column)) for column in zip(*titles, *rows, strict=True)]
+    for row in titles + rows:
+        click.echo("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
     if not done["items"]:
         click.echo("There are none.")
     if done["next"]:

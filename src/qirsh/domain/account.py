@@ -1,9 +1,12 @@
 """Accounts: personal, commercial and house; live and test; their states and moves."""
 
+import re
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+
+_HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 Kind = Literal["personal", "commercial", "house"]
 Mode = Literal["live", "test"]
@@ -66,6 +69,8 @@ def origin(url: str) -> str | None:
     if not host or parts.username is not None or parts.password is not None:
         return None
     if parts.scheme != "https" and not (parts.scheme == "http" and host in {"localhost", "127.0.0.1", "::1"}):
+        return None
+    if ":" not in host and not _HOST.fullmatch(host):
         return None
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}" if port is None else f"{parts.scheme}://{host}:{port}"

@@ -21,6 +21,12 @@ class Balance(msgspec.Struct, frozen=True):
     amount: int
     sequence: int
     is_house: bool
+    held: int = 0  # Of the amount: kept for payouts that were asked for, so that nothing else can spend it.
+
+    @property
+    def available(self) -> int:
+        """What may be spent."""
+        return self.amount - self.held
 
 
 class Transfer(msgspec.Struct, frozen=True):
@@ -46,7 +52,7 @@ class Transfer(msgspec.Struct, frozen=True):
 
 def why_not(debit: Balance, credit: Balance, amount: int) -> Refusal | None:
     """Whether this much may move between these two."""
-    if debit.amount < amount and not debit.is_house:
+    if debit.amount - debit.held < amount and not debit.is_house:
         return Refusal.INSUFFICIENT_FUNDS
     if credit.amount + amount > BALANCE_MAX or debit.amount - amount < -BALANCE_MAX:
         return Refusal.BALANCE_LIMIT
@@ -55,7 +61,22 @@ def why_not(debit: Balance, credit: Balance, amount: int) -> Refusal | None:
 
 def moved(balance: Balance, change: int) -> Balance:
     """The balance after one more transfer."""
-    return Balance(balance.account, balance.currency, balance.amount + change, balance.sequence + 1, balance.is_house)
+    return Balance(
+        balance.account,
+        balance.currency,
+        balance.amount + change,
+        balance.sequence + 1,
+        balance.is_house,
+        balance.held,
+    )
+
+
+def holding(balance: Balance, change: int) -> Balance:
+    """The same money, of which so much more is kept, or so much less."""
+    assert 0 <= balance.held + change <= balance.amount
+    return Balance(
+        balance.account, balance.currency, balance.amount, balance.sequence, balance.is_house, balance.held + change
+    )
 
 
 def transfer(

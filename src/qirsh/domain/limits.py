@@ -37,6 +37,7 @@ HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
+PICTURE_EDGE_MIN: Final = 300  # Pixels of the longer side: on less nobody can read a document.
 PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
 PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
 PICTURE_OTHER_PIXELS_MAX: Final = (
@@ -85,7 +86,6 @@ NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: b
 NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
 NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
-IDENTITY_PICTURE_BYTES_MAX: Final = 4_194_304  # What a telephone's camera makes, once halved.
 
 BUSINESSES_MAX: Final = 20  # Of one person; whoever has more talks to the operators anyway.
 KEYS_MAX: Final = 100  # Of one business that work; a page shows as many.

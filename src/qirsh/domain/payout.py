@@ -4,13 +4,13 @@ from typing import Literal
 
 import msgspec
 
-# asked -> ordered (an operator has the bank's reference) -> paid (a second one confirmed, and the money moved),
-# or asked -> refused by an operator, or asked -> cancelled by who asked.
+# asked -> ordered (an operator has the bank's reference) -> paid (a second one confirmed, and the money moved).
+# An operator may refuse it until then; who asked may cancel it until it is ordered.
 State = Literal["asked", "ordered", "paid", "refused", "cancelled"]
 
 
 class Payout(msgspec.Struct, frozen=True):
-    """Nothing is set aside for it: when it is confirmed, the money is there or the confirmation is refused."""
+    """Its money stays in the account until it is confirmed, but is held: nothing else can spend it."""
 
     id: str
     account: int

@@ -26,7 +26,13 @@ _DAY_AND_TIME: Final = {
 }
 _MINUTE_MS: Final = 60_000
 # As a keyboard set to Arabic or Persian types them.
-_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹٬\N{ARABIC DECIMAL SEPARATOR}", "01234567890123456789,.")
+_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
+_LATIN_SIGNS: Final = str.maketrans("٬\N{ARABIC DECIMAL SEPARATOR}", ",.")
+
+
+def latin_digits(text: str) -> str:
+    """The same with the digits that numbers are kept in, whichever a keyboard has typed."""
+    return text.translate(_LATIN_DIGITS)
 
 
 def money(amount_minor: int, currency: str, code: str) -> str:
@@ -42,16 +48,17 @@ def typed_amount(typed: str, currency: str, code: str) -> int | None:
 
     None for anything else, and above all for the signs of the other way: they would make it a thousand times as much.
     """
-    text = "".join(typed.split())
+    # Blanks may stand between thousands, and nowhere else.
+    text = " ".join(typed.split())
     thousands, point = _SIGNS[code]
     if code == "ar":
-        text = text.translate(_LATIN_DIGITS)
+        text = latin_digits(text).translate(_LATIN_SIGNS)
     decimals = CURRENCIES[currency].exponent
-    shape = rf"(\d+|\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+)(?:{re.escape(point)}(\d{{1,{decimals}}}))?"
-    found = re.fullmatch(shape, text, re.ASCII)
+    grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{re.escape(sign)}\d{{3}})+" for sign in (thousands, " "))
+    found = re.fullmatch(rf"(\d+|{grouped})(?:{re.escape(point)}(\d{{1,{decimals}}}))?", text, re.ASCII)
     if found is None:
         return None
-    whole, fraction = found[1].replace(thousands, ""), (found[2] or "").ljust(decimals, "0")
+    whole, fraction = found[1].replace(thousands, "").replace(" ", ""), (found[2] or "").ljust(decimals, "0")
     return parse_amount(f"{whole}.{fraction}" if decimals else whole, currency)
 
 

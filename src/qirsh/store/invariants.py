@@ -119,6 +119,17 @@ _LEDGER: Final = (
     ),
     rule(
         2,
+        "what is held is what open payouts ask for",
+        "balance of account {} in {} holds {} back, its open payouts ask for {}",
+        """SELECT account, currency, max(held), sum(asked) FROM (
+            SELECT account, currency, held, 0 AS asked FROM balance WHERE held <> 0
+            UNION ALL SELECT p.account, p.currency, coalesce(b.held, 0), p.amount FROM payout p
+            LEFT JOIN balance b ON b.account = p.account AND b.currency = p.currency
+            WHERE p.state IN ('asked', 'ordered')) AS found
+        GROUP BY account, currency HAVING max(held) <> sum(asked)""",
+    ),
+    rule(
+        2,
         "an amount is in its range",
         "{} {} has the amount {}",
         f"""SELECT 'transfer', CAST(id AS TEXT), amount FROM transfer WHERE amount {_NOT_AN_AMOUNT}

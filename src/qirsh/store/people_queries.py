@@ -10,7 +10,6 @@ _ACCOUNT: Final = ", ".join(f"a.{name}" for name in Account.__struct_fields__)
 _KEY: Final = ", ".join(ApiKey.__struct_fields__)
 
 EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
-PASSKEYS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1")
 CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")
 # Newest first, with why a request was rejected.
 BUSINESSES_OF: Final = Query(
@@ -44,3 +43,11 @@ PICTURES_DECIDED_BEFORE: Final = Query(
     " WHERE i.decided_at <= $1 LIMIT $2"
 )
 EXPIRED_CHALLENGES: Final = Query("SELECT purpose, email FROM challenge WHERE expires_at <= $1 LIMIT $2")
+# Whom a link was mailed to.
+CHALLENGED_ADDRESS: Final = Query("SELECT email FROM challenge WHERE purpose = $1 AND token_hash = $2")
+# Of this era and not over; the newest first.
+SESSIONS_OF_PERSON: Final = Query(
+    "SELECT hash, created_at, agent FROM session WHERE person = $1 AND era = $2 AND revoked_at IS NULL"
+    " AND expires_at > $3 ORDER BY created_at DESC, hash LIMIT $4"
+)
+PASSKEYS_OF_PERSON: Final = Query("SELECT id, name, created_at FROM passkey WHERE person = $1 ORDER BY created_at, id")

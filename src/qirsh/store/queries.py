@@ -13,6 +13,8 @@ API_KEY_BY_HASH: Final = Query(
     "SELECT k.id, k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"
     " WHERE k.hash = $1 AND k.revoked_at IS NULL"
 )
+# What may be spent of each; the rest is kept for payouts.
+PURSES_OF: Final = Query("SELECT currency, amount, held FROM balance WHERE account = $1 ORDER BY currency")
 BALANCES_OF: Final = Query("SELECT currency, amount FROM balance WHERE account = $1 ORDER BY currency")
 DUE_PAYMENTS: Final = Query(
     "SELECT number FROM payment WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2"
@@ -69,7 +71,5 @@ PAYOUTS_OF: Final = Query(
     f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
 )
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
-EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
-PASSKEY_IDS_OF: Final = Query("SELECT id FROM passkey WHERE person = $1 ORDER BY created_at, id")
 OPERATORS: Final = Query("SELECT count(*) FROM operator")

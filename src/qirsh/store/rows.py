@@ -69,7 +69,7 @@ REMEMBERED: Final = Table(
     changes="fingerprint status body created_at",
 )
 PIN: Final = Table("pin", Pin, state="pins", key="person", changes="mac failures")
-BALANCE: Final = Table("balance", Balance, state="balances", key="account currency", changes="amount sequence")
+BALANCE: Final = Table("balance", Balance, state="balances", key="account currency", changes="amount sequence held")
 EVENT_COUNTER: Final = Table("event_counter", EventCounter, state="event_counters", key="account", changes="last")
 COUNTER: Final = Table("counter", Counter, state="counters", key="name", changes="last")
 CASH_ORDER: Final = Table(

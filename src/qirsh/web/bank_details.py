@@ -7,10 +7,10 @@ import msgspec
 
 from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX
 from qirsh.engine.keyring import Keyring
+from qirsh.language.figures import latin_digits
 
 _PURPOSE: Final = b"payout"
 _LIKE_IBAN: Final = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.ASCII)
-_LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
 _WHOLE: Final = 97  # ISO 13616.
 
 
@@ -35,7 +35,7 @@ def unsealed(keyring: Keyring, sealed_details: bytes) -> BankDetails | None:
 
 def normal_account(typed: str) -> tuple[str, str]:
     """The number as it is kept, and a code for what is wrong with it. An IBAN loses its spaces, and must check."""
-    text = " ".join(typed.translate(_LATIN_DIGITS).split())
+    text = " ".join(latin_digits(typed).split())
     compact = text.replace(" ", "").upper()
     if _LIKE_IBAN.fullmatch(compact):
         return (compact, "") if is_iban(compact) else (text, "iban_mistyped")

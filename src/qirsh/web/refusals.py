@@ -89,7 +89,7 @@ KINDS: Final[dict[str, Kind]] = {
     "cancelled": Kind(409, "Cancelled", "The payment has been cancelled by the merchant."),
     "expired": Kind(409, "Expired", "The payment's time is over. It takes a new payment."),
     "not_expired": Kind(409, "Not expired", "The payment's time is not over yet."),
-    "move_not_allowed": Kind(409, "Not possible now", "The account is in a state that does not allow this."),
+    "move_not_allowed": Kind(409, "Not possible now", "What it is about is in a state that does not allow this."),
     "already_confirmed": Kind(409, "Already confirmed", "This order has been confirmed."),
     "email_taken": Kind(409, "E-mail taken", "Somebody has this e-mail address already."),
     "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),

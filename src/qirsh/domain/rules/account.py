@@ -11,6 +11,7 @@ from qirsh.domain.counter import ACCOUNT, REVOCATION
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.identity import accept, need_identity
+from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.standing import need_twin, why_not_acting
 from qirsh.domain.rules.trial import fill_purse
 from qirsh.domain.state import Needs, State
@@ -57,6 +58,8 @@ def move_needs(command: MoveAccount, state: State, needs: Needs) -> None:
     needs.counters |= {ACCOUNT, REVOCATION}
     needs.businesses.add(command.account)
     need_identity(state, command.account, needs)
+    if command.to == "closed":
+        needs.balances |= {(command.account, currency) for currency in CURRENCIES}
 
 
 def move(command: MoveAccount, state: State) -> Account | Refused:
@@ -67,6 +70,8 @@ def move(command: MoveAccount, state: State) -> Account | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if account.mode == "test" or not may_move(account, command.to):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if command.to == "closed" and holds_money(state, account.number):
+        return Refused(Refusal.MONEY_LEFT)
     moved: Account = msgspec.structs.replace(account, state=command.to, updated_at=state.now)
     state.accounts.change(moved.number, moved)
     if account.state == "requested" and moved.state == "approved":

@@ -82,10 +82,15 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if order.asked_by == command.operator:
         return Refused(Refusal.SECOND_OPERATOR_NEEDED)
+    asked = None if order.payout is None else state.payouts.get(order.payout)
+    if asked is not None and asked.state == "refused":
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     if order.state != "asked":
         return Refused(Refusal.ALREADY_CONFIRMED)
     house_side = balance(state, order.house, order.currency, is_house=True)
     account_side = balance(state, order.account, order.currency)
+    if asked is not None:  # What was held for it is what moves.
+        account_side = ledger.holding(account_side, -asked.amount)
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)

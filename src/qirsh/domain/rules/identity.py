@@ -9,6 +9,7 @@ from qirsh.domain.payout import is_open
 from qirsh.domain.people_command import ErasePerson, ForgetImages, RecordLook, RejectIdentity, SubmitIdentity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.secret import end_sessions
 from qirsh.domain.state import Needs, State
 
@@ -143,11 +144,10 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
 
 
 def _has_left_something(command: ErasePerson, state: State) -> bool:
-    balances = (state.balances.get((command.account, currency)) for currency in CURRENCIES)
     payouts = (state.payouts.get(payout) for payout in command.payouts)
     businesses = (state.accounts.get(business) for business in command.businesses)
     return (
-        any(balance is not None and balance.amount for balance in balances)
+        holds_money(state, command.account)
         or any(payout is not None and is_open(payout) for payout in payouts)
         or any(business is not None and business.state not in _OVER for business in businesses)
     )

@@ -2,12 +2,18 @@
 
 from qirsh.domain import ledger
 from qirsh.domain.ledger import Balance, Kind, Transfer
+from qirsh.domain.money import CURRENCIES
 from qirsh.domain.state import State
 
 
 def balance(state: State, account: int, currency: str, *, is_house: bool = False) -> Balance:
     """What an account holds; one that never held any of a currency holds none."""
     return state.balances.get((account, currency)) or Balance(account, currency, 0, 0, is_house)
+
+
+def holds_money(state: State, account: int) -> bool:
+    """Of any currency. The balances of all of them were asked for."""
+    return any(balance(state, account, currency).amount for currency in CURRENCIES)
 
 
 def move(

@@ -2,8 +2,9 @@
 
 import msgspec
 
+from qirsh.domain import ledger
 from qirsh.domain.money import is_amount
-from qirsh.domain.payout import Payout
+from qirsh.domain.payout import Payout, is_open
 from qirsh.domain.people_command import AskPayout, CancelPayout, RefusePayout
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.money import balance
@@ -32,8 +33,10 @@ def ask(command: AskPayout, state: State) -> Payout | Refused:
     if refused := check_pin(state.pins.get(command.person), command.pin_macs, state):
         return refused
     assert is_amount(command.amount)
-    if balance(state, command.account, command.currency).amount < command.amount:
+    purse = balance(state, command.account, command.currency)
+    if purse.available < command.amount:
         return Refused(Refusal.INSUFFICIENT_FUNDS)
+    state.balances.change((purse.account, purse.currency), ledger.holding(purse, command.amount))
     payout = Payout(
         command.id,
         command.account,
@@ -67,6 +70,7 @@ def cancel(command: CancelPayout, state: State) -> Payout | Refused:
     if payout.state != "asked":
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     cancelled = _ended(state, payout, "cancelled")
+    _let_go(state, payout)
     state.note(f"person {command.person}", "payout.cancelled", f"account {payout.account}", payout.id)
     return cancelled
 
@@ -86,9 +90,10 @@ def refuse(command: RefusePayout, state: State) -> Payout | Refused:
         return Refused(Refusal.NOT_FOUND)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
-    if payout.state != "asked":
+    if not is_open(payout):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     refused = _ended(state, payout, "refused", reason=command.reason)
+    _let_go(state, payout)
     state.post(command.letters)
     state.note(command.actor, "payout.refused", f"account {payout.account}", payout.id)
     return refused
@@ -107,6 +112,12 @@ def pay(state: State, payout_id: str) -> None:
     _ended(state, payout, "paid")
 
 
+def _let_go(state: State, payout: Payout) -> None:
+    """The money can be spent again."""
+    purse = balance(state, payout.account, payout.currency)
+    state.balances.change((purse.account, purse.currency), ledger.holding(purse, -payout.amount))
+
+
 def _ended(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout:
     ended: Payout = msgspec.structs.replace(payout, state=to, reason=reason, bank_sealed=b"", updated_at=state.now)
     state.payouts.change(payout.id, ended)
@@ -118,3 +129,4 @@ def _need_account(state: State, payout_id: str, needs: Needs) -> None:
     if payout is not None:
         needs.payouts.add(payout_id)
         needs.accounts.add(payout.account)
+        needs.balances.add((payout.account, payout.currency))

@@ -196,7 +196,7 @@ CREATE TABLE payout (
     reason TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    CHECK ((state IN ('ordered', 'paid')) = (reference IS NOT NULL))
+    CHECK (CASE state WHEN 'ordered' THEN reference IS NOT NULL WHEN 'paid' THEN reference IS NOT NULL WHEN 'refused' THEN TRUE ELSE reference IS NULL END)
 );
 CREATE INDEX payout_account ON payout (account, created_at);
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
@@ -226,8 +226,10 @@ CREATE TABLE balance (
     amount BIGINT NOT NULL CHECK (amount BETWEEN -999999999999999999 AND 999999999999999999),
     sequence BIGINT NOT NULL CHECK (sequence >= 1),
     is_house BOOLEAN NOT NULL,
+    held BIGINT NOT NULL CHECK (held >= 0), -- Kept for payouts.
     PRIMARY KEY (account, currency),
-    CHECK (amount >= 0 OR is_house)
+    CHECK (amount >= 0 OR is_house),
+    CHECK (held <= amount OR held = 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE transfer (

@@ -180,7 +180,7 @@ CREATE TABLE payout (
     reason TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    CHECK ((state IN ('ordered', 'paid')) = (reference IS NOT NULL))
+    CHECK (CASE state WHEN 'ordered' THEN reference IS NOT NULL WHEN 'paid' THEN reference IS NOT NULL WHEN 'refused' THEN TRUE ELSE reference IS NULL END)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX payout_account ON payout (account, created_at);
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
@@ -210,8 +210,10 @@ CREATE TABLE balance (
     amount INTEGER NOT NULL CHECK (amount BETWEEN -999999999999999999 AND 999999999999999999),
     sequence INTEGER NOT NULL CHECK (sequence >= 1),
     is_house INTEGER NOT NULL CHECK (is_house IN (0, 1)),
+    held INTEGER NOT NULL CHECK (held >= 0), -- Kept for payouts.
     PRIMARY KEY (account, currency),
-    CHECK (amount >= 0 OR is_house)
+    CHECK (amount >= 0 OR is_house),
+    CHECK (held <= amount OR held = 0)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transfer (

@@ -67,7 +67,7 @@ CREATE FUNCTION payout_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
-        OR (OLD.state = 'ordered' AND NEW.state = 'paid' AND NEW.reference = OLD.reference))
+        OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference))
     THEN
         RAISE check_violation USING MESSAGE = 'payout: what was asked for never changes, and an end is an end';
     END IF;

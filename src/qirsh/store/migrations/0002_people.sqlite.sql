@@ -68,7 +68,7 @@ CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
     SELECT RAISE(ROLLBACK, 'payout: what was asked for never changes, and an end is an end')
     WHERE NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
-        OR (OLD.state = 'ordered' AND NEW.state = 'paid' AND NEW.reference = OLD.reference));
+        OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference));
     SELECT RAISE(ROLLBACK, 'payout: paid without its confirmed order')
     WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM cash_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account

@@ -6,12 +6,12 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.challenge import Challenge
 from qirsh.domain.people_command import ChangeEmail
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.store.login_queries import ADDRESS_OF_PERSON
+from qirsh.store.people_queries import EMAIL_OF
 from qirsh.store.rows import PERSON
 from qirsh.web.customer.mailed import challenge_of
 from qirsh.web.customer.visit import Visit, visit_of
 from qirsh.web.http import Request, Response
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
 
@@ -37,16 +37,16 @@ async def confirm(parts: Parts, request: Request) -> Response:
     if challenge is None:
         return _dead_page(visit)
     person = await parts.store.find(PERSON, visit.person)
-    [(old_email,)] = await parts.store.select(ADDRESS_OF_PERSON, visit.person)
+    [(old_email,)] = await parts.store.select(EMAIL_OF, visit.person)
     assert person is not None, "a session without its person"
-    told = letter(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
+    told = letters(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
     outcome = await parts.engine.submit(
         ChangeEmail(
             email=challenge.email,
             old_email=old_email,
             person=visit.person,
             token_hash=token_hash(link.encode()),
-            letters=(told,),
+            letters=told,
         )
     )
     if type(outcome) is not Refused:

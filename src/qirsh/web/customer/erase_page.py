@@ -57,7 +57,7 @@ async def erase(visit: Visit) -> Response:
             person=visit.person,
             account=visit.who.account,
             email=login.email,
-            passkeys=tuple(passkey for (passkey,) in await store.select(people_queries.PASSKEYS_OF, visit.person)),
+            passkeys=tuple(row[0] for row in await store.select(people_queries.PASSKEYS_OF_PERSON, visit.person)),
             businesses=businesses,
             payouts=(),
             actor=f"person {visit.person}",

@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from qirsh.domain.limits import FORM_BYTES_MAX
+from qirsh.language.figures import latin_digits
 from qirsh.web.http import Request
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import FieldError, Problem
@@ -13,6 +14,8 @@ from qirsh.web.refusals import FieldError, Problem
 _TYPE: Final = b"application/x-www-form-urlencoded"
 _TYPES: Final = frozenset({_TYPE, _TYPE + b";charset=utf-8"})
 _BROKEN_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+# Fields of digits, which some keyboards type in another script.
+_DIGITS: Final = frozenset({"pin", "pin_again", "code"})
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 
 
@@ -30,7 +33,7 @@ def read_form(parts: Parts, request: Request, *names: str) -> dict[str, str]:
         name, value = _decoded(raw_name), _decoded(raw_value)
         if name not in names or value is None or name in values:
             raise not_the_form()
-        values[name] = value
+        values[name] = latin_digits(value) if name in _DIGITS else value
     return dict.fromkeys(names, "") | values
 
 

@@ -88,7 +88,7 @@ async def _bounds(parts: Parts, account: int, wanted: Wanted, cursor: str) -> tu
 
 def _fits(parts: Parts, wanted: Wanted) -> Callable[[Movement], bool] | None:
     """None: everything does. Words are looked for as they stand; no sign means more than itself."""
-    kind, words = wanted.fields["kind"], wanted.fields["words"].casefold()
+    kind, words = wanted.fields["kind"], _folded(wanted.fields["words"])
     if not kind and not words:
         return None
     digits = words.replace(" ", "")
@@ -100,7 +100,7 @@ def _fits(parts: Parts, wanted: Wanted) -> Callable[[Movement], bool] | None:
             return True
         number = "" if movement.payment is None else parts.identifiers.payment_id(movement.payment)
         texts = (movement.other_name, movement.note, movement.reference)
-        return any(words in " ".join(text.split()).casefold() for text in texts) or digits == number
+        return any(words in _folded(" ".join(text.split())) for text in texts) or digits == number
 
     return fits
 
@@ -118,3 +118,8 @@ def _page(visit: Visit, wanted: Wanted, rows: list[Row], *, older: str, is_first
         older=older,
         is_first=is_first,
     )
+
+
+def _folded(text: str) -> str:
+    """Without the difference of large and small letters, and of the two Turkish letters i, which fold to neither."""
+    return text.casefold().replace("ı", "i").replace("\N{COMBINING DOT ABOVE}", "")

@@ -9,8 +9,9 @@ from qirsh.domain.account import Account
 from qirsh.domain.identity import DOCUMENTS, SIDES, Identity, Side
 from qirsh.domain.limits import (
     FORM_BYTES_MAX,
-    IDENTITY_PICTURE_BYTES_MAX,
     NAME_CHARACTERS_MAX,
+    PICTURE_BYTES_MAX,
+    PICTURE_EDGE_MIN,
     REFERENCE_CHARACTERS_MAX,
 )
 from qirsh.domain.people_command import SubmitIdentity
@@ -24,7 +25,7 @@ from qirsh.web.http import Response
 from qirsh.web.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
 from qirsh.web.refusals import problem_of
 
-BODY_BYTES_MAX: Final = len(SIDES) * IDENTITY_PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX
+BODY_BYTES_MAX: Final = len(SIDES) * PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX
 _ADDRESS: Final = "/wallet/identity"
 _YEARS_MIN: Final = 18
 _YEARS_MAX: Final = 120
@@ -77,7 +78,7 @@ def _page(
         written=written,
         errors=errors,
         documents=DOCUMENTS,
-        megabytes=IDENTITY_PICTURE_BYTES_MAX // 1024**2,
+        megabytes=PICTURE_BYTES_MAX // 1024**2,
         name_characters=NAME_CHARACTERS_MAX,
         number_characters=REFERENCE_CHARACTERS_MAX,
     )
@@ -127,9 +128,9 @@ async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str
         if file is None:
             if side == "front":
                 errors[side] = "no_picture"
-        elif len(file.data) > IDENTITY_PICTURE_BYTES_MAX:
+        elif len(file.data) > PICTURE_BYTES_MAX:
             errors[side] = "too_large"
-        elif (picture := await clean_picture(file.data)) is None:
+        elif (picture := await clean_picture(file.data, edge_min=PICTURE_EDGE_MIN)) is None:
             errors[side] = "picture"
         else:
             pictures[side] = picture

@@ -12,13 +12,14 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.people_command import UseProof
 from qirsh.domain.person import Login, Person
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.store.login_queries import ADDRESS_OF_PERSON
+from qirsh.store.people_queries import EMAIL_OF
 from qirsh.store.rows import LOGIN, OPERATOR, PERSON
 from qirsh.web.customer.visit import Visit
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.refusals import Problem, problem_of
 from qirsh.web.sign_in import prove_from_outside
 
+SECURITY: Final = "/wallet/security"
 PROOF: Final = ("password", "code")  # The fields of a form in which the proof is typed.
 
 
@@ -39,7 +40,7 @@ async def keeper_of(visit: Visit) -> Keeper:
     """Whoever is signed in."""
     store = visit.parts.store
     person = await store.find(PERSON, visit.person)
-    addresses = await store.select(ADDRESS_OF_PERSON, visit.person)
+    addresses = await store.select(EMAIL_OF, visit.person)
     login = await store.find(LOGIN, addresses[0][0]) if addresses else None
     if person is None or login is None or login.person != person.id:
         raise Problem("stale_form")  # They were forgotten, or changed their address, between one look and the next.
@@ -67,6 +68,6 @@ async def is_proved(visit: Visit, keeper: Keeper, form: dict[str, str]) -> bool:
     raise problem_of(used)
 
 
-async def letter_to(visit: Visit, keeper: Keeper, kind: str, **words: str) -> tuple[Letter, ...]:
+def letter_to(visit: Visit, keeper: Keeper, kind: str, **words: str) -> tuple[Letter, ...]:
     """What a command takes along for the person, to the address with which they sign in."""
-    return (letter(visit.parts, kind, to=keeper.login.email, language=keeper.person.language, **words),)
+    return letters(visit.parts, kind, to=keeper.login.email, language=keeper.person.language, **words)

@@ -3,7 +3,7 @@
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.limits import CODE_DIGITS
-from qirsh.store.login_queries import CHALLENGED_ADDRESS
+from qirsh.store.people_queries import CHALLENGED_ADDRESS
 from qirsh.store.rows import CHALLENGE
 from qirsh.web.parts import Parts
 

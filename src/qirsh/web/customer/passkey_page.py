@@ -14,17 +14,17 @@ from qirsh.domain.people_command import AddPasskey, RemovePasskey
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.store.login_queries import PASSKEYS_OF_PERSON
+from qirsh.store.people_queries import PASSKEYS_OF_PERSON
 from qirsh.web import passkeys
 from qirsh.web.customer.cookies import ADDING, set_cookie
-from qirsh.web.customer.keeper import PROOF, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, is_proved, keeper_of, letter_to
 from qirsh.web.customer.sealed_cookie import keep, kept
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.pages import see_other
 from qirsh.web.refusals import Problem, problem_of
 
-_LIST: Final = "/wallet/security/passkeys"
+_LIST: Final = f"{SECURITY}/passkeys"
 _NEW: Final = f"{_LIST}/new"
 _ADDING_MS: Final = 5 * 60_000
 
@@ -96,7 +96,7 @@ async def add(visit: Visit) -> Response:
             public_key=made.public_key,
             sign_count=made.sign_count,
             name=adding.name,
-            letters=await letter_to(visit, await keeper_of(visit), "passkey_added", name=adding.name),
+            letters=letter_to(visit, await keeper_of(visit), "passkey_added", name=adding.name),
         )
     )
     if type(outcome) is Refused:
@@ -122,7 +122,7 @@ async def remove(visit: Visit) -> Response:
     keeper = await keeper_of(visit)
     if not await is_proved(visit, keeper, form):
         return await _remove_page(visit, own, status=422, is_wrong=True)
-    letters = await letter_to(visit, keeper, "passkey_removed", name=own.name)
+    letters = letter_to(visit, keeper, "passkey_removed", name=own.name)
     outcome = await visit.parts.engine.submit(RemovePasskey(own.key, visit.person, letters))
     if type(outcome) is Refused:
         raise problem_of(outcome)

@@ -1,7 +1,7 @@
 """Signing in with a passkey: the device has recognised its owner, which counts for the password and the code."""
 
 from qirsh.domain.people_command import RecordFailure
-from qirsh.store.login_queries import ADDRESS_OF_PERSON
+from qirsh.store.people_queries import EMAIL_OF
 from qirsh.store.rows import LOGIN, PASSKEY
 from qirsh.web import passkeys
 from qirsh.web.customer.visit import Visit
@@ -36,6 +36,6 @@ async def _proof(parts: Parts, visitor: str, answer: str) -> Proof | None:
     proved = passkeys.prove(parts, passkeys.signing_in(visitor), answer, known) if known else None
     if known is None or proved is None:
         return None
-    addresses = await parts.store.select(ADDRESS_OF_PERSON, known.person)
+    addresses = await parts.store.select(EMAIL_OF, known.person)
     login = await parts.store.find(LOGIN, addresses[0][0]) if addresses else None
     return None if login is None else Proof(login, passkey=proved.id, sign_count=proved.sign_count)

@@ -7,13 +7,12 @@ from qirsh.domain.refusal import Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.rows import LOGIN
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
 from qirsh.web.customer.mailed import new_link_token
 from qirsh.web.customer.new_secret import password_fault
-from qirsh.web.customer.security import SECURITY
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.refusals import problem_of
 
 _EMAIL = f"{SECURITY}/email"
@@ -38,7 +37,7 @@ async def change_password(visit: Visit) -> Response:
     hashed = await parts.passwords.hash(form["new_password"])
     if not await is_proved(visit, keeper, form):
         return _password_page(visit, keeper, status=422, is_wrong=True)
-    letters = await letter_to(visit, keeper, "password_changed")
+    letters = letter_to(visit, keeper, "password_changed")
     outcome = await parts.engine.submit(ChangePassword(keeper.login.email, visit.person, hashed, letters))
     if type(outcome) is Refused:
         raise problem_of(outcome)
@@ -80,9 +79,9 @@ async def _write_to(visit: Visit, keeper: Keeper, email: str) -> None:
     parts, token = visit.parts, new_link_token(visit.parts)
     is_free = await parts.store.find(LOGIN, email) is None
     url = f"{parts.base_url}/email/{token}"
-    mail = letter(parts, "email_change", to=email, language=keeper.person.language, url=url)
+    mail = letters(parts, "email_change", to=email, language=keeper.person.language, url=url)
     await parts.engine.submit(
-        StartChallenge("email", email, visit.person, token_hash(token.encode()), b"", (mail,) if is_free else ())
+        StartChallenge("email", email, visit.person, token_hash(token.encode()), b"", mail if is_free else ())
     )
 
 

@@ -16,7 +16,7 @@ from qirsh.web.customer.mailed import challenge_of, new_link_token
 from qirsh.web.customer.new_secret import password_fault
 from qirsh.web.customer.visit import SIGN_IN, Visit, visit_of
 from qirsh.web.http import Request, Response
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.pages import see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
@@ -75,7 +75,7 @@ async def reset(parts: Parts, request: Request) -> Response:
             email=challenge.email,
             token_hash=token_hash(link.encode()),
             password_hash=await parts.passwords.hash(form["password"]),
-            letters=(letter(parts, "password_changed", to=challenge.email, language=person.language),),
+            letters=letters(parts, "password_changed", to=challenge.email, language=person.language),
         )
     )
     if type(outcome) is Refused:
@@ -91,7 +91,7 @@ async def _write_to(parts: Parts, email: str) -> None:
     login = await parts.store.find(LOGIN, email)
     person = await parts.store.find(PERSON, login.person if login else _NOBODY)
     language = person.language if person else "en"
-    mail = letter(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
+    mail = letters(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
     await parts.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,
@@ -100,7 +100,7 @@ async def _write_to(parts: Parts, email: str) -> None:
             token_hash=token_hash(token.encode()),
             code_mac=b"",
             # To nobody's address nothing is written: strangers could have mail sent to anybody.
-            letters=(mail,) if person else (),
+            letters=mail if person else (),
         )
     )
 

@@ -11,7 +11,7 @@ from qirsh.domain.account import Account
 from qirsh.domain.person import attempts_left
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.standing import why_not_in_order
-from qirsh.store import queries
+from qirsh.store.people_queries import PASSKEYS_OF_PERSON
 from qirsh.store.rows import ACCOUNT, BALANCE, IDENTITY, PERSON, PIN
 from qirsh.web import passkeys
 from qirsh.web.customer.asked import Asked
@@ -85,7 +85,7 @@ async def _passkey_options(asked: Asked) -> str:
     parts = asked.visit.parts
     if not passkeys.can_be_used(parts):
         return ""
-    known = [id for (id,) in await parts.store.select(queries.PASSKEY_IDS_OF, asked.visit.person)]  # noqa: A001 - its name
+    known = [row[0] for row in await parts.store.select(PASSKEYS_OF_PERSON, asked.visit.person)]
     return passkeys.request_options(parts, confirming(asked), known) if known else ""
 
 
@@ -93,7 +93,7 @@ async def _purse(asked: Asked, why: str) -> Purse:
     parts, payment, account = asked.visit.parts, asked.payment, asked.visit.who.account
     balance = await parts.store.find(BALANCE, (account, payment.currency))
     pin = await parts.store.find(PIN, asked.visit.person)
-    held = balance.amount if balance else 0
+    held = balance.available if balance else 0
     tries_left = attempts_left(pin) if pin else 0
     obstacle = await _obstacle(asked)
     if not obstacle and held < payment.amount:

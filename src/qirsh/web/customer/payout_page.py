@@ -152,7 +152,8 @@ async def _page(visit: Visit, typed: Typed, *, nonce: str, said: str = "", statu
     parts = visit.parts
     account = await parts.store.find(ACCOUNT, visit.who.account)
     assert account is not None, "a session without its account"
-    held = dict(await parts.store.select(queries.BALANCES_OF, visit.who.account))
+    rows = await parts.store.select(queries.PURSES_OF, visit.who.account)
+    available = {currency: amount - kept for currency, amount, kept in rows}
     payouts = await _payouts(visit)
     return visit.page(
         "wallet_payouts.html",
@@ -161,9 +162,9 @@ async def _page(visit: Visit, typed: Typed, *, nonce: str, said: str = "", statu
         nonce=nonce,
         said=said,
         state=account.state,
-        has_money=any(held.values()),
+        has_money=any(available.values()),
         is_full=sum(map(is_open, payouts)) >= PAYOUTS_OPEN_MAX,
         open_max=PAYOUTS_OPEN_MAX,
-        balances={code: held.get(code, 0) for code in CURRENCIES},
+        balances={code: available.get(code, 0) for code in CURRENCIES},
         payouts=[Shown(payout, unsealed(parts.keyring, payout.bank_sealed)) for payout in payouts],
     )

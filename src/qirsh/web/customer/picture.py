@@ -34,19 +34,22 @@ _START_OF_SCAN: Final = b"\xff\xda"
 _POOL: Final = ThreadPoolExecutor(1, thread_name_prefix="picture")
 
 
-async def clean_picture(data: bytes) -> bytes | None:
-    """A JPEG of the same picture, upright, of bounded size and without metadata; None if it is no picture we take."""
-    return await asyncio.get_running_loop().run_in_executor(_POOL, _clean, data)
+async def clean_picture(data: bytes, *, edge_min: int = 1) -> bytes | None:
+    """A JPEG of the same picture, upright, of bounded size and without metadata; None if it is no picture we take.
+
+    Its longer side has at least so many pixels.
+    """
+    return await asyncio.get_running_loop().run_in_executor(_POOL, _clean, data, edge_min)
 
 
-def _clean(data: bytes) -> bytes | None:
+def _clean(data: bytes, edge_min: int) -> bytes | None:
     if len(data) > PICTURE_BYTES_MAX:
         return None
     try:
         with _opened(data) as image:
             width, height = image.size
             most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
-            if width * height > most or image.mode not in _MODES:
+            if width * height > most or max(width, height) < edge_min or image.mode not in _MODES:
                 return None
             return _encoded(image)
     except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture

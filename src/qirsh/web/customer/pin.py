@@ -10,11 +10,11 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
 from qirsh.store.rows import PIN
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
 from qirsh.web.customer.mailed import new_code
 from qirsh.web.customer.new_secret import pin_fault
-from qirsh.web.customer.security import SECURITY
 from qirsh.web.customer.visit import Visit, signed_in
+from qirsh.web.customer.way_on import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.http import Response
 from qirsh.web.pages import see_other
 from qirsh.web.refusals import problem_of
@@ -28,46 +28,50 @@ _NEW: Final = ("pin", "pin_again")
 @signed_in
 async def show(visit: Visit) -> Response:
     """The form; for a PIN that is locked, the one that asks for a code."""
-    return await _page(visit, await keeper_of(visit))
+    return await _page(visit, await keeper_of(visit), payment_asked(visit.parts, visit.request))
 
 
 @signed_in
 async def change(visit: Visit) -> Response:
     """A PIN; or, if the one before is locked, a code that is mailed."""
-    form = visit.form("pin", *PROOF, *_NEW)
-    keeper = await keeper_of(visit)
+    form = visit.form("pin", *PROOF, *_NEW, "pay")
+    keeper, pay = await keeper_of(visit), payment_named(visit.parts, form["pay"])
     is_locked = await _state(visit) == "locked"
     faults = ("", "") if is_locked else pin_fault(form["pin"], form["pin_again"], visit.request.language)
     if any(faults) or (is_locked and not visit.parts.has_mail):
-        return await _page(visit, keeper, status=422, faults=faults)
+        return await _page(visit, keeper, pay, status=422, faults=faults)
     if not await is_proved(visit, keeper, form):
-        return await _page(visit, keeper, status=422, is_wrong=True)
+        return await _page(visit, keeper, pay, status=422, is_wrong=True)
     if is_locked:
         await _write_to(visit, keeper)
-        return see_other(_CODE)
+        return see_other(with_payment(_CODE, pay))
     mac = visit.parts.keyring.pin_mac(visit.person, form["pin"])
-    letters = await letter_to(visit, keeper, "pin_changed")
+    letters = letter_to(visit, keeper, "pin_changed")
     outcome = await visit.parts.engine.submit(ChangePin(visit.person, mac, f"person {visit.person}", letters))
     if type(outcome) is Refused:
         raise problem_of(outcome)
-    return visit.go(SECURITY, "pin.changed")
+    return visit.go(way_on(pay) if pay else SECURITY, "pin.changed")
 
 
 @signed_in
 async def show_code(visit: Visit) -> Response:
     """The code, and the new PIN."""
-    return _code_page(visit, await keeper_of(visit)) if await _state(visit) == "locked" else see_other(_PIN)
+    pay = payment_asked(visit.parts, visit.request)
+    if await _state(visit) != "locked":
+        return see_other(with_payment(_PIN, pay))
+    return _code_page(visit, await keeper_of(visit), pay)
 
 
 @signed_in
 async def unlock(visit: Visit) -> Response:
     """The new PIN, by who reads the mail of the person."""
-    form = visit.form("pin-code", "code", *_NEW)
+    form = visit.form("pin-code", "code", *_NEW, "pay")
     keeper, parts = await keeper_of(visit), visit.parts
+    pay = payment_named(parts, form["pay"])
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], visit.request.language)
     if pin or pin_again:
         # The code is tried only when the rest is right, so that no try is wasted.
-        return _code_page(visit, keeper, status=422, faults={"pin": pin, "pin_again": pin_again})
+        return _code_page(visit, keeper, pay, status=422, faults={"pin": pin, "pin_again": pin_again})
     if parts.limits is not None:
         parts.limits.count_code(visit.request, keeper.login.email)
     outcome = await parts.engine.submit(
@@ -77,22 +81,22 @@ async def unlock(visit: Visit) -> Response:
             pin_mac=parts.keyring.pin_mac(visit.person, form["pin"]),
             token_hash=_tie(visit),
             code_macs=parts.keyring.code_macs(_PURPOSE, keeper.login.email, form["code"].replace(" ", "")),
-            letters=await letter_to(visit, keeper, "pin_changed"),
+            letters=letter_to(visit, keeper, "pin_changed"),
         )
     )
     if type(outcome) is not Refused:
-        return visit.go(SECURITY, "pin.changed")
+        return visit.go(way_on(pay) if pay else SECURITY, "pin.changed")
     if outcome.why is not Refusal.CODE_NOT_VALID:
         raise problem_of(outcome)
     fault = _code_fault(outcome.attempts_left or 0, visit.request.language)
-    return _code_page(visit, keeper, status=422, faults={"code": fault})
+    return _code_page(visit, keeper, pay, status=422, faults={"code": fault})
 
 
 async def _write_to(visit: Visit, keeper: Keeper) -> None:
     parts, email, code = visit.parts, keeper.login.email, new_code(visit.parts)
     if parts.limits is not None:
         parts.limits.count_mail(visit.request, email)
-    letters = await letter_to(visit, keeper, "pin_code", code=code)
+    letters = letter_to(visit, keeper, "pin_code", code=code)
     mac = parts.keyring.code_mac(_PURPOSE, email, code)
     await parts.engine.submit(StartChallenge(_PURPOSE, email, visit.person, _tie(visit), mac, letters))
 
@@ -122,6 +126,7 @@ def _code_fault(tries_left: int, language: str) -> str:
 async def _page(
     visit: Visit,
     keeper: Keeper,
+    pay: str,
     *,
     status: int = 200,
     faults: tuple[str, str] = ("", ""),
@@ -130,6 +135,7 @@ async def _page(
     return visit.page(
         "pin.html",
         status=status,
+        pay=pay,
         state=await _state(visit),
         has_factor=keeper.has_factor,
         faults=dict(zip(_NEW, faults, strict=True)),
@@ -138,10 +144,13 @@ async def _page(
     )
 
 
-def _code_page(visit: Visit, keeper: Keeper, *, status: int = 200, faults: dict[str, str] | None = None) -> Response:
+def _code_page(
+    visit: Visit, keeper: Keeper, pay: str, *, status: int = 200, faults: dict[str, str] | None = None
+) -> Response:
     return visit.page(
         "pin_code.html",
         status=status,
+        pay=pay,
         email=keeper.login.email,
         faults=dict.fromkeys((*_NEW, "code"), "") | (faults or {}),
         keeps_mail=visit.parts.keeps_mail,

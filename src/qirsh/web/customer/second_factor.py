@@ -10,7 +10,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.people_command import SetSecondFactor
 from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.customer.keeper import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.documents.qr import qr_svg
 from qirsh.web.http import Response
@@ -19,7 +19,6 @@ from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
 from qirsh.web.sign_in import RECOVERY, TOTP_PURPOSE, totp_step
 
-_SECURITY: Final = "/wallet/security"
 _ISSUER: Final = "Qirsh"
 _SEED_BYTES: Final = 20  # 160 bits, as RFC 4226 recommends.
 _CODE_CHARACTERS: Final = 10  # 50 bits, of which a guess at the sign-in finds none.
@@ -36,7 +35,7 @@ async def show(visit: Visit) -> Response:
     """A new seed, which counts for nothing until its first code has come back."""
     keeper = await keeper_of(visit)
     if keeper.has_factor:
-        return see_other(_SECURITY)
+        return see_other(SECURITY)
     return _seed_page(visit, keeper, b32encode(visit.parts.entropy(_SEED_BYTES)).decode())
 
 
@@ -47,12 +46,12 @@ async def begin(visit: Visit) -> Response:
     keeper, parts = await keeper_of(visit), visit.parts
     seed = _unsealed(visit, form["seed"])
     if keeper.has_factor or seed is None:
-        return visit.go(_SECURITY, "totp.already" if keeper.has_factor else "totp.late")
+        return visit.go(SECURITY, "totp.already" if keeper.has_factor else "totp.late")
     sealed = parts.keyring.seal(seed.encode(), TOTP_PURPOSE)
     step = totp_step(parts, sealed, form["code"].replace(" ", ""))
     if not await is_proved(visit, keeper, {**form, "code": ""}):
         if (await keeper_of(visit)).has_factor:
-            return visit.go(_SECURITY, "totp.already")
+            return visit.go(SECURITY, "totp.already")
         return _seed_page(visit, keeper, seed, status=422, why="password")
     if step is None:
         return _seed_page(visit, keeper, seed, status=422, why="code")
@@ -64,14 +63,14 @@ async def begin(visit: Visit) -> Response:
             totp_sealed=sealed,
             totp_step=step,
             recovery=_macs(parts, visit.person, codes),
-            letters=await letter_to(visit, keeper, "second_factor_on"),
+            letters=letter_to(visit, keeper, "second_factor_on"),
             instead_of=None,
         )
     )
     if type(outcome) is not Refused:
         return visit.page("recovery_codes.html", codes=codes, is_first=True)
     if outcome.why is Refusal.MOVE_NOT_ALLOWED:
-        return visit.go(_SECURITY, "totp.already")  # Another tab was quicker: its app and its codes are the right ones.
+        return visit.go(SECURITY, "totp.already")  # Another tab was quicker: its app and its codes are the right ones.
     raise problem_of(outcome)
 
 
@@ -87,14 +86,14 @@ async def end(visit: Visit) -> Response:
     form = visit.form("totp-off", *PROOF)
     keeper = await keeper_of(visit)
     if not keeper.has_factor:
-        return see_other(_SECURITY)
+        return see_other(SECURITY)
     if keeper.is_operator:
         return _off_page(visit, keeper, status=422)
     if not await is_proved(visit, keeper, form):
         return _off_page(visit, keeper, status=422, is_wrong=True)
-    letters = await letter_to(visit, keeper, "second_factor_off")
+    letters = letter_to(visit, keeper, "second_factor_off")
     outcome = await _set(visit, keeper, totp_sealed=None, recovery=b"", letters=letters)
-    return visit.go(_SECURITY, "totp.off" if outcome is None else "totp.changed")
+    return visit.go(SECURITY, "totp.off" if outcome is None else "totp.changed")
 
 
 @signed_in
@@ -109,14 +108,14 @@ async def renew_recovery(visit: Visit) -> Response:
     form = visit.form("recovery", *PROOF)
     keeper = await keeper_of(visit)
     if not keeper.has_factor:
-        return see_other(_SECURITY)
+        return see_other(SECURITY)
     if not await is_proved(visit, keeper, form):
         return _recovery_page(visit, keeper, status=422, is_wrong=True)
     codes = _new_codes(visit.parts)
     macs = _macs(visit.parts, visit.person, codes)
     refused = await _set(visit, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=())
     if refused is not None:
-        return visit.go(_SECURITY, "totp.changed")
+        return visit.go(SECURITY, "totp.changed")
     return visit.page("recovery_codes.html", codes=codes, is_first=False)
 
 
@@ -181,11 +180,11 @@ def _seed_page(visit: Visit, keeper: Keeper, seed: str, *, status: int = 200, wh
 
 def _off_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
     if not keeper.has_factor:
-        return see_other(_SECURITY)
+        return see_other(SECURITY)
     return visit.page("totp_off.html", status=status, is_operator=keeper.is_operator, is_wrong=is_wrong)
 
 
 def _recovery_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
     if not keeper.has_factor:
-        return see_other(_SECURITY)
+        return see_other(SECURITY)
     return visit.page("recovery.html", status=status, codes_left=codes_left(keeper.login), is_wrong=is_wrong)

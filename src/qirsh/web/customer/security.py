@@ -8,17 +8,16 @@ from qirsh.domain.command import CloseSession
 from qirsh.domain.limits import LIST_ITEMS_MAX, PASSKEYS_MAX
 from qirsh.domain.people_command import CloseSessions
 from qirsh.domain.person import attempts_left
-from qirsh.store.login_queries import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
+from qirsh.store.people_queries import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
 from qirsh.store.rows import PIN
 from qirsh.web.customer.cookies import SESSION, set_cookie
 from qirsh.web.customer.device_name import browser_and_system
-from qirsh.web.customer.keeper import Keeper, keeper_of
+from qirsh.web.customer.keeper import SECURITY, Keeper, keeper_of
 from qirsh.web.customer.second_factor import codes_left
 from qirsh.web.customer.visit import SIGN_IN, Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.refusals import Problem
 
-SECURITY: Final = "/wallet/security"
 _ID_CHARACTERS: Final = 16
 
 

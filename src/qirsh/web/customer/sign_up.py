@@ -26,7 +26,7 @@ from qirsh.web.customer.sealed_cookie import keep, kept
 from qirsh.web.customer.visit import Visit, visit_of
 from qirsh.web.customer.way_on import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.http import Request, Response
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.pages import see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
@@ -103,7 +103,7 @@ async def join(parts: Parts, request: Request) -> Response:
             session = await visit.begin(Proof(login))
             return see_other(way_on(pay), [session, set_cookie(parts, JOINING, "")])
         faults = {"code": _code_fault(refused, request.language)}
-    return _code_page(visit, joining, pay, status=422, faults=faults, name=form["name"], phone=form["phone"])
+    return _code_page(visit, joining, pay, status=422, faults=faults, form=form)
 
 
 async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
@@ -112,10 +112,10 @@ async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
     login = await parts.store.find(LOGIN, email)
     person = await parts.store.find(PERSON, login.person if login else _NOBODY)
     if person is None:
-        mail = letter(parts, "sign_up_code", to=email, language=language, code=code)
+        mail = letters(parts, "sign_up_code", to=email, language=language, code=code)
     else:
         sign_in_url = f"{parts.base_url}/sign-in"
-        mail = letter(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
+        mail = letters(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
     await parts.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,
@@ -123,7 +123,7 @@ async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
             person=None,
             token_hash=token_hash(joining.token.encode()),
             code_mac=parts.keyring.code_mac(_PURPOSE, email, code),
-            letters=(mail,),
+            letters=mail,
         )
     )
 
@@ -201,8 +201,7 @@ def _code_page(
     *,
     status: int = 200,
     faults: dict[str, str] | None = None,
-    name: str = "",
-    phone: str = "",
+    form: dict[str, str] | None = None,
 ) -> Response:
     return visit.page(
         "sign_up_code.html",
@@ -211,7 +210,6 @@ def _code_page(
         email=joining.email,
         bound=joining.token,
         faults=dict.fromkeys(_TYPED, "") | (faults or {}),
-        name=name,
-        phone=phone,
+        typed=dict.fromkeys(_TYPED, "") | (form or {}),
         keeps_mail=visit.parts.keeps_mail,
     )

@@ -150,13 +150,22 @@ def _asked(visit: Visit) -> Asked:
         raise unreadable("month")
     errors: dict[str, str] = {}
     if not fields["from"] and not fields["to"]:
-        return Asked(fields | {"month": f"{month.first:%Y-%m}"}, month, errors)
+        if month.first > day:
+            raise unreadable("month")
+        return Asked(fields | {"month": f"{month.first:%Y-%m}"}, _until(month, day), errors)
     found = {name: read_day(fields[name]) for name in ("from", "to")}
     errors |= {name: "no_day" for name, value in found.items() if value is None}
     first, last = found["from"] or day, found["to"] or day
     if not errors and first > last:
         errors["to"] = "before_from"
-    return Asked(fields, Period(first, last), errors)
+    if not errors and first > day:
+        errors["from"] = "not_begun"
+    return Asked(fields, _until(Period(first, last), day), errors)
+
+
+def _until(period: Period, day: date) -> Period:
+    """No further than today: a closing balance of days to come would be a promise."""
+    return Period(period.first, max(period.first, min(period.last, day)))
 
 
 async def _bounds(parts: Parts, account: int, asked: Asked) -> Bounds:

@@ -21,7 +21,8 @@ async def show(visit: Visit) -> Response:
     identity = await parts.store.find(IDENTITY, visit.person)
     assert account is not None, "a session without its account"
     assert person is not None, "a session without its person"
-    held = dict.fromkeys(CURRENCIES, 0) | dict(await parts.store.select(queries.BALANCES_OF, number))
+    rows = await parts.store.select(queries.PURSES_OF, number)
+    purses = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
     movements, _ = await read_movements(parts.store, number, statement.from_the_top(None), {}, _LATEST)
     return visit.page(
         "wallet_home.html",
@@ -29,8 +30,8 @@ async def show(visit: Visit) -> Response:
         account=number,
         state=account.state,
         identity=identity.state if identity else "",
-        balances=sorted(held.items(), key=lambda pair: pair[1] == 0),
-        has_money=any(held.values()),
+        purses=sorted(((currency, *purse) for currency, purse in purses.items()), key=lambda purse: purse[1] == 0),
+        has_money=any(amount for amount, _kept in purses.values()),
         rows=rows_of(parts, movements),
         deposit_hint=parts.deposit_hint,
     )

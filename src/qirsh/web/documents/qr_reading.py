@@ -9,11 +9,11 @@ import zxingcpp
 from PIL import Image
 
 from qirsh.domain.limits import PICTURE_BYTES_MAX, PICTURE_PIXELS_MAX, SCREENSHOT_PIXELS_MAX
+from qirsh.language.figures import latin_digits
 
 _EDGE_MAX: Final = 2000  # Pixels: a code that fills a tenth of the picture still has enough, and reading stays short.
 _WEBP_HEAD: Final = 30
 _DIGITS: Final = 16
-_ARABIC_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -38,7 +38,7 @@ def read_qr(picture: bytes) -> str | None:
 
 def payment_id_of(text: str, base_url: str) -> str | None:
     """The number of a payment, if this is its address at this service or the number itself; None otherwise."""
-    typed = "".join(text.split()).translate(_ARABIC_DIGITS)
+    typed = latin_digits("".join(text.split()))
     if _is_payment_id(typed):
         return typed
     # Browsers forgive blanks, controls and backslashes in addresses, each in its own way; ours have none.

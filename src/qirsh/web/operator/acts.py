@@ -235,6 +235,7 @@ ACTS: Final[dict[str, Act]] = {
     "account reject": move_account("rejected"),
     "account suspend": move_account("suspended"),
     "account resume": move_account("resumed"),
+    "account close": move_account("closed"),
     "key issue": issue_key,
     "key revoke": revoke_key,
     "deposit ask": ask_cash("deposit"),

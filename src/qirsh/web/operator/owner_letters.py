@@ -7,7 +7,7 @@ from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store import people_queries
 from qirsh.store.rows import PERSON
-from qirsh.web.letters import letter
+from qirsh.web.letters import letters
 from qirsh.web.parts import Parts
 
 
@@ -22,15 +22,15 @@ async def letters_on_move(parts: Parts, account: Account | None, to: str, reason
             # Nobody waits for it as for a no, so it follows the wish for few mails.
             if not owner.has_notices:
                 return ()
-            return await _letters(parts, owner, "identity_verified", wallet_url=f"{parts.base_url}/wallet")
+            return await _to(parts, owner, "identity_verified", wallet_url=f"{parts.base_url}/wallet")
         case "commercial", "requested", "approved":
             url = f"{parts.base_url}/wallet/business/{account.number}"
-            return await _letters(parts, owner, "business_approved", name=account.name, url=url)
+            return await _to(parts, owner, "business_approved", name=account.name, url=url)
         case "commercial", "requested", "rejected":
             told = reason or text(owner.language, _("No reason was given."))
-            return await _letters(parts, owner, "business_rejected", name=account.name, reason=told)
+            return await _to(parts, owner, "business_rejected", name=account.name, reason=told)
         case _, _, "suspended":
-            return await _letters(parts, owner, "account_suspended", name=account.name)
+            return await _to(parts, owner, "account_suspended", name=account.name)
     return ()
 
 
@@ -40,9 +40,9 @@ async def letters_on_rejection(parts: Parts, account: Account | None, reason: st
     if owner is None:
         return ()
     identity_url = f"{parts.base_url}/wallet/identity"
-    return await _letters(parts, owner, "identity_rejected", reason=reason, identity_url=identity_url)
+    return await _to(parts, owner, "identity_rejected", reason=reason, identity_url=identity_url)
 
 
-async def _letters(parts: Parts, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
+async def _to(parts: Parts, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
     rows = await parts.store.select(people_queries.EMAIL_OF, owner.id)
-    return tuple([letter(parts, kind, to=email, language=owner.language, **words) for (email,) in rows])
+    return letters(parts, kind, to=rows[0][0], language=owner.language, **words) if rows else ()

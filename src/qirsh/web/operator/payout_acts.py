@@ -11,11 +11,11 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.money import format_amount
 from qirsh.domain.payout import Payout
 from qirsh.domain.people_command import RefusePayout
-from qirsh.engine.envelope import Envelope, letter
-from qirsh.store import queries
+from qirsh.store import people_queries, queries
 from qirsh.store.rows import ACCOUNT, CASH_ORDER, PAYOUT, PERSON
 from qirsh.web.api.views import moment
 from qirsh.web.bank_details import unsealed
+from qirsh.web.letters import letters
 from qirsh.web.operator.act import Act, Actor, NotDone, Words, house, order_words, reference, submit, word_text
 from qirsh.web.parts import Parts
 
@@ -71,14 +71,14 @@ async def letters_of_order(parts: Parts, house_number: int, order_reference: str
 
 async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
     account = await parts.store.find(ACCOUNT, payout.account)
-    if not parts.has_mail or account is None or account.owner is None:
+    if account is None or account.owner is None:
         return ()
     person = await parts.store.find(PERSON, account.owner)
-    emails = await parts.store.select(queries.EMAIL_OF, account.owner)
+    emails = await parts.store.select(people_queries.EMAIL_OF, account.owner)
     if person is None or not emails:
         return ()
     told: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **words}
-    return (letter(parts.keyring, parts.entropy, Envelope(emails[0][0], person.language, kind, told)),)
+    return letters(parts, kind, to=emails[0][0], language=person.language, **told)
 
 
 async def _payout(parts: Parts, words: Words) -> Payout:

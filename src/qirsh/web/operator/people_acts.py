@@ -10,7 +10,8 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.identity import SIDES
 from qirsh.domain.people_command import RecordLook, RejectIdentity
 from qirsh.store import people_queries
-from qirsh.store.rows import ACCOUNT, IDENTITY, IDENTITY_IMAGE
+from qirsh.store.rows import ACCOUNT, BUSINESS, IDENTITY, IDENTITY_IMAGE, PERSON
+from qirsh.web.api.views import moment
 from qirsh.web.identity_facts import unseal_facts, unseal_picture
 from qirsh.web.operator.act import Act, Actor, NotDone, Words, account_number, submit, word_text
 from qirsh.web.operator.owner_letters import letters_on_rejection
@@ -24,7 +25,7 @@ async def list_identities(parts: Parts, _actor: Actor, words: Words) -> Words:
     """The checks that wait, by account number. What people wrote is not in the list."""
     after = _after_account(words)
     rows = await parts.store.search(people_queries.IDENTITIES_AFTER, after, limits.LIST_ITEMS_MAX + 1)
-    items = [{"account": str(account), "submittedAt": submitted_at} for account, submitted_at in rows]
+    items = [{"account": str(account), "submittedAt": moment(submitted_at)} for account, submitted_at in rows]
     return _listed(items, "account")
 
 
@@ -45,6 +46,7 @@ async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
         raise NotDone("sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY.")
     told: Words = {
         "account": str(number),
+        "name": account.name if account else "",
         "state": identity.state,
         "givenNames": facts.given_names,
         "familyName": facts.family_name,
@@ -82,6 +84,32 @@ async def list_accounts(parts: Parts, _actor: Actor, words: Words) -> Words:
     return _listed(items, "account")
 
 
+async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
+    """An account, and what its owner has told of the business behind it."""
+    account = await parts.store.find(ACCOUNT, account_number(words))
+    if account is None:
+        raise NotDone("not_found", KINDS["not_found"].detail)
+    told: Words = {
+        "account": str(account.number),
+        "kind": account.kind,
+        "mode": account.mode,
+        "name": account.name,
+        "state": account.state,
+        "createdAt": moment(account.created_at),
+    }
+    business = await parts.store.find(BUSINESS, account.number)
+    if business is not None:
+        owner = await parts.store.find(PERSON, account.owner)
+        told |= {
+            "business": business.kind,
+            "registration": business.registration,
+            "returnOrigins": account.return_origins,
+            "owner": "" if owner is None else f"{owner.account} {owner.name}",
+            "reason": business.reason,
+        }
+    return told
+
+
 async def list_keys(parts: Parts, _actor: Actor, words: Words) -> Words:
     """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
     number = account_number(words)
@@ -97,6 +125,7 @@ PEOPLE_ACTS: Final[dict[str, Act]] = {
     "identity show": show_identity,
     "identity reject": reject_identity,
     "account list": list_accounts,
+    "account show": show_account,
     "key list": list_keys,
 }
 
@@ -126,6 +155,6 @@ def _key_words(key: ApiKey, now: int) -> dict[str, str | int]:
         "name": key.name,
         "hint": key.hint,
         "scopes": key.scopes,
-        "createdAt": key.created_at,
-        "expiresAt": key.expires_at or "",
+        "createdAt": moment(key.created_at),
+        "expiresAt": moment(key.expires_at) if key.expires_at else "",
     }
