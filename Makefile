@@ -62,6 +62,12 @@ bench: setup ## load on this machine, with wrk
 messages: setup ## the texts of the sources into the files of the translators
 	@$(BIN)/python -m tests.language.texts
 
+screenshots: setup debian-browser ## the pictures of docs/screens.md anew
+	@$(BIN)/python -m tests.browser.pictures docs/screens
+
+lighthouse: setup debian-browser ## what Lighthouse says of the pay page
+	@PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m tests.browser.lighthouse
+
 # Files of others, by exact versions from npm. Their bytes are committed, and a later run must find the same.
 assets: ## fonts anew from npm
 	@set -e; t=$$(mktemp -d); trap "rm -rf $$t" EXIT; while read -r package file target; do \
@@ -108,5 +114,5 @@ system:
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.PHONY: help setup run test test-all check description unit faults browser bench messages assets lock wheel-check debian-postgresql \
+.PHONY: help setup run test test-all check description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
 	debian-browser system

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 import uvicorn
 import uvloop
 
+from qirsh.engine.clock import Clock, system_clock
+from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.service import StoppingServer, opened
 from qirsh.settings import Settings
 from qirsh.web.app import App
@@ -20,8 +22,12 @@ from qirsh.web.route import Route
 class ServedApp:
     """What runs in the thread. Only what is safe from another one may be used."""
 
-    def __init__(self, settings: Settings, routes: tuple[Route, ...], http: type[Connection]) -> None:
+    def __init__(
+        self, settings: Settings, routes: tuple[Route, ...], http: type[Connection], clock: Clock, entropy: Entropy
+    ) -> None:
         self.settings = settings
+        self._clock = clock
+        self._entropy = entropy
         self._routes = routes
         self._http = http
         self.parts: Parts
@@ -31,7 +37,7 @@ class ServedApp:
         self.failure: BaseException | None = None
 
     async def serve(self) -> None:
-        async with opened(self.settings) as parts:
+        async with opened(self.settings, clock=self._clock, entropy=self._entropy) as parts:
             self.parts, self.app, self.loop = parts, App(parts, self._routes), asyncio.get_running_loop()
             await parts.callers.poll()
             config = uvicorn.Config(
@@ -59,10 +65,15 @@ class ServedApp:
 
 @contextlib.contextmanager
 def app_in_thread(
-    settings: Settings, routes: tuple[Route, ...], http: type[Connection] = Connection
+    settings: Settings,
+    routes: tuple[Route, ...],
+    http: type[Connection] = Connection,
+    *,
+    clock: Clock = system_clock,
+    entropy: Entropy = system_entropy,
 ) -> Iterator[ServedApp]:
     """Until it listens; stopped afterwards."""
-    served = ServedApp(settings, routes, http)
+    served = ServedApp(settings, routes, http, clock, entropy)
     thread = threading.Thread(target=served.run)
     thread.start()
     try:

@@ -1,20 +1,27 @@
 """A real browser before a real server, in a test process of their own.
 
-While the browser is open no other event loop can run there, so the world is settled before, and asked by plain HTTP.
+While the browser is open no other event loop can run in its thread, so the world is settled before, asked by plain
+HTTP, and what operators do meanwhile is done in a thread of its own.
 """
 
+import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
-from tests.live import Customer, Live, Merchant, create, live, post, retrieve
+from tests.browser.sight import Sight
+from tests.live import Customer, Live, Merchant, create, live, post, retrieve, wait_until
+from tests.workers.post_office import PostOffice, post_office
 
 PHONE: Final[dict[str, Any]] = {
     "viewport": {"width": 360, "height": 740},
@@ -22,23 +29,37 @@ PHONE: Final[dict[str, Any]] = {
     "is_mobile": True,
     "has_touch": True,
 }
-AXE: Final = Path(__file__).with_name("axe.min.js")  # axe-core 4.14.0, MPL-2.0: see axe.LICENSE.
-_AXE_RUN: Final = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})"""
+# Where pictures of screens are kept; a folder of the test run if it is not told. A server would not know the name.
+_SHOTS: Final = os.environ.pop("QIRSH_SHOTS", "")
 
 
 class ShopPage(BaseHTTPRequestHandler):
-    """Whatever is asked for; `/frame/ID` holds the pay page of a payment in a frame."""
+    """Whatever is asked for.
+
+    `/frame/ID` holds the pay page of a payment in a frame; `/order` shows what the shop's server is told of a payment.
+    """
 
     pay_base = ""
+    key = ""
 
     def do_GET(self) -> None:
-        body = "<!doctype html><title>Shop</title><h1>Thanks</h1>"
+        body = '<!doctype html><title>Shop</title><link rel="icon" href="data:,"><h1>Thanks</h1>'
+        if self.path.startswith("/order"):
+            body += f"<output>{self.verified()}</output>"
         if self.path.startswith("/frame/"):
             body += f'<iframe src="{self.pay_base}/pay/{self.path.removeprefix("/frame/")}"></iframe>'
         self.send_response(200)
         self.send_header("content-type", "text/html")
         self.end_headers()
         self.wfile.write(body.encode())
+
+    def verified(self) -> str:
+        """What the address says is anybody's to write; what our server is told is not."""
+        [payment_id] = parse_qs(urlsplit(self.path).query)["paymentId"]
+        head = {"authorization": f"Bearer {self.key}"}
+        answer = httpx2.get(f"{self.pay_base}/api/v1/remote-payments/{payment_id}", headers=head, trust_env=False)
+        status: str = answer.json()["data"]["status"]
+        return status
 
     def log_message(self, *_: object) -> None:
         """The test tells enough."""
@@ -47,7 +68,10 @@ class ShopPage(BaseHTTPRequestHandler):
 class Scene:
     """The served world, a shop with a page of its own, and customers that no other test has met."""
 
-    def __init__(self, world: Live, shop_url: str, merchant: Merchant) -> None:
+    def __init__(self, world: Live, office: PostOffice, shop_url: str, merchant: Merchant) -> None:
+        self._world = world
+        self._office = office
+        self._desk = ThreadPoolExecutor(1)
         self.base_url = world.settings.base_url
         self.shop_url = shop_url
         self.merchant = merchant
@@ -77,7 +101,34 @@ class Scene:
         """Past the page."""
         self._told(post(f"/api/v1/wallet/remote-payments/{payment_id}/pay", customer.token, {"pin": customer.pin}))
 
+    # What others do meanwhile.
+
+    def act(self, act: str, **words: object) -> dict[str, Any]:
+        """Of an operator."""
+        return self._desk.submit(self._world.act, act, **words).result()
+
+    def deposit(self, account: str, amount_minor: int, currency: str = "USD") -> None:
+        """One operator asks, the other confirms."""
+        self._desk.submit(self._world.deposit, account, amount_minor, currency).result()
+
+    def person(self, *, verified: bool) -> Customer:
+        """Somebody without money."""
+        return self._desk.submit(self._world.person, verified=verified).result()
+
+    def rich_person(self) -> Customer:
+        """Somebody as those whom the scene begins with."""
+        return self._desk.submit(self._world.customer).result()
+
+    def mailed_code(self, address: str) -> str:
+        """That of the first mail that has come to this address."""
+        wait_until(lambda: address in self._office.recipients, 30)
+        mail = self._office.taken[self._office.recipients.index(address)]
+        found = re.search(r"^[0-9]{6}$", mail.get_content(), re.MULTILINE)
+        assert found, mail.get_content()
+        return found.group()
+
     def close(self) -> None:
+        self._desk.shutdown()
         self._client.close()
 
     def _told(self, call: Any) -> dict[str, Any]:  # noqa: ANN401 - a Call
@@ -88,13 +139,19 @@ class Scene:
         return data
 
 
+def _settings(office: PostOffice) -> dict[str, str]:
+    # Browsers know passkeys of no host that is a number.
+    smtp = f"smtp://127.0.0.1:{office.port}"
+    return {"QIRSH_HOST": "localhost", "QIRSH_SMTP_URL": smtp, "QIRSH_MAIL_FROM": "Qirsh <qirsh@bank.example>"}
+
+
 @pytest.fixture(scope="session")
 def scene() -> Iterator[Scene]:
     """Settled before the browser starts."""
     shop = ThreadingHTTPServer(("127.0.0.1", 0), ShopPage)
     threading.Thread(target=shop.serve_forever, daemon=True).start()
     shop_url = f"http://127.0.0.1:{shop.server_port}"
-    with live(shops=1, people=30) as world:
+    with post_office() as office, live(shops=1, people=45, more=_settings(office)) as world:
         ShopPage.pay_base = world.settings.base_url
         owner = world.person(verified=True)
         asked = world.act("account request", account=owner.account, name="Al-Sham Books", returnOrigins=shop_url)
@@ -110,7 +167,8 @@ def scene() -> Iterator[Scene]:
             key["id"],
             test_key["key"],
         )
-        made = Scene(world, shop_url, merchant)
+        ShopPage.key = merchant.key
+        made = Scene(world, office, shop_url, merchant)
         yield made
         made.close()
         assert world.complaints() == []
@@ -160,8 +218,15 @@ def _faults(message: ConsoleMessage) -> list[str]:
     return [message.text] if message.type in {"error", "warning"} and not is_status else []
 
 
-def violations(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe finds. It runs as the browser's own code, so the page's policy need not allow it."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate(_AXE_RUN)["violations"]
-    return [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found]
+@pytest.fixture(scope="session")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(_SHOTS) if _SHOTS else tmp_path_factory.mktemp("screens")
+
+
+@pytest.fixture
+def sight(shots: Path, request: pytest.FixtureRequest) -> Iterator[Sight]:
+    """In the language that the test is given, or in Arabic."""
+    given = getattr(request.node, "callspec", None)
+    made = Sight(given.params.get("code", "ar") if given else "ar", shots / request.node.name)
+    yield made
+    assert made.faults == [], "\n".join(made.faults)

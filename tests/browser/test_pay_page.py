@@ -5,7 +5,8 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import PHONE, Open, Scene, violations
+from tests.browser.conftest import PHONE, Open, Scene
+from tests.browser.sight import violations
 from tests.live import PASSWORD, PIN, PURSE, WRONG_PIN, Customer
 
 KINDS: Final[dict[str, dict[str, Any]]] = {

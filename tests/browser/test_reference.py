@@ -5,7 +5,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import PHONE, Open, Scene, violations
+from tests.browser.conftest import PHONE, Open, Scene
+from tests.browser.sight import violations
 
 _SHOWN: Final = "elements => elements.filter(e => e.checkVisibility()).map(e => e.id || e.dataset.find)"
 

@@ -1,0 +1,166 @@
+"""Small pictures of the ten main screens in each language, for docs/screens.md: `make screenshots`.
+
+People, clock and randomness are the same each time, so that a later run changes only what has come to look different.
+"""
+
+import asyncio
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pyotp
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from qirsh.domain.money import CURRENCIES
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
+from qirsh.language.catalog import LANGUAGES
+from qirsh.settings import read_settings
+from qirsh.web.app import ROUTES
+from qirsh.web.operator.control import Wish, perform
+from tests.app_in_thread import ServedApp, app_in_thread
+from tests.browser.tour import Stage, tour
+from tests.live import PASSWORD, PIN, free_port
+
+_BEGINNING: Final = 1_793_868_060_000  # 2026-11-05, 08:41 UTC.
+_DAY_MS: Final = 24 * 3_600_000
+_SIZE: Final = (360, 740)
+_HEIGHT_MAX: Final = 900
+_BYTES_MAX: Final = 25_000
+_PHONE: Final = "Mozilla/5.0 (Linux; Android 15; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile"
+# By language: the customer, the shop where they pay, their own business, its keys, and what they buy.
+_PLAYERS: Final = {
+    "en": ("Layla Haddad", "Al-Sham Books", "Olive Corner", ("Website", "Trial"), "Order 1029: two novels"),
+    "ar": ("ليلى حداد", "مكتبة الشام", "زاوية الزيتون", ("الموقع", "تجربة"), "الطلب 1029: روايتان ودفتر"),
+    "tr": ("Leyla Yılmaz", "Şam Kitabevi", "Zeytin Köşesi", ("İnternet sitesi", "Deneme"), "Sipariş 1029: iki roman"),
+}
+_BOUGHT: Final = ((4_250, "USD"), (1_250_00, "TRY"), (18_500_00, "SYP"))
+
+
+class Town:
+    """Where the pictures are taken: a served world whose clock its maker moves."""
+
+    def __init__(self, served: ServedApp, clock: ManualClock) -> None:
+        self._served = served
+        self._clock = clock
+        self._operators: list[tuple[str, str]] = []
+        self._keys: dict[str, str] = {}
+        self._client = httpx2.Client(base_url=served.settings.base_url, trust_env=False)
+
+    def found(self) -> None:
+        for email in ("first@bank.example", "second@bank.example"):
+            done = self.act("operator create", email=email, name="Operator", password=PASSWORD)
+            self._operators.append((email, done["totpSecret"]))
+
+    def act(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
+        wish = Wish(act, words)
+        if self._operators:
+            email, secret = self._operators[operator]
+            wish = Wish(act, words, email, PASSWORD, pyotp.TOTP(secret).at(self._clock() // 1000))
+        reply = asyncio.run_coroutine_threadsafe(perform(self._served.parts, wish), self._served.loop).result(30)
+        assert reply.done is not None, reply.detail
+        return reply.done
+
+    def told(self, path: str, token: str | None = None, **body: object) -> dict[str, Any]:
+        head = {"authorization": f"Bearer {token}"} if token else {}
+        answer = self._client.post(f"/api/v1/{path}", json=body, headers=head)
+        assert answer.is_success, answer.text
+        data: dict[str, Any] = answer.json()["data"]
+        return data
+
+    def person(self, email: str, name: str) -> str:
+        account: str = self.act("person add", email=email, name=name, password=PASSWORD, pin=PIN)["account"]
+        return account
+
+    def business(self, owner: str, name: str) -> str:
+        asked = self.act("account request", account=owner, name=name, returnOrigins="https://shop.example")
+        account: str = asked["account"]
+        self.act("account approve", account=account)
+        return account
+
+    def deposit(self, account: str, currency: str) -> None:
+        reference = f"FT-{account[-4:]}-{currency}"
+        self.act("deposit ask", account=account, currency=currency, amount="100000.00", reference=reference)
+        self.act("deposit confirm", 1, reference=reference)
+
+    def stage(self, code: str) -> Stage:
+        """Somebody who has bought a few things."""
+        name, shop, own, (live, test), note = _PLAYERS[code]
+        customer, newcomer = f"layla.{code}@mail.example", f"sami.{code}@mail.example"
+        self.person(newcomer, "Sami")
+        owner, account = self.person(f"owner.{code}@mail.example", shop), self.person(customer, name)
+        for verified in (owner, account):
+            self.act("account verify", account=verified)
+        key = self._keys[code] = self.act("key issue", account=self.business(owner, shop))["key"]
+        business = self.business(account, own)
+        self.act("key issue", account=business, name=live)
+        self.act("key issue", account=business, name=test, test=True, scopes="payments:read payments:write")
+        for currency in CURRENCIES:
+            self.deposit(account, currency)
+        for amount, currency in _BOUGHT:
+            self._clock.advance(_DAY_MS)
+            payment = self.told("remote-payments", key, amount=amount, currency=currency, note=note)["id"]
+            token = self.told("wallet/sessions", email=customer, password=PASSWORD)["token"]
+            self.told(f"wallet/remote-payments/{payment}/pay", token, pin=PIN)
+        self._client.delete("/api/v1/wallet/sessions/current", headers={"authorization": f"Bearer {token}"})
+        return Stage(self._served.settings.base_url, code, "", customer, newcomer, business)
+
+    def with_payment(self, stage: Stage) -> Stage:
+        """They are about to buy another."""
+        wish = {"amount": 10098, "currency": "USD", "note": _PLAYERS[stage.code][-1], "expiresIn": 900}
+        return stage._replace(payment=self.told("remote-payments", self._keys[stage.code], **wish)["id"])
+
+
+def take(page: Page, target: Path) -> None:
+    """As much of the screen as is worth showing, with the places at its bottom."""
+    page.wait_for_load_state()
+    page.evaluate("document.fonts.ready")
+    height = min(max(page.evaluate("document.documentElement.scrollHeight"), _SIZE[1]), _HEIGHT_MAX)
+    page.set_viewport_size({"width": _SIZE[0], "height": height})
+    taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    page.set_viewport_size({"width": _SIZE[0], "height": _SIZE[1]})
+    taken.resize((_SIZE[0], height), Image.Resampling.LANCZOS).save(target, "WEBP", quality=65, method=6)
+    assert target.stat().st_size < _BYTES_MAX, target
+
+
+def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
+    size = {"width": _SIZE[0], "height": _SIZE[1]}
+    with browser.new_context(
+        viewport=size, device_scale_factor=2, is_mobile=True, has_touch=True, user_agent=_PHONE, locale=stage.code
+    ) as context:
+        context.clock.install(time=0)
+        context.clock.pause_at(1000)
+        page = context.new_page()
+        for name in tour(page, stage):
+            take(page, folder / f"{stage.code}-{name}.webp")
+
+
+def main(folder: Path) -> None:
+    """All of them, into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = ManualClock(_BEGINNING)
+    with tempfile.TemporaryDirectory(prefix="qirsh-") as data:
+        port = str(free_port())
+        environment = {"QIRSH_DATA_DIR": data, "QIRSH_PORT": port, "QIRSH_RATE_LIMITS": "off"}
+        mail = {"QIRSH_SMTP_URL": "smtp://127.0.0.1:9", "QIRSH_MAIL_FROM": "qirsh@bank.example"}
+        settings = read_settings({**environment, **mail, "QIRSH_BASE_URL": f"http://127.0.0.1:{port}"})
+        with app_in_thread(settings, ROUTES, clock=clock, entropy=SeededEntropy(1)) as served:
+            town = Town(served, clock)
+            town.found()
+            # First all that is random, in one order: browsers ask for things in any.
+            settled = [town.stage(code) for code in LANGUAGES]
+            stages = [town.with_payment(stage) for stage in settled]
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+                for stage in stages:
+                    take_all(browser, stage, folder)
+                browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

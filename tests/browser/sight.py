@@ -1,0 +1,103 @@
+"""What every screen is held to, whatever stands on it: no barrier, nothing wider than it, one language.
+
+A picture of each is kept.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from babel.messages.pofile import read_po
+from playwright.sync_api import Page
+
+from qirsh.language import catalog
+from qirsh.language.catalog import language
+
+AXE: Final = Path(__file__).with_name("axe.min.js")  # axe-core 4.14.0, MPL-2.0: see axe.LICENSE.
+_AXE_RUN: Final = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})"""
+_LOCALE: Final = Path(catalog.__file__).parent / "locale"
+# Every text of ours with what people wrote cut out of it, and the texts that only some people hear.
+_TEXTS: Final = """() => {
+    const theirs = "bdi, code, .num, .note, .logo, [lang]:not(html), [dir=auto], script, style";
+    const isText = node => node.nodeType === Node.TEXT_NODE;
+    const inside = element => element.matches(theirs) ? "\\u2026" : [...element.childNodes].map(said).join("");
+    const said = node => isText(node) ? node.data : node.nodeType === Node.ELEMENT_NODE ? inside(node) : "";
+    const hasText = element => [...element.childNodes].some(node => isText(node) && node.data.trim());
+    const ours = [...document.querySelectorAll("body *")].filter(element => !element.closest(theirs));
+    const heard = name => ours.map(element => element.getAttribute(name)).filter(Boolean);
+    return [...ours.filter(hasText).map(said),
+        ...["aria-label", "title", "alt", "placeholder"].flatMap(heard)];
+}"""
+_PLACEHOLDER: Final = re.compile(r"%\\?\(\w+\\?\)[sd]")
+# Words that Arabic writes in Latin letters too, and the names of the other languages.
+_LATIN: Final = re.compile(
+    r"\b(USD|EUR|TRY|UTC|PDF|CSV|QR|JPEG|PNG|WebP|IBAN|API|JavaScript|https://shop\.example|English|Türkçe)\b"
+)
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds. It runs as the browser's own code, so the page's policy need not allow it."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate(_AXE_RUN)["violations"]
+    return [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found]
+
+
+class Sight:
+    """A look at one screen after another of a journey in one language. Pictures are kept in order."""
+
+    def __init__(self, code: str, folder: Path) -> None:
+        self.code = code
+        self.has_script = True  # Without it axe would never answer.
+        self._folder = folder
+        self._english = _english_texts(code)
+        self._count = 0
+        self.faults: list[str] = []
+
+    def see(self, page: Page, name: str) -> None:
+        """What is wrong with it is told at the end of the journey, with all else."""
+        page.wait_for_load_state()
+        self._count += 1
+        self._folder.mkdir(parents=True, exist_ok=True)
+        picture = self._folder / f"{self._count:02d}-{name}.png"
+        page.screenshot(path=picture, full_page=True, scale="css")
+        self.faults += [f"{picture}: {fault}" for fault in self._found(page)]
+
+    def _found(self, page: Page) -> Iterator[object]:
+        root = page.evaluate("[document.documentElement.lang, getComputedStyle(document.body).direction]")
+        if root != [self.code, language(self.code).direction]:
+            yield root
+        assert page.viewport_size is not None
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > page.viewport_size["width"]:
+            yield f"{width} px wide"
+        # Somebody's name stands in the title too, so that it is compared with whole texts only.
+        yield from self._foreign([page.title().partition(" · ")[0]], is_pure=False)
+        yield from self._foreign(page.evaluate(_TEXTS), is_pure=self.code == "ar")
+        if self.has_script:
+            yield from violations(page)
+
+    def _foreign(self, texts: list[str], *, is_pure: bool) -> Iterator[str]:
+        """Those that are not in this language."""
+        for spaced in texts:
+            text = " ".join(spaced.split())
+            if any(known.fullmatch(text) for known in self._english):
+                yield f"in English: {text}"
+            elif is_pure and re.search(r"[A-Za-z]{2}", _LATIN.sub("", text)):
+                yield f"in Latin letters: {text}"
+
+
+def _english_texts(code: str) -> list[re.Pattern[str]]:
+    """The English texts that have another one in this language."""
+    if code == catalog.DEFAULT:
+        return []
+    with (_LOCALE / code / "LC_MESSAGES" / "qirsh.po").open("rb") as file:
+        messages = list(read_po(file, locale=code))
+    texts: list[str] = []
+    for message in messages:
+        ours = message.id if isinstance(message.id, tuple | list) else (message.id,)
+        theirs = message.string if isinstance(message.string, tuple | list) else (message.string,)
+        texts += [text for text in ours if text and text not in theirs]
+    # A text that is all placeholders is nobody's.
+    wordy = [text for text in texts if re.search("[a-z]{2}", _PLACEHOLDER.sub("", text))]
+    return [re.compile(_PLACEHOLDER.sub(".+", re.escape(text.replace("%%", "%")))) for text in wordy]

@@ -1,0 +1,60 @@
+"""A walk over the ten main screens, for whoever wants to look at them: a test at each width, or who takes pictures."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from playwright.sync_api import Page
+
+from tests.live import PASSWORD, PIN
+
+
+class Stage(NamedTuple):
+    """What the walk needs to find."""
+
+    base_url: str
+    code: str
+    payment: str  # Pending, for a customer who can pay it.
+    customer: str  # By e-mail address. They own the business.
+    newcomer: str  # Has not said who they are.
+    business: str  # Has a key.
+
+
+def tour(page: Page, stage: Stage) -> Iterator[str]:
+    """The name of each screen, when it is open."""
+    base = stage.base_url
+    page.goto(f"{base}/pay/{stage.payment}?lang={stage.code}")
+    yield "pay"
+    page.goto(f"{base}/sign-up?pay={stage.payment}")
+    yield "sign-up"
+    _sign_in(page, base, stage.newcomer)
+    page.goto(f"{base}/wallet/identity")
+    yield "identity"
+    _press(page, 'form[action="/sign-out"] button')
+    _sign_in(page, base, stage.customer)
+    page.goto(f"{base}/pay/{stage.payment}")
+    yield "pay-signed-in"
+    page.fill("#pin", PIN)
+    _press(page, "main form .button")
+    yield "receipt"
+    for name, path in (
+        ("wallet", "/wallet"),
+        ("history", "/wallet/history"),
+        ("statement", "/wallet/statement?currency=USD"),
+        ("business", f"/wallet/business/{stage.business}"),
+        ("security", "/wallet/security"),
+    ):
+        page.goto(f"{base}{path}")
+        yield name
+
+
+def _sign_in(page: Page, base_url: str, email: str) -> None:
+    page.goto(f"{base_url}/sign-in")
+    page.fill("#email", email)
+    page.fill("#password", PASSWORD)
+    _press(page, "main form .button")
+    assert page.url == f"{base_url}/wallet"
+
+
+def _press(page: Page, button: str) -> None:
+    with page.expect_navigation():
+        page.locator(button).first.click()
