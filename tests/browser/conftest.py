@@ -105,7 +105,7 @@ class Scene:
 
     def act(self, act: str, **words: object) -> dict[str, Any]:
         """Of an operator."""
-        return self._desk.submit(self._world.act, act, **words).result()
+        return self._desk.submit(lambda: self._world.act(act, 0, **words)).result()
 
     def deposit(self, account: str, amount_minor: int, currency: str = "USD") -> None:
         """One operator asks, the other confirms."""

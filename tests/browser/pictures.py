@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx2
 import pyotp
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from qirsh.domain.money import CURRENCIES
 from qirsh.engine.clock import ManualClock
@@ -129,7 +129,7 @@ def take(page: Page, target: Path) -> None:
 
 
 def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
-    size = {"width": _SIZE[0], "height": _SIZE[1]}
+    size = ViewportSize(width=_SIZE[0], height=_SIZE[1])
     with browser.new_context(
         viewport=size, device_scale_factor=2, is_mobile=True, has_touch=True, user_agent=_PHONE, locale=stage.code
     ) as context:
