@@ -10,12 +10,12 @@ from typing import Final
 import pyotp
 import pytest
 from playwright.sync_api import Page
-from tests.web.guest import picture
 
 from qirsh.language.catalog import LANGUAGES
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
 from tests.live import PASSWORD, PIN, PURSE, Customer
+from tests.web.photo import picture
 
 NEW_PASSWORD: Final = "seven quiet lemons by the sea"
 NOTES: Final = {"en": "Order 1029: two novels", "ar": "الطلب 1029: روايتان ودفتر", "tr": "Sipariş 1029: iki roman"}
