@@ -49,6 +49,21 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         "balance of account {other} in EUR is 100000 at sequence 9, that transfer left nothing, and 0 are later",
     ),
     (
+        "what is held is what open payouts ask for",
+        "UPDATE balance SET held = 701 WHERE account = :customer AND currency = 'EUR'",
+        "balance of account {customer} in EUR holds 701 back, its open payouts ask for 700",
+    ),
+    (
+        "what is held is what open payouts ask for",
+        "UPDATE balance SET held = 5 WHERE account = :other AND currency = 'EUR'",
+        "balance of account {other} in EUR holds 5 back, its open payouts ask for 0",
+    ),
+    (
+        "what is held is what open payouts ask for",
+        "UPDATE payout SET state = 'cancelled' WHERE id = 'po_1'",
+        "balance of account {customer} in EUR holds 700 back, its open payouts ask for 0",
+    ),
+    (
         "whoever has transfers has a balance",
         "DELETE FROM balance WHERE account = :customer AND currency = 'USD'",
         "account {customer} has 4 transfers in USD and no balance",

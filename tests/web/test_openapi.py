@@ -123,7 +123,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "move_not_allowed",
         "already_confirmed",
     }
-    pages = {"code_not_valid", "passkey_not_valid", "money_left"}
+    pages = {"code_not_valid", "passkey_not_valid", "money_left", "too_many"}
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     assert set(KINDS) - documented <= elsewhere | pages | operators
 

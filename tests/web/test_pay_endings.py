@@ -26,7 +26,9 @@ def told(visitor: Visitor, title: str, *, href: str = "") -> None:
     """The page has this ending, with a way on if there is one, and no way to pay."""
     assert f"<h2>{title}</h2>" in visitor.page or f"<h1>{title}</h1>" in visitor.page, visitor.text
     assert 'id="pin"' not in visitor.page
-    links = [link for link in ("/wallet", "/wallet/pin", "/wallet/identity") if f'href="{link}"' in visitor.page]
+    pin = f"/wallet/pin?pay={visitor.payment_id}"  # From there the way leads back to the payment.
+    known = {"/wallet": "/wallet", "/wallet/pin": pin, "/wallet/identity": "/wallet/identity"}
+    links = [link for link, address in known.items() if f'href="{address}"' in visitor.page]
     assert links == ([href] if href else [])
 
 

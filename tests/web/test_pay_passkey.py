@@ -179,6 +179,6 @@ def test_who_has_locked_the_pin_can_still_use_the_passkey(named: InProcess) -> N
         named.send(pay(customer, visitor.payment_id, WRONG_PIN))
     visitor.open()
     assert "Your PIN is locked" in visitor.text
-    assert 'href="/wallet/pin"' in visitor.page
+    assert f'href="/wallet/pin?pay={visitor.payment_id}"' in visitor.page
     confirmed(visitor, device.get(options_of(visitor)))
     assert visitor.has_paid()

@@ -371,3 +371,19 @@ def test_an_open_browser_alone_changes_nothing(house: InProcess) -> None:
 )
 def test_a_device_is_told_in_plain_words(agent: str, told: tuple[str, str]) -> None:
     assert browser_and_system(agent) == told
+
+
+def test_who_came_from_a_payment_goes_back_to_it_with_a_new_pin(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    payment = house.payment(house.merchants[0])
+    lock_pin(house, customer)
+    guest.open(f"/wallet/pin?pay={payment}")
+    answer = guest.post("/wallet/pin", password=PASSWORD)
+    assert answer.headers["location"] == f"/wallet/pin/code?pay={payment}"
+    guest.follow(answer)
+    code = word_of(last_letter(house, customer.email), "code")
+    answer = guest.post("/wallet/pin/code", code=code, pin=NEW_PIN, pin_again=NEW_PIN)
+    assert answer.headers["location"] == f"/pay/{payment}"
+    # Nothing else is a place to go to.
+    guest.open("/wallet/pin?pay=https://evil.example")
+    assert "evil" not in guest.page
