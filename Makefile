@@ -23,9 +23,8 @@ run: setup ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
 test: setup debian-postgresql debian-browser ## check, then every test but the slow ones
-	@$(MAKE) --no-print-directory -j2 -Otarget check unit
+	@$(MAKE) --no-print-directory -j3 -Otarget check unit browser
 	@$(MAKE) --no-print-directory faults
-	@$(MAKE) --no-print-directory browser
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: test ## the slow ones and the wheel too
@@ -45,7 +44,7 @@ description: setup
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
 unit: setup
-	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 2 --dist worksteal tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks: nothing runs beside them.
 faults: setup

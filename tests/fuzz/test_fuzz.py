@@ -89,10 +89,14 @@ def never_done(calls: Counter[tuple[str, int]]) -> list[str]:
 def test_everything_sent_gets_a_documented_answer(fuzzed: Live, tmp_path: Path) -> None:
     """With a live key and with a test key; in a minute an engine."""
     calls: Counter[tuple[str, int]] = Counter()
-    for key in (fuzzed.merchants[0].key, fuzzed.merchants[0].test_key):
-        run = fuzz(fuzzed, tmp_path, key=key, customer=fuzzed.customers[0], examples=10, seed=1)
-        assert run.is_good, run.said
-        calls += run.calls
+    # Whether every call is met in a state in which it succeeds is luck: rarely it takes another round.
+    for seed in range(1, 5):
+        for key in (fuzzed.merchants[0].key, fuzzed.merchants[0].test_key):
+            run = fuzz(fuzzed, tmp_path, key=key, customer=fuzzed.customers[0], examples=10, seed=seed)
+            assert run.is_good, run.said
+            calls += run.calls
+        if not never_done(calls):
+            break
     assert never_done(calls) == []
     assert calls.total() > 1500
     assert [call for call in calls if call[1] >= 500] == []

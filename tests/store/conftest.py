@@ -96,3 +96,15 @@ def postgres_engine() -> Iterator[PostgresEngine]:
     """The newest PostgreSQL, filled."""
     with server() as running:
         yield PostgresEngine(running)
+
+
+# Statement by statement on one PostgreSQL is enough for each change; other versions have their turn in the long run.
+_STATEMENTS: Final = frozenset({"test_schema_refuses_bad_money.py", "test_invariants.py"})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before those that are slow are left out."""
+    for item in items:
+        if item.path.name in _STATEMENTS and "[debian-" in item.name:
+            item.add_marker(pytest.mark.slow)
