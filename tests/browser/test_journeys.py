@@ -283,7 +283,7 @@ def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page:
     sight.see(page, "business approved")
 
     page.select_option("#mode", "live")
-    send(page, f"/wallet/business/{account}/keys", name="Website")
+    send(page, f"/wallet/business/{account}/keys", name="Website", password=PASSWORD)
     sight.see(page, "a key")
     key = page.inner_text("main code")
     payment_id = scene.payment(key, amount=700)
