@@ -44,7 +44,7 @@ description: setup
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
 unit: setup
-	@$(BIN)/pytest -q -n 2 --dist worksteal tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks: nothing runs beside them.
 faults: setup

@@ -4,18 +4,17 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import BUSINESSES_MAX, PASSWORD_CHARACTERS_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.people_command import ErasePerson
-from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store import people_queries, queries
-from qirsh.store.rows import LOGIN, OPERATOR
+from qirsh.store.rows import OPERATOR
+from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of
 from qirsh.web.customer.visit import SIGN_IN, Visit, signed_in, visit_of
 from qirsh.web.http import Request, Response
 from qirsh.web.pages import see_other
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
-from qirsh.web.sign_in import prove_from_outside
 
 _ADDRESS: Final = "/wallet/erase"
 _OVER: Final = frozenset({"rejected", "closed"})
@@ -38,19 +37,20 @@ async def show(parts: Parts, request: Request) -> Response:
     visit = await visit_of(parts, request)
     if visit.caller is None:
         return visit.page("erased.html") if visit.word("erase") == "done" else see_other(SIGN_IN)
-    return await _page(visit, await _login(visit))
+    return await _page(visit, await keeper_of(visit))
 
 
 @signed_in
 async def erase(visit: Visit) -> Response:
     """Once the password, and the code where there is one, have been given again."""
-    typed = visit.form("erase", "password", "code")
-    login = await _login(visit)
+    typed = visit.form("erase", *PROOF)
+    keeper = await keeper_of(visit)
+    login = keeper.login
     left, businesses = await _left(visit)
     if left:
-        return await _page(visit, login, status=422)
-    if not await _is_proved(visit, login, typed):
-        return await _page(visit, login, error="wrong", status=422)
+        return await _page(visit, keeper, status=422)
+    if not await is_proved(visit, keeper, typed):
+        return await _page(visit, keeper, error="wrong", status=422)
     store = visit.parts.store
     outcome = await visit.parts.engine.submit(
         ErasePerson(
@@ -65,24 +65,16 @@ async def erase(visit: Visit) -> Response:
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.MONEY_LEFT:  # It came in this very moment.
-            return await _page(visit, login, status=422)
+            return await _page(visit, keeper, status=422)
         raise problem_of(outcome)
     gone = visit.go(_ADDRESS, "erase.done")
     gone.headers.append(await visit.end())
     return gone
 
 
-async def _page(visit: Visit, login: Login, error: str = "", status: int = 200) -> Response:
+async def _page(visit: Visit, keeper: Keeper, error: str = "", status: int = 200) -> Response:
     left, _ = await _left(visit)
-    has_code = login.totp_sealed is not None
-    return visit.page("erase.html", status=status, left=left, has_code=has_code, error=error)
-
-
-async def _login(visit: Visit) -> Login:
-    [(email,)] = await visit.parts.store.select(people_queries.EMAIL_OF, visit.person)
-    login = await visit.parts.store.find(LOGIN, email)
-    assert login is not None, "a session without a login"
-    return login
+    return visit.page("erase.html", status=status, left=left, has_code=keeper.has_factor, error=error)
 
 
 async def _left(visit: Visit) -> tuple[Left, tuple[int, ...]]:
@@ -100,16 +92,3 @@ async def _left(visit: Visit) -> tuple[Left, tuple[int, ...]]:
         is_operator=await store.find(OPERATOR, visit.person) is not None,
     )
     return left, tuple(number for number, _, _ in businesses)
-
-
-async def _is_proved(visit: Visit, login: Login, typed: dict[str, str]) -> bool:
-    password = typed["password"]
-    if not 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        return False
-    proof = await prove_from_outside(
-        visit.parts, visit.request, email=login.email, password=password, code=typed["code"] or None
-    )
-    if proof is None:
-        return False
-    # A code that has opened a session is used, even by whoever looked over a shoulder.
-    return login.totp_sealed is None or bool(proof.recovery_hash) or proof.totp_step > proof.login.totp_step
