@@ -1,6 +1,7 @@
 """Worlds that the tests of the web share: starting and settling one costs more than most tests."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -44,3 +45,19 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
     chosen = request.getfixturevalue("world" if request.param == "served" else "still")
     assert isinstance(chosen, World)
     return chosen
+
+
+# What these look at is decided before a database is asked. On PostgreSQL they have their turn in the long run.
+_BEFORE_ANY_DATABASE: Final = frozenset({"test_page_access.py", "test_pay_page_guards.py", "test_bad_input.py"})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before those that are slow are left out."""
+    for item in items:
+        if (
+            item.path.name in _BEFORE_ANY_DATABASE
+            and "[postgresql" in item.name
+            and "is_shown_to_whom" not in item.name
+        ):
+            item.add_marker(pytest.mark.slow)
