@@ -47,8 +47,11 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
     return chosen
 
 
-# What these look at is decided before a database is asked. On PostgreSQL they have their turn in the long run.
-_BEFORE_ANY_DATABASE: Final = frozenset({"test_page_access.py", "test_pay_page_guards.py", "test_bad_input.py"})
+# What these look at is decided before a database is asked, but for pages, each of which has SQL of its own.
+# On PostgreSQL they have their turn in the long run.
+_BEFORE_ANY_DATABASE: Final = frozenset(
+    {"test_access.py", "test_bad_input.py", "test_page_access.py", "test_pay_page_guards.py"}
+)
 
 
 @pytest.hookimpl(tryfirst=True)
