@@ -44,7 +44,7 @@ class Loader:
         self.server = server
         self._books = books
         self._pending: list[str] = []
-        self._pays_per_s = 4000.0  # A guess until the first run has shown it.
+        self._pays_per_s = 8000.0  # A guess until the first run has shown it.
         self._keys_file = scratch / "keys"
         self._keys_file.write_text(town.shops[0].key)
         self._ids_file = scratch / "ids"
