@@ -31,7 +31,6 @@ WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
-SCREENSHOT_PIXELS_MAX: Final = 16_000_000  # PNG and WebP, which are only ever decoded whole: 64 MB.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
@@ -40,9 +39,7 @@ RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack 
 PICTURE_EDGE_MIN: Final = 300  # Pixels of the longer side: on less nobody can read a document.
 PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
 PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
-PICTURE_OTHER_PIXELS_MAX: Final = (
-    12_500_000  # Of a PNG or WebP, which unlike a JPEG cannot be decoded at half its size.
-)
+PICTURE_OTHER_PIXELS_MAX: Final = 12_500_000  # Of a PNG or WebP: only a JPEG can be decoded at half its size.
 PICTURE_SIDE_PIXELS_MAX: Final = 2000  # Of what is kept: the small print of a card is readable.
 PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a walk over the whole picture.
 UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
@@ -52,8 +49,6 @@ PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries f
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
-
-DRAWINGS_AT_ONCE: Final = 2  # Receipts as PDF, in a process. Each takes a core for some tenths of a second.
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000

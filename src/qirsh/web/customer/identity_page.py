@@ -19,10 +19,10 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.rows import ACCOUNT, IDENTITY
 from qirsh.web.customer.lines import one_line
 from qirsh.web.customer.multipart import File, read_multipart
-from qirsh.web.customer.picture import clean_picture
 from qirsh.web.customer.visit import Visit, signed_in
 from qirsh.web.http import Response
 from qirsh.web.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
+from qirsh.web.picture import clean_picture
 from qirsh.web.refusals import problem_of
 
 BODY_BYTES_MAX: Final = len(SIDES) * PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX

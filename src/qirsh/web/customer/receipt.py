@@ -3,18 +3,16 @@
 Its address is the payment's id and a MAC over it: nobody finds one by guessing, and none leads to another payment.
 """
 
-import asyncio
 import hmac
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from qirsh.domain.account import Account
-from qirsh.domain.limits import DRAWINGS_AT_ONCE
 from qirsh.domain.payment import Payment
 from qirsh.store.rows import ACCOUNT
 from qirsh.web.customer.asked import payment_of
 from qirsh.web.customer.slip import slip_of
+from qirsh.web.documents import desk
 from qirsh.web.documents.pdf import receipt_pdf
 from qirsh.web.documents.receipt import Receipt
 from qirsh.web.http import Request, Response, head
@@ -27,7 +25,6 @@ _ENDING_DIGITS: Final = 4
 _DRAWN_KEPT: Final = 64  # Some tens of kilobytes each.
 _PDF: Final = head(b"application/pdf")
 _SERVICE: Final = "Qirsh"
-_desk: Final = ThreadPoolExecutor(DRAWINGS_AT_ONCE, thread_name_prefix="receipt")
 
 
 def receipt_token(parts: Parts, payment_id: str) -> str:
@@ -65,7 +62,8 @@ async def show_pdf(parts: Parts, request: Request) -> Response:
         share_url=f"{parts.base_url}/receipt/{request.argument}",
         is_test=merchant.mode == "test",
     )
-    drawn = await asyncio.get_running_loop().run_in_executor(_desk, _drawn, receipt, request.language)
+    with desk.place():
+        drawn = await desk.made(partial(_drawn, receipt, request.language))
     named = f'attachment; filename="receipt-{payment_id}.pdf"'.encode()
     return Response(200, drawn, [(b"content-disposition", named)], _PDF)
 

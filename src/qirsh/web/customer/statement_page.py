@@ -4,9 +4,7 @@ A statement is read in pages from rows that never change, between two places tha
 payments come in meanwhile, it is one picture. Who takes one away leaves an audit entry.
 """
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from functools import partial
 from typing import Final
@@ -24,12 +22,12 @@ from qirsh.store.rows import PERSON
 from qirsh.web.customer.movement_row import row_of
 from qirsh.web.customer.period import Period, month_of, read_day, read_month, read_query, today, unreadable
 from qirsh.web.customer.visit import Visit, signed_in
+from qirsh.web.documents import desk
 from qirsh.web.documents.pdf import statement_pdf
 from qirsh.web.documents.statement import Line, Statement
 from qirsh.web.documents.statement_csv import statement_csv
 from qirsh.web.http import Response, head
 from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem
 
 _FIELDS: Final = ("currency", "month", "from", "to")
 _MONTHS: Final = 24
@@ -79,29 +77,6 @@ _CSV: Final = Kind(
 _PDF: Final = Kind("pdf", head(b"application/pdf"), limits.STATEMENT_PDF_LINES_MAX, statement_pdf)
 
 
-class _Desk:
-    """Where documents are made: beside the loop, a few at a time, and no more waiting than is worth it."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(limits.DOCUMENTS_AT_ONCE, thread_name_prefix="document")
-        self._under_way = 0
-
-    async def made(self, visit: Visit, asked: Asked, bounds: Bounds, kind: Kind) -> bytes:
-        """The document."""
-        if self._under_way >= limits.DOCUMENTS_WAITING_MAX:
-            raise Problem("overloaded")
-        self._under_way += 1
-        try:
-            statement = await _statement(visit, asked, bounds)
-            make = partial(kind.made, statement, visit.request.language)
-            return await asyncio.get_running_loop().run_in_executor(self._pool, make)
-        finally:
-            self._under_way -= 1
-
-
-_DESK: Final = _Desk()
-
-
 @signed_in
 async def show(visit: Visit) -> Response:
     """Choose; and what the chosen one says in short."""
@@ -131,7 +106,9 @@ async def _taken_away(visit: Visit, kind: Kind) -> Response:
     if bounds.lines > kind.lines_max:
         asked.errors["to"] = f"too_many_for_{kind.ending}"
         return _page(visit, asked, bounds, status=422)
-    document = await _DESK.made(visit, asked, bounds, kind)
+    with desk.place():
+        statement = await _statement(visit, asked, bounds)
+        document = await desk.made(partial(kind.made, statement, visit.request.language))
     days = f"{asked.period.first} to {asked.period.last}"
     export = RecordExport(account, f"statement of {asked.currency}, {days}, as {kind.ending}", f"person {visit.person}")
     await parts.engine.submit(export)

@@ -1,7 +1,6 @@
 """Pictures that people send: what they really are, and a copy that holds nothing but what can be seen.
 
-Only the three kinds that phones and scanners make are decoded, one at a time, and never before the number of their
-pixels is known.
+Only the three kinds that phones and scanners make are decoded, and never before the number of their pixels is known.
 """
 
 import asyncio
@@ -42,22 +41,27 @@ async def clean_picture(data: bytes, *, edge_min: int = 1) -> bytes | None:
     return await asyncio.get_running_loop().run_in_executor(_POOL, _clean, data, edge_min)
 
 
-def _clean(data: bytes, edge_min: int) -> bytes | None:
+def opened(data: bytes) -> ImageFile:
+    """The picture, not decoded yet, whose decoding is bounded. Raises for whatever else the bytes are."""
     if len(data) > PICTURE_BYTES_MAX:
-        return None
+        raise ValueError("too many bytes")
+    image = _by_its_head(data)
+    most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
+    if image.width * image.height > most:
+        raise ValueError("too many pixels")
+    return image
+
+
+def _clean(data: bytes, edge_min: int) -> bytes | None:
     try:
-        with _opened(data) as image:
-            width, height = image.size
-            most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
-            if width * height > most or max(width, height) < edge_min or image.mode not in _MODES:
-                return None
-            return _encoded(image)
+        with opened(data) as image:
+            return _encoded(image) if image.mode in _MODES and max(image.size) >= edge_min else None
     except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture
         log.debug("not a picture: %r", error)
         return None
 
 
-def _opened(data: bytes) -> ImageFile:
+def _by_its_head(data: bytes) -> ImageFile:
     """By what the bytes are, whatever they are said to be. Only the head is read."""
     if data.startswith(b"\xff\xd8\xff"):
         # Thousands of scans over a large picture take minutes. In the data of a scan this marker cannot occur.
@@ -68,13 +72,14 @@ def _opened(data: bytes) -> ImageFile:
         return PngImageFile(BytesIO(data))
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         # Its reader asks for the memory of all pixels as soon as it is made.
-        if _webp_pixels(data) > PICTURE_OTHER_PIXELS_MAX:
+        if webp_pixels(data) > PICTURE_OTHER_PIXELS_MAX:
             raise ValueError("too many pixels")
         return WebPImageFile(BytesIO(data))
     raise ValueError("another kind of file")
 
 
-def _webp_pixels(data: bytes) -> int:
+def webp_pixels(data: bytes) -> int:
+    """By its head, which has three forms."""
     kind, bits = data[12:16], int.from_bytes(data[21:25], "little")
     if kind == b"VP8X":
         return (int.from_bytes(data[24:27], "little") + 1) * (int.from_bytes(data[27:30], "little") + 1)
