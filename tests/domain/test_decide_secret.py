@@ -177,6 +177,18 @@ def test_a_second_factor_takes_the_place_of_the_one_that_was_seen(market: Market
     assert market.logins[EMAIL].totp_step == 5
 
 
+def test_the_audit_log_tells_a_new_factor_from_new_recovery_codes_and_from_none(market: Market) -> None:
+    factor = p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", (), None)
+    market.do(factor)
+    market.do(msgspec.structs.replace(factor, recovery=b"others", instead_of=b"seed"))
+    market.do(msgspec.structs.replace(factor, totp_sealed=None, recovery=b"", instead_of=b"seed"))
+    assert [entry.action for entry in market.audit[-3:]] == [
+        "second_factor.on",
+        "recovery_codes.renewed",
+        "second_factor.off",
+    ]
+
+
 def test_a_recovery_code_is_used_up(market: Market) -> None:
     one, two = b"1" * 36, b"2" * 36
     market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one + two, ()))

@@ -181,6 +181,8 @@ def test_anybody_else_gets_413_before_a_body(place: Place, session: str | None) 
     assert b"text/html" in received
     assert b"no longer signed in" in received
     assert time.monotonic() - began < RECEIVE_S
+    spoken = place.exchange(head(LARGE, session, "Accept-Language: ar"))[1]
+    assert b'lang="ar" dir="rtl"' in spoken
     # As much as everybody sends they may.
     assert place.exchange(head(1000, session, CLOSE), b"x" * 1000)[0] == 200
 

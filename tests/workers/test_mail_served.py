@@ -60,8 +60,8 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
 ) -> None:
     world: Live
 
-    async def deadly(_server: SMTP, address: str) -> str:
-        if address.startswith("person2"):
+    async def deadly(_server: SMTP, _address: str) -> str:
+        if len(office.taken) == 3:
             office.at_mail = saying("250 OK")
             os.kill(world.process.pid, signal.SIGKILL)
         return "250 OK"
@@ -73,6 +73,7 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
         with contextlib.suppress(RuntimeError):  # It may not live until it is ready.
             world.start()
         assert world.process.wait(20) == -signal.SIGKILL
+        third = office.taken[-1]["To"]
         assert len(office.taken) == 3
         world.start()
         wait_until(lambda: all_sent(world), 20)
@@ -80,7 +81,7 @@ def test_killed_between_sending_and_forgetting_it_sends_that_one_mail_again_and_
     assert sorted(ids.values()) == [1, 1, 1, 1, 2]
     twins = [message for message in office.taken if ids[message["Message-ID"]] == 2]
     assert twins[0].as_bytes() == twins[1].as_bytes()
-    assert twins[0]["To"] == "person2@home.example"
+    assert twins[0]["To"] == third
 
 
 def test_of_several_processes_one_sends_also_when_a_mail_takes_longer_than_a_lease(

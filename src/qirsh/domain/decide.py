@@ -16,7 +16,6 @@ from qirsh.domain.rules import (
     account,
     cash,
     constant,
-    export,
     identity,
     lease,
     mail,
@@ -24,6 +23,7 @@ from qirsh.domain.rules import (
     payment,
     payout,
     people,
+    record,
     refund,
     seal,
     secret,
@@ -50,6 +50,10 @@ class Submission(msgspec.Struct, frozen=True, eq=False):
 
 
 def _no_facts(_command: c.Command, _needs: Needs) -> None:
+    pass
+
+
+def _no_needs(_command: c.Command, _state: State, _needs: Needs) -> None:
     pass
 
 
@@ -84,7 +88,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.SealEntries: (_no_facts, seal.seal_needs, seal.seal_entries),
     c.StopMoney: (_no_facts, stop.stop_needs, stop.stop),
     c.LiftStop: (_no_facts, stop.lift_needs, stop.lift),
-    c.RecordCheck: (_no_facts, stop.check_needs, stop.check),
+    c.RecordCheck: (_no_facts, _no_needs, record.check),
     p.StartChallenge: (_no_facts, secret.start_needs, secret.start),
     p.ForgetChallenge: (_no_facts, secret.forget_needs, secret.forget),
     p.Join: (_no_facts, people.join_needs, people.join),
@@ -101,17 +105,17 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
     p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),
     p.RejectIdentity: (identity.reject_facts, identity.reject_needs, identity.reject),
-    p.RecordLook: (_no_facts, identity.look_needs, identity.look),
+    p.RecordLook: (_no_facts, _no_needs, record.look),
     p.ForgetImages: (_no_facts, identity.forget_needs, identity.forget),
     p.ErasePerson: (_no_facts, identity.erase_needs, identity.erase),
     p.AskPayout: (_no_facts, payout.ask_needs, payout.ask),
-    p.CancelPayout: (payout.cancel_facts, payout.cancel_needs, payout.cancel),
-    p.RefusePayout: (payout.refuse_facts, payout.refuse_needs, payout.refuse),
+    p.CancelPayout: (payout.end_facts, payout.end_needs, payout.cancel),
+    p.RefusePayout: (payout.end_facts, payout.end_needs, payout.refuse),
     p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
     p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
     p.Notify: (_no_facts, mail.notify_needs, mail.notify),
-    p.RecordExport: (_no_facts, export.record_needs, export.record),
-    p.RecordFailure: (_no_facts, mail.record_failure_needs, mail.record_failure),
+    p.RecordExport: (_no_facts, _no_needs, record.export),
+    p.RecordFailure: (_no_facts, _no_needs, record.failure),
 }
 
 

@@ -47,7 +47,12 @@ class App:
         self._parts = parts
         self._limits = parts.limits
         self._ids = request_ids(parts.entropy(6))
-        self.uploads = Uploads(routes, lambda headers: session_token(parts, headers), parts.callers.of_cookie)
+        self.uploads = Uploads(
+            routes,
+            lambda headers: session_token(parts, headers),
+            parts.callers.of_cookie,
+            lambda request: find_language(parts, request),
+        )
         self._methods: dict[str, dict[str, Route]] = {}
         for route in routes:
             path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))

@@ -356,7 +356,7 @@ class Connection(asyncio.Protocol):
         self._drop_upload()
         if self._task is not None or self._transport.is_closing():
             return  # The answer to an earlier request is the last.
-        response = self._uploads.refusal(problem, request_id or self._next_id(), self._url)
+        response = self._uploads.refusal(problem, request_id or self._next_id(), self._url, self._headers)
         has_body = self._parser.get_method() != b"HEAD"
         self._transport.write(wire(response, self._state.default_headers, is_last=True, has_body=has_body))
         self._hang_up()

@@ -56,6 +56,7 @@ class Uploads:
         routes: Iterable[Route],
         session_of: Callable[[dict[bytes, bytes]], bytes],
         find: Callable[[bytes], Awaitable[object | None]],
+        find_language: Callable[[Request], None] = lambda _: None,
     ) -> None:
         large = [route for route in routes if route.body_bytes_max > BODY_BYTES_MAX]
         assert not [route.path for route in large if "{" in route.path or not route.is_page]
@@ -63,6 +64,7 @@ class Uploads:
         self._paths = {path for _, path in self._sizes}
         self._session_of = session_of
         self._find = find
+        self._find_language = find_language
         self._under_way: list[Upload] = []
 
     def begin(
@@ -91,12 +93,13 @@ class Uploads:
         upload.check = asyncio.create_task(self._check(upload, refuse))
         return upload
 
-    def refusal(self, problem: Problem, request_id: str, url: bytes) -> Response:
+    def refusal(self, problem: Problem, request_id: str, url: bytes, headers: dict[bytes, bytes]) -> Response:
         """What a connection answers by itself: a page, where a person has sent a picture."""
         path = _path(url)
         if path not in self._paths:
             return problem_response(problem, request_id)
-        asked = Request(request_id, "", path.decode("ascii"), b"", {}, b"", is_page=True)
+        asked = Request(request_id, "", path.decode("ascii"), b"", headers, b"", is_page=True)
+        self._find_language(asked)
         response = problem_page(problem, asked)
         response.request_id = request_id
         return response

@@ -6,7 +6,7 @@ from qirsh.domain import counter
 from qirsh.domain.account import Account
 from qirsh.domain.identity import SIDES, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.people_command import ErasePerson, ForgetImages, RecordLook, RejectIdentity, SubmitIdentity
+from qirsh.domain.people_command import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.money import holds_money
@@ -58,14 +58,6 @@ def reject(command: RejectIdentity, state: State) -> Identity | Refused:
     state.post(command.letters)
     state.note(command.actor, "identity.rejected", f"account {account.number}", command.reason)
     return rejected
-
-
-def look_needs(_command: RecordLook, _state: State, _needs: Needs) -> None:
-    pass
-
-
-def look(command: RecordLook, state: State) -> None:
-    state.note(command.actor, "identity.seen", f"account {command.account}")
 
 
 def need_identity(state: State, account: int, needs: Needs) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 
 from qirsh.domain.counter import NOTIFIED, Counter
-from qirsh.domain.people_command import MailFailed, MailSent, Notify, RecordFailure
+from qirsh.domain.people_command import MailFailed, MailSent, Notify
 from qirsh.domain.state import Needs, State
 
 
@@ -37,11 +37,3 @@ def notify(command: Notify, state: State) -> bool:
     state.counters.put(NOTIFIED, Counter(NOTIFIED, command.until))
     state.post(command.letters)
     return True
-
-
-def record_failure_needs(_command: RecordFailure, _state: State, _needs: Needs) -> None:
-    pass
-
-
-def record_failure(command: RecordFailure, state: State) -> None:
-    state.note(command.actor, "session.refused", command.subject)

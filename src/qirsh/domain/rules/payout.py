@@ -60,12 +60,17 @@ def ask(command: AskPayout, state: State) -> Payout | Refused:
     return payout
 
 
-def cancel_facts(command: CancelPayout, needs: Needs) -> None:
+def end_facts(command: CancelPayout | RefusePayout, needs: Needs) -> None:
     needs.payouts.add(command.id)
 
 
-def cancel_needs(command: CancelPayout, state: State, needs: Needs) -> None:
-    _need_account(state, command.id, needs)
+def end_needs(command: CancelPayout | RefusePayout, state: State, needs: Needs) -> None:
+    payout = state.payouts.get(command.id)
+    if payout is not None:
+        needs.payouts.add(payout.id)
+        needs.accounts.add(payout.account)
+        needs.balances.add((payout.account, payout.currency))
+        needs.counters.add(open_payouts(payout.account))
 
 
 def cancel(command: CancelPayout, state: State) -> Payout | Refused:
@@ -75,18 +80,9 @@ def cancel(command: CancelPayout, state: State) -> Payout | Refused:
         return Refused(Refusal.NOT_FOUND)
     if payout.state != "asked":
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    cancelled = _ended(state, payout, "cancelled")
-    _let_go(state, payout)
+    cancelled = _called_off(state, payout, "cancelled")
     state.note(f"person {command.person}", "payout.cancelled", f"account {payout.account}", payout.id)
     return cancelled
-
-
-def refuse_facts(command: RefusePayout, needs: Needs) -> None:
-    needs.payouts.add(command.id)
-
-
-def refuse_needs(command: RefusePayout, state: State, needs: Needs) -> None:
-    _need_account(state, command.id, needs)
 
 
 def refuse(command: RefusePayout, state: State) -> Payout | Refused:
@@ -98,8 +94,7 @@ def refuse(command: RefusePayout, state: State) -> Payout | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if not is_open(payout):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    refused = _ended(state, payout, "refused", reason=command.reason)
-    _let_go(state, payout)
+    refused = _called_off(state, payout, "refused", reason=command.reason)
     state.post(command.letters)
     state.note(command.actor, "payout.refused", f"account {payout.account}", payout.id)
     return refused
@@ -118,10 +113,11 @@ def pay(state: State, payout_id: str) -> None:
     _ended(state, payout, "paid")
 
 
-def _let_go(state: State, payout: Payout) -> None:
+def _called_off(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout:
     """The money can be spent again."""
     purse = balance(state, payout.account, payout.currency)
     state.balances.change((purse.account, purse.currency), ledger.holding(purse, -payout.amount))
+    return _ended(state, payout, to, reason=reason)
 
 
 def _ended(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout:
@@ -129,12 +125,3 @@ def _ended(state: State, payout: Payout, to: str, *, reason: str = "") -> Payout
     state.payouts.change(payout.id, ended)
     state.count(open_payouts(payout.account), -1)
     return ended
-
-
-def _need_account(state: State, payout_id: str, needs: Needs) -> None:
-    payout = state.payouts.get(payout_id)
-    if payout is not None:
-        needs.payouts.add(payout_id)
-        needs.accounts.add(payout.account)
-        needs.balances.add((payout.account, payout.currency))
-        needs.counters.add(open_payouts(payout.account))

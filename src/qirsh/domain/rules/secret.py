@@ -160,8 +160,7 @@ def second_factor(command: SetSecondFactor, state: State) -> int | Refused:
         ),
     )
     state.post(command.letters)
-    action = "second_factor.off" if command.totp_sealed is None else "second_factor.on"
-    state.note(f"person {login.person}", action, f"person {login.person}")
+    state.note(f"person {login.person}", _what_became(command), f"person {login.person}")
     return login.person
 
 
@@ -230,6 +229,12 @@ def end_sessions(state: State, person_id: int) -> None:
     assert person is not None, "a login without its person"
     state.people.change(person.id, msgspec.structs.replace(person, era=person.era + 1))
     state.count(REVOCATION)
+
+
+def _what_became(command: SetSecondFactor) -> str:
+    if command.totp_sealed is None:
+        return "second_factor.off"
+    return "second_factor.on" if command.instead_of is None else "recovery_codes.renewed"
 
 
 def _own_login(state: State, email: str, person: int) -> Login | None:

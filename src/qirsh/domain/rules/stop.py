@@ -2,7 +2,7 @@
 
 import msgspec
 
-from qirsh.domain.command import LiftStop, RecordCheck, StopMoney
+from qirsh.domain.command import LiftStop, StopMoney
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.state import Needs, State
 from qirsh.domain.stop import Stop
@@ -39,11 +39,3 @@ def lift(command: LiftStop, state: State) -> Stop | Refused:
     state.is_money_stopped = False
     state.note(command.actor, "money.resumed", f"stop {command.id}", command.reason)
     return lifted
-
-
-def check_needs(_command: RecordCheck, _state: State, _needs: Needs) -> None:
-    pass
-
-
-def check(command: RecordCheck, state: State) -> None:
-    state.note(command.actor, "ledger.checked", "all rules", command.result)

@@ -13,9 +13,8 @@ def sign_in_options(visit: Visit) -> str:
     """What the browser is asked for, as JSON; empty where no browser could have a passkey for this service."""
     if not passkeys.can_be_used(visit.parts):
         return ""
-    visit.open_form_token(
-        "sign-in-passkey"
-    )  # The browser gets its cookie, if it has none: what is asked is tied to it.
+    # The browser gets its cookie, if it has none: what is asked is tied to it.
+    visit.open_form_token("sign-in-passkey")
     return passkeys.request_options(visit.parts, passkeys.signing_in(visit.visitor))
 
 
