@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from qirsh.domain.money import CURRENCIES
+from tests.guest import Guest
 from tests.live import (
     BALANCES,
     ORIGIN,
@@ -263,6 +264,16 @@ def test_a_revoked_key_is_refused_by_every_process_within_a_second(four: Live) -
     wait_until(lambda: {answer.status_code for answer in four.together(calls)} == {401}, 1)
     for answer in four.together(four.everywhere(create(merchant.key)) * 3):
         refused(answer, 401, "unauthorized")
+
+
+def test_who_signs_out_everywhere_is_out_at_every_process_within_a_second(four: Live) -> None:
+    person = four.customer()
+    here, phone = Guest(four).signed_in(person), Guest(four).signed_in(person)
+    looks = four.everywhere(phone.call("GET", "/wallet"))
+    assert {answer.status_code for answer in four.together(looks)} == {200}
+    here.open("/wallet/security")
+    assert here.post("/wallet/security/sessions").status_code == 303
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {303}, 1)
 
 
 def test_a_suspended_shop_is_refused_by_every_process_and_still_reads(four: Live) -> None:
