@@ -83,16 +83,23 @@ def mend_body(body: dict[str, Any], number: int) -> None:
 
 
 def fits(metadata: object) -> bool:
-    """Whether it is small and flat enough, and holds no U+0000."""
+    """Whether it is small and flat enough, also its keys, and holds no U+0000."""
     text = json.dumps(metadata)
     is_small = len(text) < limits.METADATA_BYTES_MAX and depth(metadata) <= limits.METADATA_DEPTH_MAX
-    return is_small and "\\u0000" not in text
+    return is_small and longest_key(metadata) <= limits.METADATA_KEY_CHARACTERS_MAX and "\\u0000" not in text
 
 
 def depth(value: object) -> int:
     """How deep it is nested."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if parts is None else 1 + max(map(depth, parts), default=0)
+
+
+def longest_key(value: object) -> int:
+    """The characters of the longest key at any depth."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = max(map(len, value), default=0) if isinstance(value, dict) else 0
+    return max(own, *map(longest_key, parts), 0)
 
 
 @schemathesis.hook

@@ -108,7 +108,8 @@ WORDS: Final[dict[str, Word]] = {
     ),
     "metadata": Word(
         f"The merchant's own references: any JSON object of at most {limits.METADATA_BYTES_MAX} bytes, nested at most"
-        f" {limits.METADATA_DEPTH_MAX} deep, without U+0000. It comes back as it was sent, byte for byte.",
+        f" {limits.METADATA_DEPTH_MAX} deep, with keys of at most {limits.METADATA_KEY_CHARACTERS_MAX} characters also"
+        " inside, without U+0000. It comes back as it was sent, byte for byte.",
         METADATA,
         _METADATA,
     ),
