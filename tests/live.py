@@ -425,7 +425,7 @@ class _NoNetwork(httpx2.AsyncBaseTransport):
         headers = {name.lower(): value for name, value in request.headers.raw}
         app = next(self._apps)
         asked = Request(app.next_id(), request.method, url.path, url.query, headers, await request.aread(), self.peer)
-        answer = wire(await app.answer(asked), [], is_last=False)
+        answer = wire(await app.answer(asked), b"", is_last=False)
         head, _, body = answer.partition(b"\r\n\r\n")
         status, *lines = head.split(b"\r\n")
         fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]

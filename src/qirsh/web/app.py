@@ -40,6 +40,16 @@ ROUTES: Final = (
 )
 
 
+class _Place:
+    """An address: what can be done there, and whether people go there."""
+
+    __slots__ = ("is_page", "routes")
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Route] = {}
+        self.is_page = False
+
+
 class App:
     """From a request to its answer: a router with fewer features costs less than one with more."""
 
@@ -53,10 +63,12 @@ class App:
             parts.callers.of_cookie,
             lambda request: find_language(parts, request),
         )
-        self._methods: dict[str, dict[str, Route]] = {}
+        self._places: dict[str, _Place] = {}
         for route in routes:
             path = "/".join("*" if part.startswith("{") else part for part in route.path.split("/"))
-            self._methods.setdefault(path, {})[route.method] = route
+            place = self._places.setdefault(path, _Place())
+            place.routes[route.method] = route
+            place.is_page |= route.is_page
 
     def next_id(self) -> str:
         """A request id."""
@@ -84,17 +96,17 @@ class App:
         return response
 
     async def _answer(self, request: Request) -> Response:
-        methods = self._match(request)
+        place = self._match(request)
         # HEAD is GET without the body, which the connection leaves out.
-        route = None if methods is None else methods.get("GET" if request.method == "HEAD" else request.method)
-        if methods is not None and any(one.is_page for one in methods.values()):
+        route = None if place is None else place.routes.get("GET" if request.method == "HEAD" else request.method)
+        if place is not None and place.is_page:
             request.is_page = True
             find_language(self._parts, request)
         limits = self._limits
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
             limits.count_address(request)
         if route is None:
-            return self._not_here(request, methods)
+            return self._not_here(request, place)
         if route.token is not None:
             callers = self._parts.callers
             if limits is None:
@@ -112,32 +124,31 @@ class App:
             parameters.read(parameters.Parameters, request.query)
         return await route.handler(self._parts, request)
 
-    def _match(self, request: Request) -> dict[str, Route] | None:
+    def _match(self, request: Request) -> _Place | None:
         path = request.path
-        methods = self._methods.get(path)
-        if methods is not None:
+        place = self._places.get(path)
+        if place is not None:
             # A star in the request is not a place-holder.
-            return methods if "*" not in path else None
+            return place if "*" not in path else None
         before, _, last = path.rpartition("/")
-        methods = self._methods.get(f"{before}/*")
-        if methods is not None:
+        place = self._places.get(f"{before}/*")
+        if place is not None:
             request.argument = last
-            return methods
+            return place
         before, _, argument = before.rpartition("/")
         request.argument = argument
-        return self._methods.get(f"{before}/*/{last}")
+        return self._places.get(f"{before}/*/{last}")
 
-    def _not_here(self, request: Request, methods: dict[str, Route] | None) -> Response:
-        if methods is None:
+    def _not_here(self, request: Request, place: _Place | None) -> Response:
+        if place is None:
             raise Problem("not_found")
         if request.is_page and request.method in {"GET", "HEAD"}:
             # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
             above = request.path.rpartition("/")[0]
-            place = above.rpartition("/")[0]
-            if not _PLAIN.fullmatch(above) or not {above, f"{place}/*"} & self._methods.keys():
+            if not _PLAIN.fullmatch(above) or not {above, f"{above.rpartition('/')[0]}/*"} & self._places.keys():
                 raise Problem("not_found")
             return see_other(above)
-        allow = ", ".join(["HEAD", *methods] if "GET" in methods else methods).encode()
+        allow = ", ".join(["HEAD", *place.routes] if "GET" in place.routes else place.routes).encode()
         return _told(Problem("method_not_allowed"), request, [(b"allow", allow)])
 
 

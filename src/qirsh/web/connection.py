@@ -15,7 +15,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from qirsh.domain import limits
-from qirsh.web.http import Request, Response, decoded_target, wire
+from qirsh.web.http import Dated, Request, Response, decoded_target, wire
 from qirsh.web.refusals import Problem
 from qirsh.web.uploads import Upload, Uploads
 
@@ -78,6 +78,7 @@ class Connection(asyncio.Protocol):
         self._is_stopping = False
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._dated = Dated(server_state)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
@@ -222,7 +223,7 @@ class Connection(asyncio.Protocol):
         try:
             response = await self._answer(request)
             is_last = not keep_alive or self._is_stopping or self._is_refused
-            answer = wire(response, self._state.default_headers, is_last=is_last, has_body=request.method != "HEAD")
+            answer = wire(response, self._dated.lines(), is_last=is_last, has_body=request.method != "HEAD")
         except asyncio.CancelledError:  # The server stops, and has waited long enough.
             transport.close()
             raise
@@ -358,7 +359,7 @@ class Connection(asyncio.Protocol):
             return  # The answer to an earlier request is the last.
         response = self._uploads.refusal(problem, request_id or self._next_id(), self._url, self._headers)
         has_body = self._parser.get_method() != b"HEAD"
-        self._transport.write(wire(response, self._state.default_headers, is_last=True, has_body=has_body))
+        self._transport.write(wire(response, self._dated.lines(), is_last=True, has_body=has_body))
         self._hang_up()
 
     def _hang_up(self) -> None:

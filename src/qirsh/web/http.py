@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import httptools
 import msgspec
+from uvicorn.server import ServerState
 
 from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.web.callers import Caller
@@ -134,14 +135,30 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
     return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
 
 
-def wire(response: Response, dated: Headers, *, is_last: bool, has_body: bool = True) -> bytes:
+class Dated:
+    """What uvicorn adds to every answer: new headers each second, and in between the same."""
+
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._headers: Headers = []
+        self._lines = b""
+
+    def lines(self) -> bytes:
+        """As they go out."""
+        headers = self._state.default_headers
+        if headers is not self._headers:
+            self._headers, self._lines = headers, _lines(headers)
+        return self._lines
+
+
+def wire(response: Response, dated: bytes, *, is_last: bool, has_body: bool = True) -> bytes:
     """The answer as it goes out, in one piece. `dated` is what the server adds to every answer: the date."""
     body = response.body
     return b"%b%b%b%b%b%bcontent-length: %d\r\nx-request-id: %b\r\n\r\n%b" % (
         _STATUS_LINES[response.status],
-        _lines(dated),
+        dated,
         response.head,
-        _lines(response.headers),
+        _lines(response.headers) if response.headers else b"",
         response.limits,
         b"connection: close\r\n" if is_last else b"",
         len(body),

@@ -18,7 +18,7 @@ from qirsh.workers.role import Role
 log = logging.getLogger(__name__)
 
 _PAUSE_S_MIN: Final = 1.0
-_PAUSE_TIMES: Final = 50  # As long as a cycle took: a database of any size gives the auditor 2 % of one core at most.
+_PAUSE_TIMES: Final = 100  # As long as a cycle took: a database of any size gives the auditor 1 % of one core at most.
 _SECOND_LOOK_S: Final = 0.1
 
 
