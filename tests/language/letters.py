@@ -14,6 +14,7 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "pin_changed": {},
     "second_factor_on": {},
     "second_factor_off": {},
+    "recovery_renewed": {},
     "passkey_added": {"name": "هاتف سارة"},
     "passkey_removed": {"name": "Sara's phone"},
     "identity_verified": {"wallet_url": f"{BASE_URL}/wallet"},

@@ -45,7 +45,7 @@ def test_the_samples_are_of_every_kind() -> None:
     "kind",
     [
         *("password_changed", "email_changed", "pin_changed", "second_factor_on", "second_factor_off"),
-        *("passkey_added", "passkey_removed", "paid"),
+        *("recovery_renewed", "passkey_added", "passkey_removed", "paid"),
     ],
 )
 def test_a_mail_about_security_says_when_and_what_to_do_if_it_was_somebody_else(kind: str) -> None:

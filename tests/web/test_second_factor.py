@@ -182,6 +182,7 @@ def test_new_recovery_codes_take_the_place_of_the_old(house: InProcess) -> None:
     new = shown_codes(guest)
     assert len(set(new)) == RECOVERY_CODES
     assert not set(new) & set(old)
+    assert last_letter(house, customer.email).kind == "recovery_renewed"
     assert not enters(house, customer.email, old[0])
     assert enters(house, customer.email, new[0])
     house.clock.advance(30_000)

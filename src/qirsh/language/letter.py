@@ -141,6 +141,10 @@ KINDS: Final[dict[str, Kind]] = {
         _("Sign-in with a code is off"),
         (_("From now on, signing in takes your password alone and no code."), _WHEN, *_NOT_YOU),
     ),
+    "recovery_renewed": Kind(
+        _("You have new recovery codes"),
+        (_("New recovery codes were made for your account. Those before stopped working."), _WHEN, *_NOT_YOU),
+    ),
     "passkey_added": Kind(
         _("A passkey was added to your account"),
         (

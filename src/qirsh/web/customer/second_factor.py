@@ -113,7 +113,8 @@ async def renew_recovery(visit: Visit) -> Response:
         return _recovery_page(visit, keeper, status=422, is_wrong=True)
     codes = _new_codes(visit.parts)
     macs = _macs(visit.parts, visit.person, codes)
-    refused = await _set(visit, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=())
+    letters = letter_to(visit, keeper, "recovery_renewed")
+    refused = await _set(visit, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=letters)
     if refused is not None:
         return visit.go(SECURITY, "totp.changed")
     return visit.page("recovery_codes.html", codes=codes, is_first=False)
