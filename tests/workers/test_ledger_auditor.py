@@ -1,6 +1,7 @@
 """Money that does not add up is noticed while the service serves, and stands still until it is right again."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
+from qirsh.store import recheck, sqlite
 from qirsh.store.interface import Store
+from qirsh.store.invariant import rule
 from qirsh.store.postgres import open_postgres
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from tests.domain.world import ENTROPY_SEED
@@ -203,3 +206,24 @@ def test_the_auditor_finds(engine: PostgresServer | None, tmp_path: Path, name: 
     assert found
     if name in SUMMED:
         assert "sum to" in found[0]
+
+
+def test_a_check_that_takes_too_long_is_not_asked_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
+    monkeypatch.setattr(recheck, "SUMS", rule(1, "without end", "{}", endless))
+    monkeypatch.setattr(sqlite, "_SEARCH_S_MAX", 0.2)
+    fill(tmp_path / "qirsh.db")
+
+    async def for_a_while() -> None:
+        store = open_store(tmp_path / "qirsh.db")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(3):
+                await LedgerAuditor(store, Engine(store, on_fatal=lambda: None)).run()
+        await store.close()
+
+    asyncio.run(for_a_while())
+    assert [record.getMessage() for record in caplog.records] == [
+        "the ledger auditor did not come to the end of a cycle: a search took too long"
+    ]

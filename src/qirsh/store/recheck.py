@@ -54,10 +54,10 @@ TRANSFERS: Final = (
         "balance of account {} in {} is {} at sequence {}, that transfer left {}, and a later one is {}",
         f"""{_TOUCHED} SELECT * FROM (SELECT x.account, x.currency, b.amount, b.sequence,
             coalesce(d.debit_balance, c.credit_balance) AS after, coalesce(
-                (SELECT min(id) FROM transfer l
-                WHERE l.debit = x.account AND l.currency = x.currency AND l.debit_sequence > b.sequence),
-                (SELECT min(id) FROM transfer l
-                WHERE l.credit = x.account AND l.currency = x.currency AND l.credit_sequence > b.sequence)) AS later
+                (SELECT l.id FROM transfer l WHERE l.debit = x.account AND l.currency = x.currency
+                    AND l.debit_sequence > b.sequence ORDER BY l.debit_sequence LIMIT 1),
+                (SELECT l.id FROM transfer l WHERE l.credit = x.account AND l.currency = x.currency
+                    AND l.credit_sequence > b.sequence ORDER BY l.credit_sequence LIMIT 1)) AS later
             FROM touched x LEFT JOIN balance b ON b.account = x.account AND b.currency = x.currency
             LEFT JOIN transfer d ON d.debit = b.account AND d.currency = b.currency AND d.debit_sequence = b.sequence
             LEFT JOIN transfer c ON c.credit = b.account AND c.currency = b.currency

@@ -1,0 +1,142 @@
+"""What the auditor asks while the service serves costs as much as the rows it asks of, whatever else there is."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import apsw
+import pytest
+
+from qirsh.domain.limits import AUDIT_ROWS_MAX
+from qirsh.store import recheck
+from qirsh.store.queries import Query
+from tests.postgres import PostgresServer, server
+from tests.store.filled import FILLED, PostgresHand, SqliteHand, fill, fill_postgres
+
+TURNS: Final = 300  # In each of them everybody pays the same shop once.
+PAYERS: Final = 100
+ASKED: Final = AUDIT_ROWS_MAX
+SHOP: Final = 600_000_000_001
+FIRST_PAYER: Final = 500_000_000_001
+FIRST_PAYMENT: Final = 1_000_000
+# Of one row that is asked of: its neighbours on both sides, its payment, its accounts; and steps of SQLite's machine.
+ROWS_MAX: Final = 20
+STEPS_MAX: Final = 500
+OF_TABLES: Final = {"transfer": recheck.TRANSFERS, "payment": recheck.PAYMENTS, "balance": recheck.BALANCES}
+CHECKS: Final = [
+    pytest.param(check.sql, table, id=check.name) for table, checks in OF_TABLES.items() for check in checks
+]
+Work = Callable[[Query, int, int], float]  # Of a query from one key to another, for each row that is asked of.
+
+
+_COPIED: Final = "kind, owner, mode, twin_of, name, state, return_origins, created_at, updated_at"
+MANY: Final = f"""
+CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {TURNS * PAYERS - 1})
+SELECT i, i / {PAYERS} AS turn, {FIRST_PAYER} + i % {PAYERS} AS payer FROM n;
+INSERT INTO account (number, {_COPIED}) SELECT {SHOP}, {_COPIED} FROM account WHERE number = :shop;
+INSERT INTO account (number, {_COPIED})
+SELECT payer, {_COPIED} FROM account JOIN place ON i < {PAYERS} WHERE number = :customer;
+INSERT INTO payment (number, merchant, payer, amount, currency, status, note, metadata, created_at, updated_at,
+    expires_at, paid_at, refunded_amount, version)
+SELECT {FIRST_PAYMENT} + i, {SHOP}, payer, 1, 'USD', 'paid', '', '{{}}', i, i, i, i, 0, 2 FROM place;
+INSERT INTO transfer (kind, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence,
+    credit_balance, payment, created_at)
+SELECT 'pay', payer, {SHOP}, 'USD', 1, turn + 1, {TURNS} - turn - 1, i + 1, i + 1, {FIRST_PAYMENT} + i, i
+FROM place ORDER BY i;
+INSERT INTO event (account, sequence, epoch, type, payment, version, created_at)
+SELECT {SHOP}, i + 1, 0, 'remote_payment.paid', {FIRST_PAYMENT} + i, 2, i FROM place;
+INSERT INTO balance (account, currency, amount, sequence, is_house, held)
+SELECT {SHOP}, 'USD', count(*), count(*), 1 = 0, 0 FROM place;
+INSERT INTO balance (account, currency, amount, sequence, is_house, held)
+SELECT payer, 'USD', 0, {TURNS}, 1 = 0, 0 FROM place WHERE i < {PAYERS};
+"""  # noqa: S608 - our own names and numbers
+
+
+@pytest.fixture(scope="module")
+def sqlite_work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
+    path = tmp_path_factory.mktemp("many") / "qirsh.db"
+    fill(path)
+    hand = SqliteHand(path)
+    for (name,) in hand.type("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
+        hand.type(f"DROP TRIGGER {name}")
+    hand.type(MANY)
+    hand.close()
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    steps: list[int] = []
+    connection.trace_v2(
+        apsw.SQLITE_TRACE_PROFILE, lambda told: steps.append(told["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+    )
+
+    def work(query: Query, first: int, last: int) -> float:
+        steps.clear()
+        connection.execute(query, (first, last)).fetchall()
+        return steps[-1] / ASKED / STEPS_MAX
+
+    yield work
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def postgres_work() -> Iterator[Work]:
+    with server() as postgres:
+        yield _postgres_work(postgres)
+
+
+def _postgres_work(postgres: PostgresServer) -> Work:
+    name = postgres.create_database()
+    fill_postgres(postgres.url(name))
+    hand = PostgresHand(postgres.url(name), is_kept=True)
+    hand.type(f"SET LOCAL session_replication_role = replica; {MANY} ANALYZE")
+    hand.close()
+
+    def work(query: Query, first: int, last: int) -> float:
+        # Once a statement was used some times, its plan is made for any arguments.
+        looked = [
+            _looked_at(json.loads(postgres.sql(_explain(query, first, last, mode), name))[0]["Plan"])
+            for mode in ("force_custom_plan", "force_generic_plan")
+        ]
+        return max(looked) / ASKED / ROWS_MAX
+
+    return work
+
+
+def _explain(query: Query, first: int, last: int, mode: str) -> str:
+    asked = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE asked ({first}, {last})"
+    return f"SET plan_cache_mode = {mode}; PREPARE asked (bigint, bigint) AS {query}; {asked}"
+
+
+def _looked_at(plan: dict[str, Any]) -> float:
+    """All rows that were read, also those that were read for nothing."""
+    here = 0.0
+    if "Relation Name" in plan:
+        read = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+        here = sum(plan.get(name, 0) for name in read) * plan["Actual Loops"]
+    return float(here + sum(map(_looked_at, plan.get("Plans", ()))))
+
+
+def _last(table: str) -> tuple[int, int]:
+    """The keys of the last rows that were added to it."""
+    if table == "payment":
+        end = FIRST_PAYMENT + TURNS * PAYERS - 1
+        return end - ASKED + 1, end
+    if table == "balance":
+        return FIRST_PAYER, SHOP
+    end = len(FILLED.transfers) + TURNS * PAYERS
+    return end - ASKED + 1, end
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def work(request: pytest.FixtureRequest) -> Work:
+    found: Work = request.getfixturevalue("sqlite_work" if request.param == "sqlite" else "postgres_work")
+    return found
+
+
+@pytest.mark.parametrize(("sql", "table"), CHECKS)
+def test_a_check_reads_a_few_rows_for_each_that_it_is_asked_of(work: Work, sql: str, table: str) -> None:
+    assert work(Query(sql), *_last(table)) < 1
+
+
+@pytest.mark.parametrize("place", range(len(recheck.SLICES)))
+def test_the_end_of_a_slice_is_found_at_its_rows(work: Work, place: int) -> None:
+    query, _ = recheck.SLICES[place]
+    assert work(query, 0, ASKED) < 1
