@@ -1,5 +1,8 @@
 """The pay page in each language: nothing overlaps, nothing is too small, and only Arabic loads the Arabic font."""
 
+from itertools import product
+from typing import Final
+
 import pytest
 from playwright.sync_api import Page
 
@@ -20,8 +23,14 @@ def confirm(page: Page, pin: str) -> None:
     page.click("main form .button")
 
 
-@pytest.mark.parametrize(("code", "scheme"), [("ar", "light"), ("ar", "dark"), ("tr", "light"), ("tr", "dark")])
-@pytest.mark.parametrize("kind", ["phone", "desktop"])
+# Each language, width and theme each time, and all of them together in the long run.
+SHOWN: Final = [("phone", "ar", "light"), ("desktop", "tr", "dark")]
+MORE: Final = set(product(("phone", "desktop"), ("ar", "tr"), ("light", "dark"))) - set(SHOWN)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "scheme"), [*SHOWN, *(pytest.param(*one, marks=pytest.mark.slow) for one in sorted(MORE))]
+)
 def test_every_page_can_be_read_and_touched_in_it(
     scene: Scene, open_page: Open, kind: str, code: str, scheme: str
 ) -> None:

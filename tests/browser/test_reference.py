@@ -53,8 +53,15 @@ def test_a_deep_link_leads_to_its_call(scene: Scene, open_page: Open) -> None:
     assert 0 <= top < 100
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("device", [{}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("device", "colours"),
+    [
+        pytest.param({}, "light", id="desktop-light"),
+        pytest.param(PHONE, "dark", id="phone-dark"),
+        pytest.param({}, "dark", id="desktop-dark", marks=pytest.mark.slow),
+        pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.slow),
+    ],
+)
 def test_it_fits_the_screen_and_has_no_barriers(
     scene: Scene, open_page: Open, device: dict[str, object], colours: str
 ) -> None:

@@ -22,6 +22,7 @@ calls: Counter[tuple[str, int]] = Counter()
 # What exists, by the part of the path that comes before an id.
 known: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=20))
 known["refunds"].append(os.environ["FUZZ_REFUND"])  # One is hard to come by: it takes a payment that was paid.
+paid = os.environ["FUZZ_PAID"].split()
 cursors: defaultdict[tuple[str, bool], deque[str]] = defaultdict(lambda: deque(maxlen=20))
 numbers = itertools.count(1)
 
@@ -48,6 +49,9 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
     pool = known[collection]
     if pool and "id" in case.path_parameters and case.path_parameters["id"] not in pool and number % 4:
         case.path_parameters["id"] = pool[number % len(pool)]
+    if paid and case.method == "POST" and case.path.endswith("/refunds") and isinstance(case.body, dict) and number % 2:
+        case.path_parameters["id"] = paid[number % len(paid)]
+        case.body.pop("amount", None)  # All that is left of it: hardly anything else would fit.
 
 
 def list_of(case: Case[Any]) -> tuple[str, bool]:
