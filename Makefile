@@ -46,9 +46,9 @@ description: setup
 unit: setup
 	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
 
-# These kill servers and fill disks: nothing runs beside them.
+# These kill servers and fill disks, and mostly wait: two at a time, and nothing else beside them.
 faults: setup
-	@$(BIN)/pytest -q tests/faults
+	@$(BIN)/pytest -q -n 2 tests/faults
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser

@@ -47,10 +47,13 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
     return chosen
 
 
-# What these look at is decided before a database is asked, but for pages, each of which has SQL of its own.
-# On PostgreSQL they have their turn in the long run.
+# What these look at is decided before a database is asked, but for pages, each of which has SQL of its own; or it is
+# how a page shows what others have asked of both engines. On PostgreSQL they have their turn in the long run.
 _BEFORE_ANY_DATABASE: Final = frozenset(
     {"test_access.py", "test_bad_input.py", "test_page_access.py", "test_pay_page_guards.py"}
+)
+_AFTER_ANY_DATABASE: Final = frozenset(
+    {"test_pay_endings.py", "test_receipt.py", "test_page_language.py", "test_statement_pages.py", "test_entrance.py"}
 )
 
 
@@ -59,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
     for item in items:
         if (
-            item.path.name in _BEFORE_ANY_DATABASE
+            item.path.name in _BEFORE_ANY_DATABASE | _AFTER_ANY_DATABASE
             and "[postgresql" in item.name
             and "is_shown_to_whom" not in item.name
         ):
