@@ -137,6 +137,10 @@ BROKEN: Final = {
         "UPDATE balance SET amount = amount - 1 WHERE account = :other AND currency = 'USD'"
     ),
     "a balance deleted": "DELETE FROM balance WHERE account = :shop",
+    "money held that nobody asked for": (
+        "UPDATE balance SET held = held + 1 WHERE account = :customer AND currency = 'EUR'"
+    ),
+    "a payout that holds nothing": "UPDATE balance SET held = 0 WHERE account = :customer AND currency = 'EUR'",
     "a balance that takes itself for the house's": "UPDATE balance SET is_house = NOT is_house WHERE account = :shop",
     "a transfer's amount": "UPDATE transfer SET amount = amount + 1 WHERE id = 3",
     "a transfer's balance-after": "UPDATE transfer SET debit_balance = debit_balance + 1 WHERE id = 3",

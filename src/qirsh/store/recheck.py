@@ -133,6 +133,16 @@ BALANCES: Final = (
         WHERE a.kind IS NULL OR (b.amount < 0 AND a.kind <> 'house')
             OR CAST(b.is_house AS INTEGER) <> CASE WHEN a.kind = 'house' THEN 1 ELSE 0 END""",
     ),
+    rule(
+        2,
+        "a balance holds back what its open payouts ask for",
+        "balance of account {} in {} holds {} back, its open payouts ask for {}",
+        f"""SELECT * FROM (SELECT b.account, b.currency, b.held, coalesce(
+            (SELECT sum(p.amount) FROM payout p WHERE p.account = b.account AND p.currency = b.currency
+                AND p.state IN ('asked', 'ordered')), 0) AS asked
+            FROM {_B} b) AS found
+        WHERE held <> asked""",
+    ),
 )
 
 # By the numbers of payments.

@@ -100,11 +100,7 @@ KINDS: Final[dict[str, Kind]] = {
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
     "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
-    "pin_locked": Kind(
-        403,
-        "PIN locked",
-        "Too many wrong PINs. The person sets a new one in the wallet.",
-    ),
+    "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. The person sets a new one in the wallet."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
     "passkey_not_valid": Kind(403, "Passkey not valid", "This passkey is not known for this account."),
     "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
