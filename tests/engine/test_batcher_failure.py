@@ -112,6 +112,30 @@ def test_payment_numbers_outlast_any_number_of_failed_batches(tmp_path: Path, mo
     run(tmp_path, scene, world=MARKET)
 
 
+def test_a_lane_that_keeps_failing_is_told_with_its_cause_until_it_works_again(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> None:
+        for failures in range(1, 5):
+            desk.store.before.append(ValueError("aborted"))
+            await settled(desk.engine.submit(house("a")))
+            expected = [] if failures < 3 else ["the database takes no writes: ValueError: aborted"]
+            assert desk.engine.troubles() == expected
+        await desk.engine.submit(house("b"))
+        assert desk.engine.troubles() == []
+
+    run(tmp_path, scene)
+
+
+def test_single_commands_that_fail_between_others_that_do_not_are_no_trouble(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> None:
+        for number in range(5):
+            desk.store.before.append(ValueError("guilty"))
+            await settled(desk.engine.submit(house("guilty")))
+            await desk.engine.submit(house(number))
+        assert desk.engine.troubles() == []
+
+    run(tmp_path, scene)
+
+
 def test_when_the_database_is_unavailable_the_whole_batch_hears_it_once_and_work_goes_on(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
         desk.store.before.append(StoreUnavailable("disk full"))

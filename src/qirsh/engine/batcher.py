@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 # A failure without a later success is told this long; without new writes nobody would see it mended.
 _FAILURE_SHOWN_S = 10.0
+# One command that fails is to blame itself. So many in a row, without a success between them, are not.
+_FAILURES_IN_A_ROW = 3
 
 
 class Overloaded(Exception):
@@ -119,6 +121,7 @@ class _Lane:
         self._is_open = False
         self._is_broken = False  # For good.
         self._last_failure: str | None = None
+        self._failures = 0  # Unexpected ones, in a row.
         self._failing_until = 0.0
 
     def start(self) -> None:
@@ -185,23 +188,30 @@ class _Lane:
         try:
             state = await self._store.transact(batch)
         except (StoreUnavailable, OutcomeUnknown) as error:
-            self._last_failure = str(error)
-            self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
+            self._remember(str(error))
             self._is_broken = isinstance(error, StoreBroken)
             _fail(taken, error)
         except Exception as error:
             if len(taken) == 1:
                 log.exception("a command failed: %s", type(taken[0][0].command).__name__)
+                self._failures += 1
+                if self._failures >= _FAILURES_IN_A_ROW:
+                    self._remember(f"{type(error).__name__}: {error}")
                 _fail(taken, error)
             else:
                 # Nothing of the batch was kept. One by one, only the guilty command fails.
                 await self._one_by_one(taken)
         else:
             self._last_failure = None
+            self._failures = 0
             for (_, future), outcome in zip(taken, batch.outcomes, strict=True):
                 if not future.done():
                     future.set_result(outcome)
             self._tell(state)
+
+    def _remember(self, failure: str) -> None:
+        self._last_failure = failure
+        self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
 
     async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
         for place, one in enumerate(taken):
