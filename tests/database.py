@@ -93,7 +93,9 @@ class _Session:
 
     def __init__(self, url: str) -> None:
         self._runner = asyncio.Runner()
-        self._connection: asyncpg.Connection = self._runner.run(asyncpg.connect(url))
+        # A test may have given the database other manners.
+        patient = {"idle_in_transaction_session_timeout": "0", "statement_timeout": "0"}
+        self._connection: asyncpg.Connection = self._runner.run(asyncpg.connect(url, server_settings=patient))
 
     def select(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:
         numbers = itertools.count(1)

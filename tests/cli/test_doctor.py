@@ -13,8 +13,7 @@ from tests.cli.program import House, Running
 
 def findings(text: str) -> dict[str, str]:
     """Name -> level."""
-    lines = [line.split("  ") for line in text.splitlines()]
-    return {line[1].strip(): line[0].strip() for line in lines}
+    return {line[6:].partition("  ")[0]: line[:6].strip() for line in text.splitlines()}
 
 
 def run_sql(house: House, sql: str) -> None:

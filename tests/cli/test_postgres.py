@@ -263,6 +263,16 @@ def test_doctor_tells_what_is_wrong_in_words(copied: PostgresHouse, name: str) -
     assert words in ended.stdout
 
 
+def test_doctor_names_what_the_role_or_database_sets_otherwise(copied: PostgresHouse) -> None:
+    assert findings(copied.invoke("doctor").stdout)["Preferences"] == "ok"
+    database = copied.url.rpartition("/")[2]
+    copied.sql(f"ALTER DATABASE {database} SET lock_timeout = '1s'")
+    copied.sql(f"ALTER ROLE postgres IN DATABASE {database} SET default_transaction_isolation = 'serializable'")
+    ended = copied.invoke("doctor")
+    assert findings(ended.stdout)["Preferences"] == "note"
+    assert "sets default_transaction_isolation=serializable, lock_timeout=1s:" in ended.stdout
+
+
 def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: PostgresHouse) -> None:
     ended = seeded.invoke("doctor", QIRSH_WORKERS="11")
     assert findings(ended.stdout)["Connections"] == "bad"

@@ -13,6 +13,7 @@ from typing import Final, Literal
 import asyncpg
 import pytest
 
+from qirsh.store.postgres import LANES
 from tests.faults.history import History
 from tests.faults.line import Line
 from tests.faults.load import CLIENTS, Load
@@ -156,9 +157,19 @@ def test_a_database_that_is_held_still_under_load_does_nothing_twice(several: Se
 
 
 @pytest.fixture
-def line(founded_database: FoundedDatabase) -> Iterator[LineBeside]:
+def preferences() -> tuple[str, ...]:
+    """What the database sets for its connections; a test may have it otherwise."""
+    return ()
+
+
+@pytest.fixture
+def line(
+    server: PostgresServer, founded_database: FoundedDatabase, preferences: tuple[str, ...]
+) -> Iterator[LineBeside]:
     """Between two processes and their database."""
     with founded_database.copy() as url, LineBeside(url) as beside:
+        for preference in preferences:
+            server.sql(f"BEGIN READ WRITE; ALTER DATABASE {url.rpartition('/')[2]} SET {preference}; COMMIT")
         yield beside
 
 
@@ -195,7 +206,23 @@ def test_a_line_to_the_database_that_breaks_and_is_mended_loses_nothing(
     well_again(distant, history, load)
 
 
+_PREFERENCES: Final = {
+    "none": (),
+    "snapshots and timeouts": (
+        "default_transaction_isolation = 'repeatable read'",
+        "statement_timeout = '100ms'",
+        "lock_timeout = '50ms'",
+    ),
+    "serializable and read-only": (
+        "default_transaction_isolation = 'serializable'",
+        "idle_in_transaction_session_timeout = '10ms'",
+        "default_transaction_read_only = on",
+    ),
+}
+
+
 @pytest.mark.parametrize("how", ["before", "during", "after"])
+@pytest.mark.parametrize("preferences", _PREFERENCES.values(), ids=_PREFERENCES)
 def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
     line: LineBeside, distant: Several, how: Literal["before", "during", "after"]
 ) -> None:
@@ -211,6 +238,55 @@ def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
     distant.run(scene())
     well_again(distant, history, load)
     assert load.refusals.keys() <= _GOOD_DAY
+
+
+_STRIKES: Final = 200
+# Whoever writes just now. A command goes by one lane or the other, and both are struck.
+_WRITING: Final = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND state = 'active' AND (query LIKE 'UPDATE%' OR query LIKE 'COPY%' OR query LIKE 'BEGIN%' OR query = 'COMMIT'"
+    " OR query LIKE '%FOR %UPDATE%')"
+)
+
+
+@pytest.mark.parametrize("how", ["cancel", "terminate"])
+def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_lane_alive(
+    several: Several, how: Literal["cancel", "terminate"]
+) -> None:
+    history = History(several)
+    load = Load(several, history, seed=216, is_stubborn=True)
+
+    async def scene() -> None:
+        outsider = await asyncpg.connect(str(several.settings.database))
+        struck: set[int] = set()
+        strikes = 0
+        async with under(load, several):
+            while strikes < _STRIKES:
+                for (pid,) in await outsider.fetch(_WRITING):
+                    strikes += await outsider.fetchval(f"SELECT pg_{how}_backend($1)", pid)
+                    struck.add(pid)
+                await asyncio.sleep(0.01)
+            await several.ready(_GREEN_S_MAX)
+        await outsider.close()
+        log.info("struck %d times, %d connections", strikes, len(struck))
+        assert len(struck) >= len(several.places) * LANES
+
+    several.run(scene())
+    well_again(several, history, load)
+    several.run(_both_lanes_work(several, history))
+
+
+async def _both_lanes_work(several: Several, history: History) -> None:
+    """A create goes by one, a pay by the other; in each process."""
+    merchant, customer = several.merchants[0], several.customers[0]
+    for port in several.ports:
+        async with Line(port) as line:
+            created = history.create(merchant, 100)
+            await created.send(line)
+            assert created.outcome == "ok"
+            paid = history.pay(customer, created)
+            await paid.send(line)
+            assert paid.outcome == "ok"
 
 
 def test_an_outsider_who_holds_a_balance_makes_only_its_pays_wait(several: Several) -> None:

@@ -239,7 +239,9 @@ def money(settings: Settings) -> Finding:
 
 
 _FINE: Final = Finding("ok", "")
-_ASK_DATABASE: Final = {"Database", "Durability", "Guards", "Connections", "Secret key", "Clock", "Operators", "Money"}
+_ASK_DATABASE: Final = {
+    *("Database", "Durability", "Preferences", "Guards", "Connections", "Secret key", "Clock", "Operators", "Money"),
+}
 # On SQLite, and on PostgreSQL.
 CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Python": (python, python),
@@ -252,6 +254,7 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "File system": (file_system, None),
     "Database": (database, postgres_checks.database),
     "Durability": (durability, postgres_checks.durability),
+    "Preferences": (None, postgres_checks.preferences),
     "Guards": (None, postgres_checks.guards),
     "Connections": (None, postgres_checks.connections),
     "Secret key": (secret_key, secret_key),

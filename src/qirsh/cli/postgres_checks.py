@@ -7,7 +7,7 @@ from qirsh.cli.finding import Finding, of_schema
 from qirsh.cli.look import has_begun, look, shown
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
-from qirsh.store.postgres_connection import DURABLE, NOW, VERSION_MIN
+from qirsh.store.postgres_connection import DURABLE, NOW, VERSION_MIN, preferred_otherwise
 from qirsh.store.postgres_verify import read_only
 
 _CONNECTIONS_A_WORKER: Final = 10  # Its writers, readers and searchers, and what a restart has open at the same time.
@@ -41,6 +41,19 @@ def durability(settings: Settings) -> Finding:
     if off := [name for name, value in zip(DURABLE, values, strict=True) if value == "off"]:
         return Finding("bad", f"{', '.join(off)} off: the server loses what it acknowledged; set to on")
     return Finding("ok", f"every commit is on the server's disk before it is answered (synchronous_commit {values[2]})")
+
+
+def preferences(settings: Settings) -> Finding:
+    """What the role or the database sets for its connections, and ours set otherwise."""
+    rows = look(
+        settings,
+        "SELECT unnest(s.setconfig) FROM pg_db_role_setting s"
+        " WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        " AND s.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))",
+    )
+    if names := preferred_otherwise(default for (default,) in rows):
+        return Finding("note", f"the role or database sets {', '.join(names)}: our connections set their own instead")
+    return Finding("ok", "the role and the database set nothing that our connections would have to set back")
 
 
 def guards(settings: Settings) -> Finding:

@@ -85,24 +85,38 @@ class _Writer:
             self.drop()
             raise ConnectionError("the writer's row is gone: connect again")
 
+    async def roll_back(self) -> None:
+        """Whatever was begun is undone. If that fails too, the server undoes it when the connection ends."""
+        if self._connection is None:
+            return
+        try:
+            await self._connection.execute("ROLLBACK")
+        except Exception as error:  # noqa: BLE001 - it is the connection that must not be used again
+            log.warning("a connection could not be rolled back, and is replaced: %r", error)
+            self.drop()
+
     async def has_committed(self) -> bool:
         """Whether the last batch is there. Waits until its transaction has ended, so the answer is final."""
-        async with asyncio.timeout(_AWAY_S_MAX):
-            while True:
-                self.drop()
-                try:
-                    # Not by `connected`: a row made now would say that the batch was never there.
-                    self._connection = await connect(self._url)
-                    batch = await self._connection.fetchval(
-                        "SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name
-                    )
-                except LOST as error:
-                    log.warning("the database is away after a commit: %r", error)
-                    await asyncio.sleep(0.1)
-                    continue
-                if batch is None:
-                    raise OutcomeUnknown("the writer's row was deleted while it committed")
-                return bool(batch == self.batch)
+        try:
+            async with asyncio.timeout(_AWAY_S_MAX):
+                while True:
+                    self.drop()
+                    try:
+                        # Not by `connected`: a row made now would say that the batch was never there.
+                        self._connection = await connect(self._url)
+                        batch = await self._connection.fetchval(
+                            "SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name
+                        )
+                        break
+                    except Exception as error:  # noqa: BLE001 - whatever keeps us from looking is no answer
+                        log.warning("whether a commit happened cannot be looked up: %r", error)
+                        await asyncio.sleep(0.1)
+        except TimeoutError:
+            self.drop()  # Nobody has answered on it.
+            raise OutcomeUnknown("the database went away while it committed") from None
+        if batch is None:
+            raise OutcomeUnknown("the writer's row was deleted while it committed")
+        return bool(batch == self.batch)
 
     async def close(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
@@ -193,25 +207,20 @@ class PostgresStore:
 
     async def _attempt(self, writer: _Writer, turn: Turn) -> State:
         connection = await writer.connected()
-        await _reserve(connection, writer, self.instance, len(turn))
-        await writer.begin(connection)
         try:
+            await _reserve(connection, writer, self.instance, len(turn))
+            await writer.begin(connection)
             state = await self._decided(connection, writer, turn)
         except LOST:
             raise
         except Exception:
-            await connection.execute("ROLLBACK")
+            await writer.roll_back()
             raise
         try:
             done = await connection.execute("COMMIT")
             assert done == "COMMIT", done
-        except LOST as error:
-            try:
-                has_committed = await writer.has_committed()
-            except TimeoutError:
-                writer.drop()  # Nobody has answered on it.
-                raise OutcomeUnknown("the database went away while it committed") from error
-            if not has_committed:
+        except Exception:  # Whatever was said, the writer's row knows.
+            if not await writer.has_committed():
                 raise
         return state
 
@@ -236,7 +245,7 @@ async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: In
     """Payment numbers come in blocks, in a commit of their own: no batch waits for another's."""
     if length_hint(writer.numbers) >= count and time.monotonic() < writer.numbers_end:
         return
-    writer.numbers_end = time.monotonic() + BLOCK_USED_S_MAX
+    began = time.monotonic()
     first, block = instance.epoch * EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
     last: int = await connection.fetchval(
         "INSERT INTO counter AS c VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET last = greatest(c.last, $3) + $4"
@@ -247,6 +256,7 @@ async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: In
         block,
     )
     writer.numbers = iter(range(last - block + 1, last + 1))
+    writer.numbers_end = began + BLOCK_USED_S_MAX
 
 
 async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: Callable[[int], bytes]) -> PostgresStore:

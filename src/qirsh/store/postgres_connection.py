@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: to a server that keeps what it acknowledges, with the schema of this version."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -11,7 +12,20 @@ from qirsh.store.interface import UnusableDatabase
 VERSION_MIN: Final = 14
 CONNECT_S_MAX: Final = 3.0
 STATEMENT_S_MAX: Final = 15.0
-SETTINGS: Final = {
+# What the store relies on is set on each of its connections, whatever the role, the database or the server prefers.
+RELIED_ON: Final = {
+    # Rows are decided on as they are once their lock is ours, and whoever looks for a lost commit must see it.
+    "default_transaction_isolation": "read committed",
+    "default_transaction_read_only": "off",
+    "default_transaction_deferrable": "off",
+    # Time is kept on our side, where it is known what a statement that was given up may have done.
+    "lock_timeout": "0",
+    "statement_timeout": "0",
+    "idle_session_timeout": "0",
+}
+# The same, of servers that know it (17 and newer): one that does not would refuse the connection.
+_TRANSACTION_TIMEOUT: Final = "transaction_timeout"
+SETTINGS: Final = RELIED_ON | {
     "application_name": "qirsh",
     # Of a process or machine that has died without the server hearing of it.
     "idle_in_transaction_session_timeout": "20s",
@@ -51,33 +65,55 @@ async def connect(url: str) -> asyncpg.Connection:
         url, timeout=CONNECT_S_MAX, command_timeout=STATEMENT_S_MAX, server_settings=SETTINGS
     )
     try:
-        await check_server(connection)
+        await prepare(connection)
     except BaseException:
         connection.terminate()
         raise
     return connection
 
 
-async def check_server(connection: asyncpg.Connection) -> None:
-    """Whether money may be kept here; asked of each new connection, because settings change."""
+async def prepare(connection: asyncpg.Connection) -> None:
+    """See whether money may be kept here; asked of each new connection, because settings change."""
     version = connection.get_server_version()
     if version.major < VERSION_MIN:
         raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
+    await connection.execute(
+        "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = $1", _TRANSACTION_TIMEOUT
+    )
+    names = ("server_encoding", *DURABLE, "session_replication_role", *RELIED_ON)
     row = await connection.fetchrow(
-        "SELECT current_setting('server_encoding'), pg_is_in_recovery(), "
-        + ", ".join(f"current_setting('{name}')" for name in DURABLE)
+        f"SELECT pg_is_in_recovery(), {', '.join(f'current_setting({name!r})' for name in names)}"
     )
     assert row is not None
-    encoding, is_standby, *values = row
-    if is_standby:
+    if row[0]:
         raise ConnectionError("this server is a standby, which takes no writes")
-    if encoding != "UTF8":
+    _check_settings(dict(zip(names, row[1:], strict=True)))
+
+
+def _check_settings(values: dict[str, str]) -> None:
+    if (encoding := values["server_encoding"]) != "UTF8":
         raise UnusableDatabase(f"the database's encoding is {encoding}: create it with ENCODING 'UTF8'")
-    for name, value in zip(DURABLE, values, strict=True):
-        if value == "off":
+    for name in DURABLE:
+        if values[name] == "off":
             raise UnusableDatabase(
                 f"PostgreSQL runs with {name}=off, and would lose what it acknowledged: set it to on"
             )
+    if values["session_replication_role"] != "origin":
+        raise UnusableDatabase("session_replication_role is not origin: the database's guards would sleep; reset it")
+    for name, wanted in RELIED_ON.items():
+        # A reader has a time of its own.
+        if name != "statement_timeout" and values[name] != wanted:
+            raise UnusableDatabase(
+                f"{name} is {values[name]} though we ask for {wanted}: what stands between us and the server"
+                " must pass our settings on"
+            )
+
+
+def preferred_otherwise(defaults: Iterable[str]) -> list[str]:
+    """Of such as `lock_timeout=1s`, those that our own connections do not follow."""
+    ours = SETTINGS | {_TRANSACTION_TIMEOUT: "0"}
+    named = (default.partition("=") for default in defaults)
+    return sorted(f"{name}={value}" for name, _, value in named if name in ours and ours[name] != value)
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:

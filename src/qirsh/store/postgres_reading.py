@@ -8,7 +8,7 @@ from typing import Any, Final
 import asyncpg
 
 from qirsh.store.interface import StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres_connection import CONNECT_S_MAX, LOST, SETTINGS, STATEMENT_S_MAX, check_server
+from qirsh.store.postgres_connection import CONNECT_S_MAX, LOST, SETTINGS, STATEMENT_S_MAX, prepare
 from qirsh.store.postgres_statements import keys_of, load
 from qirsh.store.rows import Table
 
@@ -64,7 +64,7 @@ async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
         command_timeout=STATEMENT_S_MAX,
         # Whoever asked has left by then, and the server would not notice before it has an answer.
         server_settings=SETTINGS | {"statement_timeout": f"{seconds * 1000:.0f}"},
-        init=check_server,
+        init=prepare,
         reset=_keep_session,
     )
     await pool

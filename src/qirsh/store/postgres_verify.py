@@ -13,10 +13,16 @@ import asyncpg
 from qirsh.store import chain, invariants, migrate, postgres_guard
 from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.invariant import Invariant, Violation, violations_of
+from qirsh.store.postgres_connection import RELIED_ON
 from qirsh.store.queries import Query
 
 _CONNECT_S_MAX: Final = 5.0
-_SETTINGS: Final = {"application_name": "qirsh verify", "default_transaction_read_only": "on", "jit": "off"}
+_SETTINGS: Final = RELIED_ON | {
+    "application_name": "qirsh verify",
+    "default_transaction_read_only": "on",
+    "idle_in_transaction_session_timeout": "0",
+    "jit": "off",
+}
 
 # Column -> the key it leads to. Some of these are left to triggers instead of foreign keys.
 LEADS_TO: Final = {
