@@ -65,7 +65,9 @@ def test_whatever_is_wrong_with_the_key_the_answer_is_the_same(world: Live) -> N
         Call("GET", path),
         bearer(""),
         bearer("Bearer"),
-        bearer("Bearer  " + key),
+        bearer(f"Bearer\t{key}"),
+        bearer(f"Bearer{key}"),
+        bearer(f"Bearers {key}"),
         bearer(key),
         bearer(f"Basic {key}"),
         bearer(f"Token {key}"),
@@ -101,6 +103,14 @@ def test_whatever_is_wrong_with_the_key_the_answer_is_the_same(world: Live) -> N
         bodies.add(without_request_id(answer))
     assert len(bodies) == 1
     assert world.counts() == before
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "bEaReR ", "Bearer  ", "bearer    "])
+def test_the_scheme_is_written_in_any_case_and_followed_by_any_number_of_spaces(world: Live, scheme: str) -> None:
+    merchant, customer = world.merchants[0], world.customers[0]
+    for path, token in (("/api/v1/me", merchant.key), (BALANCES, customer.token)):
+        for _ in range(2):  # Looked up, and remembered.
+            assert world.send(Call("GET", path, headers=(("authorization", scheme + token),))).status_code == 200
 
 
 def test_two_keys_in_one_request_are_none(world: Live) -> None:

@@ -376,6 +376,13 @@ def test_more_header_fields_than_the_cap_get_431(edge: Edge, count: int, status:
     assert statuses(edge.exchange(get("/", CLOSE, *fields))) == [status]
 
 
+def test_blanks_around_the_value_of_a_field_are_no_part_of_it(edge: Edge) -> None:
+    fields = (CLOSE, b"X-A: \t a b \t ", b"X-B:c ", b"X-C: ", b"X-D: e ", b"X-D:  f ")
+    assert statuses(edge.exchange(get("/", *fields))) == [200]
+    headers = edge.seen[-1].headers
+    assert [headers[name] for name in (b"x-a", b"x-b", b"x-c", b"x-d")] == [b"a b", b"c", b"", b"e, f"]
+
+
 def test_a_field_that_is_repeated_again_and_again_gets_431_before_the_head_is_read_to_its_end(edge: Edge) -> None:
     # Joining it each time takes more and more time.
     assert_only_refused(edge, edge.exchange(get("/", *[b"X: " + b"x" * 1000] * 30, b"not a field")), 431)

@@ -1,6 +1,8 @@
 """Idempotency keys over HTTP: one key, one outcome, whatever the line, the client or a restart does to the answers."""
 
 import asyncio
+import http.client
+import json
 import signal
 from typing import Final
 
@@ -9,6 +11,7 @@ import pytest
 
 from qirsh.web.callers import KEY
 from tests.live import (
+    PAYMENTS,
     PURSE,
     START,
     WRONG_PIN,
@@ -132,6 +135,25 @@ def test_a_key_of_256_characters_is_refused(world: Live) -> None:
     answer = world.send(create(world.merchants[0].key).once("x" * 256))
     assert field_errors(answer) == {"Idempotency-Key": "invalid"}
     assert world.counts() == before
+
+
+@pytest.mark.parametrize("blanks", [" ", "  ", "\t", " \t "])
+def test_blanks_around_a_header_are_no_part_of_it(world: Live, blanks: str) -> None:
+    key, token = f"blanks {ord(blanks[0])} {len(blanks)}", world.merchants[0].key
+    before = payments(world)
+    ids = set()
+    for around in ("", blanks):
+        # A client that sends values as they are given to it.
+        connection = http.client.HTTPConnection("127.0.0.1", world.settings.port, timeout=20)
+        headers = {"Idempotency-Key": key, "Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        spaced = {name: f"{around}{value}{around}" for name, value in headers.items()}
+        connection.request("POST", PAYMENTS, b'{"amount":100,"currency":"USD"}', spaced)
+        answer = connection.getresponse()
+        assert answer.status == 201
+        ids.add(json.loads(answer.read())["data"]["id"])
+        connection.close()
+    assert len(ids) == 1
+    assert payments(world) == before + 1
 
 
 def test_keys_differ_by_case_and_by_their_last_character(world: Live) -> None:

@@ -73,7 +73,9 @@ class Callers:
         """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
         authorization = headers.get(b"authorization", b"")
         if not authorization.startswith(kind.prefix):
-            raise Problem("unauthorized")
+            authorization = headers[b"authorization"] = _as_usual(authorization)
+            if not authorization.startswith(kind.prefix):
+                raise Problem("unauthorized")
         if time.monotonic() > self._trusted_until:
             return None
         caller = self._known.get(token_hash(authorization[BEARER_LENGTH:]))
@@ -137,3 +139,9 @@ class Callers:
                     person=session.person,
                 )
         return None
+
+
+def _as_usual(authorization: bytes) -> bytes:
+    """A scheme may be written in any case, and any number of spaces may follow it (RFC 9110, 11.4)."""
+    scheme, _, token = authorization.partition(b" ")
+    return b"Bearer " + token.lstrip(b" ") if scheme.lower() == b"bearer" else authorization

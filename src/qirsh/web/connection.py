@@ -128,6 +128,9 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
+        # Blanks around a value are no part of it (RFC 9110, 5.5). The parser has read this one with them, so they stay.
+        if name != b"transfer-encoding":
+            value = value.rstrip(b" \t")
         if name in self._headers:
             value = self._joined(name, value)
         if self._has_head:
