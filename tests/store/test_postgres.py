@@ -12,7 +12,7 @@ import pytest
 from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Answer, Submission
 from qirsh.domain.idempotency import Once
-from qirsh.domain.limits import LEASE_RENEWAL_MS
+from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS, LEASE_RENEWAL_MS
 from qirsh.engine.batcher import Batch, Engine
 from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate, postgres
@@ -216,6 +216,37 @@ def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None
             assert await count(one) == 30
 
     asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_once(
+    running: PostgresServer, url: str
+) -> None:
+    names = ["a", "b", "c", "d"]
+
+    def once(order: list[str]) -> Batch:
+        asked = CreatePayment(FILLED.shop, 100, "USD", "here")
+        return Batch([Submission(asked, Once(FILLED.shop, name, b"print"), _answer) for name in order])
+
+    async def scene() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            stores = [await stack.enter_async_context(opened(url)) for _ in range(3)]
+            await stores[0].transact(once(names))
+            for turn in range(1, 16):
+                running.sql(f"UPDATE remembered SET created_at = created_at - {IDEMPOTENCY_KEPT_MS}", _name(url))  # noqa: S608 - ours
+                # Each has them in another order.
+                batches = [once(names[shift:] + names[:shift]) for shift in range(3)]
+                await asyncio.gather(*(store.transact(batch) for store, batch in zip(stores, batches, strict=True)))
+                told = [sorted(answer.body for answer in batch.outcomes) for batch in batches]
+                assert told[0] == told[1] == told[2]
+                fresh = [not answer.replayed for batch in batches for answer in batch.outcomes]
+                assert sum(fresh) == len(names)
+                assert await count(stores[0]) == (turn + 1) * len(names)
+
+    asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]
 
 
 def _answer(payment: Any, _state: object) -> Answer:  # noqa: ANN401 - a payment

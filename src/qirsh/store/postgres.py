@@ -29,7 +29,7 @@ from qirsh.store.postgres_connection import (
     connect,
 )
 from qirsh.store.postgres_reading import Readers, SharedReads, away, open_readers
-from qirsh.store.postgres_rows import RowsAppeared, keep, load_facts, load_rows
+from qirsh.store.postgres_rows import RowsAppeared, hold_forgotten, keep, load_facts, load_rows
 from qirsh.store.queries import Query
 from qirsh.store.rows import Table
 
@@ -236,6 +236,7 @@ class PostgresStore:
         state.now = await load_rows(connection, state, turn.rows(state))
         if self._clock is not None:
             state.now = self._clock()
+        await hold_forgotten(connection, state)
         turn.decide(state)
         await keep(connection, state)
         return state

@@ -6,6 +6,7 @@ from typing import Any, Final
 import asyncpg
 from msgspec.structs import astuple
 
+from qirsh.domain.idempotency import is_forgotten
 from qirsh.domain.state import Needs, State
 from qirsh.store.postgres_connection import NOW
 from qirsh.store.postgres_statements import delete, keys_of, load, updates
@@ -23,7 +24,7 @@ _LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigin
 
 
 class RowsAppeared(Exception):
-    """A row came into being between two looks: run the batch again."""
+    """A row came into being, or changed, between two looks: run the batch again."""
 
 
 async def load_facts(connection: asyncpg.Connection, state: State, needs: Needs) -> None:
@@ -54,6 +55,16 @@ async def load_rows(connection: asyncpg.Connection, state: State, needs: Needs) 
             state.remembered.known[row[0], row[1]] = REMEMBERED.record(*row)
     now: int = rows[0][0]
     return now
+
+
+async def hold_forgotten(connection: asyncpg.Connection, state: State) -> None:
+    """Whoever uses a key again whose answer is too old to be repeated holds its row, so that no two do so at once."""
+    known = state.remembered.known
+    forgotten = [key for key, row in known.items() if row is not None and is_forgotten(row, state.now)]
+    if forgotten:
+        rows = await connection.fetch(load(REMEMBERED, locked=True), *keys_of(REMEMBERED, forgotten))
+        if any(REMEMBERED.record(*row) != known[REMEMBERED.key_of(row)] for row in rows):
+            raise RowsAppeared
 
 
 async def _load(
