@@ -178,9 +178,11 @@ class Books:
         return self._select(sql, *arguments)
 
     def counts(self) -> dict[str, int]:
-        """The number of rows of each table that a call may write."""
+        """The number of rows of each table that a call may write. Payments expire whenever they are due."""
         tables = ("payment", "refund", "transfer", "event", "remembered", "session", "audit", "balance")
-        return {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
+        counts = {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
+        [(expired,)] = self.select("SELECT count(*) FROM event WHERE type = 'remote_payment.expired'")
+        return {**counts, "event": counts["event"] - expired}
 
     def held(self, account: str, currency: str = "USD") -> int:
         """The balance of an account, whoever may be told of it."""

@@ -7,29 +7,27 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.program import House, Running, children_cpu_s
+from tests.cli.program import House, Running
 
 LAST_LINE = "# 4."
 
 
 class Made(NamedTuple):
-    """The demo as it was made, and what making it took."""
+    """The demo as it was made."""
 
     house: House
     printed: str
-    cpu_s: float
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Started on a folder that does not exist, and ended."""
     house = House(tmp_path_factory.mktemp("made") / "d")
-    before = children_cpu_s()
     with house.serving("demo", until=LAST_LINE) as running:
         assert running.process.stdout is not None
         assert running.stop() == 0
         printed = running.printed + running.process.stdout.read()
-    return Made(house, printed, children_cpu_s() - before)
+    return Made(house, printed)
 
 
 @pytest.fixture

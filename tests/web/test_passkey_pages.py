@@ -223,7 +223,7 @@ def test_a_device_that_did_not_know_its_owner_signs_nobody_in(house: InProcess, 
 
 def test_tries_with_passkeys_are_counted_by_where_they_come_from(house: InProcess) -> None:
     guest = Guest(house)
-    house.limit(RateLimits())
+    house.limit(RateLimits(clock=lambda: 0))
     try:
         guest.open("/sign-in")
         calls = [guest.posting("/sign-in/passkey", passkey="{}")] * 40

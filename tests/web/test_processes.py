@@ -252,7 +252,7 @@ def test_who_waits_at_one_process_hears_what_another_has_done(four: Live) -> Non
 
     shown, took_s = four.run(race())
     assert shown == ["paid"] * PROCESSES
-    assert took_s < 5
+    assert took_s < 20
 
 
 def test_a_revoked_key_is_refused_by_every_process_within_a_second(four: Live) -> None:

@@ -355,7 +355,7 @@ def test_a_wait_for_nothing_ends_in_time_with_the_pending_payment(world: Live) -
     data = world.data(retrieve(merchant.key, payment_id, "?wait=1"))
     took_s = time.monotonic() - began
     assert data["status"] == "pending"
-    assert 0.9 < took_s < 4
+    assert 0.9 < took_s < 20
 
 
 def test_a_wait_for_what_is_final_answers_at_once(world: Live) -> None:
@@ -365,7 +365,7 @@ def test_a_wait_for_what_is_final_answers_at_once(world: Live) -> None:
     began = time.monotonic()
     assert world.data(retrieve(merchant.key, payment_id, "?wait=30"))["status"] == "paid"
     assert world.data(retrieve(merchant.key, world.payment(merchant), "?wait=0"))["status"] == "pending"
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
 
 
 def test_a_wait_ends_when_the_payment_expires(still: InProcess) -> None:
@@ -400,7 +400,7 @@ def test_a_wait_for_somebody_elses_payment_is_not_worth_waiting_for(world: Live)
     payment_id = world.payment(world.merchants[0])
     began = time.monotonic()
     refused(world.send(retrieve(world.merchants[1].key, payment_id, "?wait=30")), 404, "not_found")
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 20
 
 
 # Reading what was written.

@@ -403,7 +403,7 @@ def test_an_address_and_a_source_get_a_few_mails_an_hour_and_are_told_when_to_tr
 ) -> None:
     with in_process(engine) as world:
         world.change(has_mail=True)
-        world.limit(RateLimits())
+        world.limit(RateLimits(clock=lambda: 0))
         victim = world.customers[0].email
         before = len(mails_to(world, victim))
         for number in range(MAILS_TO_ONE_PER_HOUR + 1):
@@ -432,7 +432,7 @@ def test_an_address_and_a_source_get_a_few_mails_an_hour_and_are_told_when_to_tr
 def test_tries_of_a_code_are_throttled(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
         world.change(has_mail=True)
-        world.limit(RateLimits())
+        world.limit(RateLimits(clock=lambda: 0))
         guest = asked(world, "new@home.example")
         codes = [guest.posting("/sign-up/code", code="1", **{**GOOD, "pin": ""}) for _ in range(25)]
         assert [answer.status_code for answer in world.together(codes)].count(429) == 5

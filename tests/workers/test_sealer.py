@@ -15,7 +15,7 @@ from tests.chain import check, sections
 from tests.live import InProcess, Live, World, in_process, live, pay, wait_until
 from tests.postgres import PostgresServer
 
-SEALED_S_MAX: Final = 5.0
+SEALED_S_MAX: Final = 20.0
 NOTES: Final = ("قرش واحد", "🪙🏦", "\\u0000 %00", "1,2:3,", "12:")
 
 
