@@ -1,4 +1,4 @@
-# Each word works on a fresh Debian 12 that has only python3, make and git.
+# Each target works on a fresh Debian 12 or 13 that has only make and git, and on others that have Python 3.11 to 3.14.
 
 BIN := .venv/bin
 LOCK := .venv-tool/bin/uv pip compile -q --no-config --universal --python-version 3.11 \
@@ -6,8 +6,8 @@ LOCK := .venv-tool/bin/uv pip compile -q --no-config --universal --python-versio
 PIP_HASHED := pip install -qq --require-hashes --only-binary=:all:
 # Debian's Python comes first: one in a home folder makes environments that other users cannot run.
 # Looked up at each use, since `system` may bring it.
-PYTHON ?= $(shell for p in /usr/bin/python3 python3.11 python3; do \
-	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$p && break; done)
 # $(call apt,PACKAGE)
 apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
@@ -17,9 +17,9 @@ export HYPOTHESIS_PROFILE ?= ci
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## /\1\t/p' Makefile | expand -t 14
 
-setup: .venv/editable ## .venv with exactly what the lock names
+setup: .venv/tools ## .venv with exactly what the lock names
 
-run: setup ## the demo, on http://127.0.0.1:8420
+run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
 test: setup debian-postgresql debian-browser ## check, then every test but the slow ones
@@ -102,15 +102,18 @@ system:
 	@test -n "$(PYTHON)" || $(call apt,python3-venv)
 
 # A checkout changes times and not content: the sums decide whether anything is to be done.
-.venv/installed: requirements-build.txt requirements-dev.txt | system
+# What running needs comes first and alone; the tools of the tests are put on top of it.
+.venv/installed: requirements-build.txt requirements.txt requirements.in pyproject.toml | system
+	@test -n "$(PYTHON)" || { echo "Qirsh needs Python 3.11 to 3.14 with venv: install it, or name it with PYTHON=..." >&2; exit 1; }
 	@sha256sum --status -c .venv/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv && \
-	  $(BIN)/$(PIP_HASHED) -r requirements-build.txt && \
-	  $(BIN)/$(PIP_HASHED) -r requirements-dev.txt && \
-	  $(BIN)/pip check && sha256sum requirements-build.txt requirements-dev.txt > .venv/lock; }
+	  $(BIN)/$(PIP_HASHED) -r requirements-build.txt -r requirements.txt && \
+	  $(BIN)/pip install -qq --no-deps --no-build-isolation -e . && \
+	  sha256sum requirements-build.txt requirements.txt pyproject.toml > .venv/lock; }
 	@touch $@
 
-.venv/editable: .venv/installed pyproject.toml requirements.in
-	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
+.venv/tools: .venv/installed requirements-dev.txt
+	@sha256sum --status -c .venv/tools.lock 2>/dev/null || { $(BIN)/$(PIP_HASHED) -r requirements-dev.txt && \
+	  $(BIN)/pip check -q && sha256sum requirements-dev.txt > .venv/tools.lock; }
 	@touch $@
 
 .PHONY: help setup run test test-all check description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
