@@ -306,5 +306,5 @@ def _own_secret(settings: Settings, entropy: Entropy) -> bytes:
 
 def _end_process() -> None:
     """After an unknown outcome only a fresh start can tell what is there. Answers under way still go out."""
-    log.critical("the database failed while committing; ending, so that a fresh start can tell what was kept")
+    log.critical("the engine cannot go on; ending, so that a fresh start can tell what was kept")
     asyncio.get_running_loop().call_later(0.5, os._exit, 70)

@@ -1,4 +1,4 @@
-"""Others at the same file: a shell that holds the lock, a reader that stays, a second server."""
+"""Others at the same file: a shell that holds the lock, a reader that stays, a second server, one who deletes it."""
 
 import asyncio
 import contextlib
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import apsw
+import pytest
 
 from tests.faults.history import History
 from tests.faults.line import Line, taken
@@ -126,3 +127,20 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(world
     assert load.refusals["unavailable"] == 0
     history.check()
     world.verify()
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_server_whose_file_is_deleted_acknowledges_nothing_more_ends_and_says_why(world: Served, suffix: str) -> None:
+    history = History(world)
+    load = Load(world, history, seed=109)
+    world.run(load.run(lambda: len(history.having("ok")) >= 50))
+    file = Path(f"{world.settings.database}{suffix}")
+    file.unlink()
+    # "overloaded" if one of the server's own workers wrote first.
+    answer = world.send(create(world.merchants[0].key))
+    assert answer.status_code == 503, answer.text
+    assert answer.json()["code"] in {"outcome_unknown", "overloaded"}
+    assert world.ended(5) == 70
+    [cause] = [line for line in world.complaints() if "deleted or replaced" in line]
+    assert "CRITICAL" in cause
+    assert f"{file} was deleted or replaced while the service ran" in cause

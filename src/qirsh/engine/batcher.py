@@ -189,7 +189,9 @@ class _Lane:
             state = await self._store.transact(batch)
         except (StoreUnavailable, OutcomeUnknown) as error:
             self._remember(str(error))
-            self._is_broken = isinstance(error, StoreBroken)
+            if isinstance(error, StoreBroken):
+                self._is_broken = True
+                log.critical("the database cannot be written any more: %s", error)
             _fail(taken, error)
         except Exception as error:
             if len(taken) == 1:

@@ -22,6 +22,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
+from qirsh.store.sqlite_files import OpenFiles
 from qirsh.store.sqlite_statements import delete, insert, load, select, update, write
 from qirsh.store.thread import WorkThread
 
@@ -62,6 +63,7 @@ class SqliteStore:
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
             self._reader, *searching = [_open(path, apsw.SQLITE_OPEN_READONLY) for _ in range(1 + _SEARCHES_AT_ONCE)]
+            self._files = OpenFiles(path)
         except (apsw.NotADBError, apsw.BusyError, apsw.CorruptError, apsw.CantOpenError) as error:
             os.close(self._lock)
             message = f"{path}: {error}"
@@ -136,6 +138,8 @@ class SqliteStore:
             raise
         except apsw.Error as error:
             raise StoreBroken(str(error)) from error
+        # This also speaks for payment numbers that were reserved before: nobody hears of them any sooner.
+        self._files.check()
         return state
 
     def _roll_back(self, error: BaseException) -> None:
