@@ -31,6 +31,7 @@ from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import open_postgres
 from qirsh.store.rows import CONSTANT
 from qirsh.store.sqlite import SqliteStore
+from qirsh.store.sqlite_files import has_bytes
 from qirsh.store.verify import verify
 from qirsh.web.app import App
 from qirsh.web.callers import Callers
@@ -103,6 +104,14 @@ async def opened(
 
 async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
     if isinstance(settings.database, Path):
+        # A start makes the database before the secret, so this one was lost. Asked in this order, also while another
+        # process makes both.
+        if settings.secret_file.exists() and not has_bytes(settings.database):
+            message = (
+                f"there is {settings.secret_file} but no database at {settings.database}: put the database back, or, to"
+                " begin anew, move secret.key away"
+            )
+            raise UnusableDatabase(message)
         return SqliteStore(settings.database, clock=clock, entropy=entropy)
     # Machines disagree about the time, so that of the database counts, unless a test has its own.
     return await open_postgres(settings.database, clock=None if clock is system_clock else clock, entropy=entropy)

@@ -168,6 +168,33 @@ def test_a_lost_secret_is_not_replaced_in_silence(house: House) -> None:
     assert not (house.folder / "secret.key").exists()
 
 
+@pytest.mark.parametrize("is_there", [True, False], ids=["empty", "missing"])
+@pytest.mark.parametrize("key", ["", "0123456789abcdef" * 2])
+def test_a_lost_database_is_not_replaced_by_an_empty_one(house: House, key: str, *, is_there: bool) -> None:
+    house.database.unlink()
+    if is_there:
+        house.database.touch()
+    before = {path.name: path.read_bytes() for path in house.folder.iterdir()}
+    # In a process of its own: one that is not refused would serve for ever.
+    ended = house.run("serve", **({"QIRSH_SECRET_KEY": key} if key else {}))
+    assert ended.returncode == 2
+    assert f"there is {house.folder / 'secret.key'} but no database at {house.database}: put" in ended.stderr
+    assert {path.name: path.read_bytes() for path in house.folder.iterdir()} == before
+    (house.folder / "secret.key").rename(house.folder / "moved away")
+    with house.serving("serve", until=READY):
+        pass
+
+
+def test_a_log_without_its_database_is_not_served_and_not_deleted(empty: House) -> None:
+    empty.folder.mkdir()
+    (empty.folder / "qirsh.db-wal").write_bytes(b"what was acknowledged last")
+    ended = empty.run("serve")
+    assert ended.returncode == 2
+    assert "qirsh.db-wal is there without its database: put that back, or move this away" in ended.stderr
+    assert (empty.folder / "qirsh.db-wal").read_bytes() == b"what was acknowledged last"
+    assert not empty.database.exists()
+
+
 def test_a_database_is_not_served_with_the_secret_of_another(house: House) -> None:
     ended = house.invoke("serve", QIRSH_SECRET_KEY="0123456789abcdef" * 2)
     assert ended.returncode == 2

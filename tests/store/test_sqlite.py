@@ -561,7 +561,7 @@ FRAME_HEAD: Final = 24
 LOG_HEAD: Final = 32
 
 
-def _write_and_die(path: Path, turns: int) -> None:
+def write_and_die(path: Path, turns: int) -> None:
     async def scene(store: Store) -> None:
         for turn in range(turns):
             await store.transact(opening(FIRST + turn, f"turn {turn}"))
@@ -575,7 +575,7 @@ def torn(folder: Path) -> tuple[Path, bytes]:
     """A database and its log, as a process that was killed left them."""
     path = folder / "torn" / "qirsh.db"
     play(path, nothing)
-    assert in_a_process(_write_and_die, path, 6) == -signal.SIGKILL
+    assert in_a_process(write_and_die, path, 6) == -signal.SIGKILL
     return path, path.with_name("qirsh.db-wal").read_bytes()
 
 

@@ -1,16 +1,30 @@
 """The files under a SQLite store: taken away while it runs, or found in a strange state when it starts."""
 
+import contextlib
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import apsw
 import pytest
 
-from qirsh.store.interface import Store, StoreBroken
+from qirsh.store.interface import Store, StoreBroken, UnusableDatabase
 from qirsh.store.rows import ACCOUNT
-from tests.store.test_conformance import house, opening
-from tests.store.test_sqlite import FIRST, by_hand, play
+from qirsh.store.sqlite_verify import verify
+from tests.store.filled import FILLED, open_store
+from tests.store.test_conformance import asking, house, opening, submit
+from tests.store.test_sqlite import (
+    FIRST,
+    by_hand,
+    die,
+    in_a_process,
+    nothing,
+    play,
+    scene_of_finding,
+    write_and_die,
+)
 
 NAMES: Final = ("qirsh.db", "qirsh.db-wal")
 
@@ -89,3 +103,113 @@ def test_a_log_that_sqlite_itself_has_shortened_is_still_ours(tmp_path: Path) ->
         await store.transact(opening(FIRST + 1, "after"))
 
     play(tmp_path / "qirsh.db", scene)
+
+
+# Found in a strange state when it starts.
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All that is there, but for the lock, which tells who tried last. Of the log's index, only that it is there."""
+    files = [file for file in folder.iterdir() if file.suffix != ".lock"]
+    return {file.name: b"" if file.name.endswith("-shm") else file.read_bytes() for file in files}
+
+
+def refused_and_left_alone(path: Path, words: str) -> None:
+    before = contents(path.parent)
+    for _ in range(2):
+        with pytest.raises(UnusableDatabase, match=words):
+            open_store(path)
+        assert contents(path.parent) == before
+
+
+@pytest.fixture
+def killed(tmp_path: Path, filled: Path) -> Path:
+    """A database with a log, as a process that was killed left them."""
+    path = tmp_path / "killed" / "qirsh.db"
+    path.parent.mkdir()
+    shutil.copy(filled, path)
+    assert in_a_process(write_and_die, path, 3) == -signal.SIGKILL
+    assert path.with_name("qirsh.db-wal").stat().st_size > 0
+    return path
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["empty", "missing"])
+def test_a_log_without_its_database_is_refused_and_kept(killed: Path, *, is_there: bool) -> None:
+    """SQLite would delete it, and begin an empty ledger."""
+    killed.unlink()
+    if is_there:
+        killed.touch()
+    refused_and_left_alone(killed, r"qirsh\.db-wal is there without its database")
+
+
+async def pay(store: Store, times: int) -> None:
+    for _ in range(times):
+        [created] = await submit(store, asking(amount=1))
+        await submit(store, FILLED.pay(created))
+
+
+def pay_and_die(path: Path, times: int) -> None:
+    async def scene(store: Store) -> None:
+        await pay(store, times)
+        die()
+
+    play(path, scene)
+
+
+@pytest.mark.parametrize("has_index", [True, False], ids=["with its index", "without its index"])
+@pytest.mark.parametrize(("since", "in_log"), [(50, 20), (300, 1)])
+def test_an_older_copy_of_the_database_under_a_newer_log_is_refused(
+    tmp_path: Path, filled: Path, since: int, in_log: int, *, has_index: bool
+) -> None:
+    """The first is found by what does not fit. In the second that lies behind the old end, where SQLite never looks."""
+    path = tmp_path / "qirsh.db"
+    shutil.copy(filled, path)
+    play(path, lambda store: pay(store, since))
+    assert in_a_process(pay_and_die, path, in_log) == -signal.SIGKILL
+    shutil.copy(filled, path)
+    if not has_index:
+        path.with_name("qirsh.db-shm").unlink()
+    refused_and_left_alone(path, "do not belong together")
+    path.with_name("qirsh.db-wal").rename(tmp_path / "moved away")
+    play(path, nothing)
+    assert verify(path, lambda _: None) == []
+
+
+def test_a_copy_of_the_database_from_the_time_of_its_log_is_as_good_as_the_database(
+    tmp_path: Path, filled: Path
+) -> None:
+    """Whatever was copied into the database since then is still in the log."""
+    path, copy = tmp_path / "qirsh.db", tmp_path / "copy"
+    shutil.copy(filled, path)
+
+    def write_copy_write_and_die() -> None:
+        async def scene(store: Store) -> None:
+            await pay(store, 5)
+            shutil.copy(path, copy)
+            await pay(store, 60)
+            by_hand(path, "PRAGMA wal_checkpoint(PASSIVE)")
+            assert path.read_bytes() != copy.read_bytes()
+            die()
+
+        play(path, scene)
+
+    assert in_a_process(write_copy_write_and_die) == -signal.SIGKILL
+    shutil.copy(copy, path)
+    play(path, nothing)
+    assert verify(path, lambda _: None) == []
+    assert by_hand(path, "SELECT count(*) FROM payment WHERE amount = 1 AND status = 'paid'") == [(65,)]
+
+
+def test_a_start_after_a_kill_is_not_kept_from_it_by_somebody_who_looks(killed: Path) -> None:
+    with contextlib.closing(apsw.Connection(str(killed))) as outsider:
+        outsider.execute("SELECT count(*) FROM account").get  # noqa: B018 - runs it
+        play(killed, scene_of_finding(FIRST, FIRST + 1, FIRST + 2))
+
+
+@pytest.mark.parametrize("log", [None, b""], ids=["without a log", "with an empty log"])
+def test_a_first_start_that_was_ended_before_it_wrote_anything_is_made_again(tmp_path: Path, log: bytes | None) -> None:
+    (tmp_path / "qirsh.db").touch()
+    if log is not None:
+        (tmp_path / "qirsh.db-wal").write_bytes(log)
+    play(tmp_path / "qirsh.db", nothing)
+    assert verify(tmp_path / "qirsh.db", lambda _: None) == []

@@ -18,6 +18,7 @@ from qirsh.engine.clock import ManualClock, system_clock
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.sqlite import lock_file
+from qirsh.store.sqlite_files import has_bytes, log_of
 
 # Whatever somebody may have made, but for what extensions bring along.
 _MADE_IN_POSTGRES: Final = """
@@ -51,12 +52,13 @@ async def _prepared_in_folder(settings: Settings, database: Path) -> Demo:
     shutil.rmtree(workshop, ignore_errors=True)
     workshop.mkdir(mode=0o700)
     try:
-        making = msgspec.structs.replace(settings, data_dir=workshop, database=workshop / "qirsh.db")
-        with contextlib.suppress(FileNotFoundError):
-            os.link(settings.secret_file, making.secret_file)
+        keys = settings.secret_keys
+        if not keys and settings.secret_file.exists():  # Of a demo that was ended before its last step.
+            keys = (settings.secret_file.read_bytes().strip(),)
+        making = msgspec.structs.replace(settings, data_dir=workshop, database=workshop / "qirsh.db", secret_keys=keys)
         demo = await _seeded(making)
-        assert not _log_of(workshop / "qirsh.db").exists(), "a closed database has no log"
-        if not settings.secret_keys:
+        assert not log_of(workshop / "qirsh.db").exists(), "a closed database has no log"
+        if not keys:
             making.secret_file.replace(settings.secret_file)
         keep_demo(settings, demo)
         (workshop / "qirsh.db").rename(database)
@@ -76,8 +78,8 @@ def _kept_in_folder(settings: Settings, database: Path) -> Demo | None:
     if kept is not None and kept.database:
         message = f"{settings.demo_file} is of {kept.database}: name that in QIRSH_DATABASE_URL, or use another folder"
         raise Stopped(message)
-    log = _log_of(database)
-    if log.exists() and log.stat().st_size > 0:
+    log = log_of(database)
+    if has_bytes(log):
         # SQLite would take it for the new database's own.
         message = f"{log} is there without its database: put that back, or move this away"
         raise Stopped(message)
@@ -131,10 +133,6 @@ async def _seeded(making: Settings) -> Demo:
 
 def _workshop(settings: Settings) -> Path:
     return settings.data_dir / "demo-in-the-making"
-
-
-def _log_of(database: Path) -> Path:
-    return database.with_name(f"{database.name}-wal")
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
-from qirsh.store.sqlite_files import OpenFiles
+from qirsh.store.sqlite_files import OpenFiles, refuse_leftovers
 from qirsh.store.sqlite_statements import delete, insert, load, select, update, write
 from qirsh.store.thread import WorkThread
 
@@ -59,6 +59,8 @@ class SqliteStore:
         self._clock = clock
         self._lock = lock_file(path)
         try:
+            _check_library()
+            refuse_leftovers(path)
             self._writer = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
@@ -243,10 +245,13 @@ def lock_file(path: Path) -> int:
     return lock
 
 
-def _open(path: Path, flags: int) -> apsw.Connection:
+def _check_library() -> None:
     if sqlite_version() < SQLITE_MIN:
         message = f"SQLite {apsw.sqlite_lib_version()} can lose commits (WAL reset): install apsw with 3.51.3 or newer"
         raise UnusableDatabase(message)
+
+
+def _open(path: Path, flags: int) -> apsw.Connection:
     if not flags & apsw.SQLITE_OPEN_READONLY:
         # Made by us and not by SQLite, so that no other user can read it; the -wal file takes over its mode.
         # Never once a connection is open: closing the file drops the locks that SQLite holds on it in this process,
