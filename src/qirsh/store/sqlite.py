@@ -22,7 +22,7 @@ from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, Instance, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
 from qirsh.store.queries import Query
 from qirsh.store.rows import LOADED, WRITTEN, Table
-from qirsh.store.sqlite_files import OpenFiles, refuse_leftovers
+from qirsh.store.sqlite_files import OpenFiles, mark_log, refuse_leftovers
 from qirsh.store.sqlite_statements import delete, insert, load, select, update, write
 from qirsh.store.thread import WorkThread
 
@@ -64,6 +64,7 @@ class SqliteStore:
             self._writer = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
+            mark_log(self._writer)
             self._reader, *searching = [_open(path, apsw.SQLITE_OPEN_READONLY) for _ in range(1 + _SEARCHES_AT_ONCE)]
             self._files = OpenFiles(path)
         except (apsw.NotADBError, apsw.BusyError, apsw.CorruptError, apsw.CantOpenError) as error:

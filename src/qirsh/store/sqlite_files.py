@@ -1,6 +1,6 @@
 """What lies on the disk under a SQLite store: the database, and the write-ahead log beside it."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,10 @@ _BUSY_MS: Final = 1000
 # Of the log's format: https://sqlite.org/fileformat2.html#walformat
 _LOG_HEAD: Final = 32
 _FRAME_HEAD: Final = 24
+_PAGE: Final = slice(0, 4)
 _DATABASE_PAGES: Final = slice(4, 8)
+# Of the database's first page: `user_version`.
+_MARK: Final = slice(60, 64)
 
 
 def log_of(path: Path) -> Path:
@@ -69,8 +72,26 @@ def refuse_leftovers(path: Path) -> None:
         raise UnusableDatabase(message)
 
 
+def mark_log(connection: apsw.Connection) -> None:
+    """Begin a log that tells an older copy of the database from the one that it is written for.
+
+    The mark is a number in the first page. It grows once in the database and once more as the first thing in the log:
+    a copy from before this start is behind by two. A log that begins anew later holds it only if it has the first page,
+    which each transaction that makes the database larger writes.
+    """
+    mark = connection.pragma("user_version")
+    # A service starts also without room, or while somebody reads; its log is then judged by its pages alone.
+    with suppress(apsw.FullError, apsw.BusyError):
+        connection.pragma("user_version", mark + 1)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        connection.pragma("user_version", mark + 2)
+
+
 def _complaint(path: Path, log: Path) -> str | None:
     """What is wrong with the database as its log makes it."""
+    # Before any connection: closing the file drops the locks that SQLite holds on it in this process.
+    with path.open("rb") as file:
+        mark = _number(file.read(_MARK.stop), _MARK)
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(_BUSY_MS)
         # Otherwise the last one who leaves copies the log into the database and deletes it.
@@ -81,19 +102,32 @@ def _complaint(path: Path, log: Path) -> str | None:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         pages = connection.pragma("page_count")
         frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if frames and (expected := _pages_after(log, frames)) != pages:
+        if frames:
+            first_mark, expected = _told_by(log, frames)
+            if first_mark is not None and mark < first_mark - 1:
+                return "the database is older than the log"
             # The check below looks no further than where the database says that it ends.
-            return f"the database has {pages} pages, and the log was written for {expected}"
+            if pages != expected:
+                return f"the database has {pages} pages, and the log was written for {expected}"
         answer: str = connection.execute("PRAGMA quick_check(1)").get
         return None if answer == "ok" else " ".join(answer.split())
 
 
-def _pages_after(log: Path, frames: int) -> int:
-    """How many pages the database has after the last transaction of the log, by the head of its last frame."""
+def _told_by(log: Path, frames: int) -> tuple[int | None, int]:
+    """The first mark in the log, if there is any, and how many pages the database has after its last transaction."""
+    mark, head = None, b""
     with log.open("rb") as file:
-        page_bytes = int.from_bytes(file.read(_LOG_HEAD)[8:12], "big")
-        file.seek(_LOG_HEAD + (frames - 1) * (_FRAME_HEAD + page_bytes))
-        return int.from_bytes(file.read(_FRAME_HEAD)[_DATABASE_PAGES], "big")
+        page_bytes = _number(file.read(_LOG_HEAD), slice(8, 12))
+        for frame in range(frames):
+            file.seek(_LOG_HEAD + frame * (_FRAME_HEAD + page_bytes))
+            head = file.read(_FRAME_HEAD)
+            if mark is None and _number(head, _PAGE) == 1:
+                mark = _number(file.read(_MARK.stop), _MARK)
+    return mark, _number(head, _DATABASE_PAGES)
+
+
+def _number(data: bytes, place: slice) -> int:
+    return int.from_bytes(data[place], "big")
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
