@@ -1,5 +1,6 @@
 """What lies on the disk under a SQLite store: the database, and the write-ahead log beside it."""
 
+import logging
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 import apsw
 
 from qirsh.store.interface import StoreBroken, UnusableDatabase
+
+logger = logging.getLogger(__name__)
 
 _BUSY_MS: Final = 1000
 # Of the log's format: https://sqlite.org/fileformat2.html#walformat
@@ -60,6 +63,7 @@ def refuse_leftovers(path: Path) -> None:
     if not has_bytes(path):
         message = f"{log} is there without its database: put that back, or move this away"
         raise UnusableDatabase(message)
+    logger.info("%s was left by a process that did not end well: the database is looked over first", log)
     try:
         complaint = _complaint(path, log)
     except (apsw.CorruptError, apsw.NotADBError) as error:
