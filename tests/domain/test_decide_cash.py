@@ -169,18 +169,23 @@ def test_real_cash_never_meets_test_money(market: Market, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "why"),
+    ("kind", "name", "state", "why"),
     [
-        ("customer", "unverified", Refusal.NOT_VERIFIED),
-        ("customer", "suspended", Refusal.ACCOUNT_SUSPENDED),
-        ("customer", "closed", Refusal.ACCOUNT_SUSPENDED),
-        ("shop", "requested", Refusal.NOT_APPROVED),
-        ("shop", "rejected", Refusal.NOT_APPROVED),
-        ("shop", "suspended", Refusal.ACCOUNT_SUSPENDED),
-        ("shop", "closed", Refusal.ACCOUNT_SUSPENDED),
+        *(
+            (kind, name, state, why)
+            for kind in ("deposit", "withdrawal")
+            for name, state, why in (
+                ("customer", "unverified", Refusal.NOT_VERIFIED),
+                ("customer", "suspended", Refusal.ACCOUNT_SUSPENDED),
+                ("shop", "requested", Refusal.NOT_APPROVED),
+                ("shop", "rejected", Refusal.NOT_APPROVED),
+                ("shop", "suspended", Refusal.ACCOUNT_SUSPENDED),
+            )
+        ),
+        ("deposit", "customer", "closed", Refusal.ACCOUNT_SUSPENDED),
+        ("deposit", "shop", "closed", Refusal.ACCOUNT_SUSPENDED),
     ],
 )
-@pytest.mark.parametrize("kind", ["deposit", "withdrawal"])
 def test_cash_moves_only_for_an_account_that_may_act(
     market: Market, kind: str, name: str, state: State, why: Refusal
 ) -> None:
@@ -188,6 +193,26 @@ def test_cash_moves_only_for_an_account_that_may_act(
     market.do(market.ask(kind=kind, account=account))
     market.change("accounts", account, state=state)
     assert market.refuse(market.confirm()).why is why
+
+
+def test_two_operators_pay_out_what_is_left_in_a_closed_account(market: Market) -> None:
+    market.change("accounts", market.customer.account, state="closed")
+    market.do(market.ask(kind="withdrawal", amount=HELD))
+    own = market.confirm(operator=market.first.id)
+    assert market.refuse(own).why is Refusal.SECOND_OPERATOR_NEEDED
+    market.do(market.confirm())
+    assert market.held(market.customer.account) == 0
+    market.do(market.ask(kind="withdrawal", amount=1, reference="more"))
+    assert market.refuse(market.confirm("more")).why is Refusal.INSUFFICIENT_FUNDS
+    assert complaints(market) == []
+
+
+def test_no_operator_pays_out_a_closed_account_of_their_own(market: Market) -> None:
+    market.change("accounts", market.second.account, state="closed")
+    own = market.ask(kind="withdrawal", account=market.second.account, operator=market.second.id)
+    assert market.refuse(own).why is Refusal.OWN_REQUEST
+    market.do(market.ask(kind="withdrawal", account=market.second.account))
+    assert market.refuse(market.confirm()).why is Refusal.OWN_REQUEST
 
 
 @pytest.mark.parametrize("kind", ["deposit", "withdrawal"])

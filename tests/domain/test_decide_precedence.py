@@ -138,6 +138,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.CANCELLED: lambda case: case.payment(status="cancelled", payer=None),
             R.EXPIRED: lambda case: case.payment(status="expired", payer=None),
             R.REFUND_EXCEEDS: lambda case: case.ask(amount=101),
+            R.PAYER_CLOSED: lambda case: case.account(case.market.customer.account, state="closed"),
             R.MERCHANT_BALANCE_SHORT: lambda case: case.hold(case.market.shop, 99),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.customer.account, BALANCE_MAX - 99),
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),

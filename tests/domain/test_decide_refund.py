@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.command import Cancel, Expire, RefundPayment
+from qirsh.domain.command import Cancel, Expire, MoveAccount, RefundPayment
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
@@ -120,12 +120,27 @@ def test_money_goes_back_to_who_paid_also_when_somebody_else_asked_to_see_it(mar
     assert (market.held(market.other.account), market.held(market.customer.account)) == (HELD, HELD)
 
 
-@pytest.mark.parametrize("state", ["suspended", "closed"])
-def test_money_goes_back_to_a_payer_who_may_not_act_any_more(market: Market, state: str) -> None:
+def test_money_goes_back_to_a_payer_who_may_not_act_at_the_moment(market: Market) -> None:
     paid = market.buy(amount=PAID)
-    market.change("accounts", market.customer.account, state=state)
+    market.change("accounts", market.customer.account, state="suspended")
     market.do(market.refund(paid))
     assert market.held(market.customer.account) == HELD
+
+
+def test_no_money_goes_back_to_an_account_that_is_closed_for_good(market: Market) -> None:
+    paid = market.buy(amount=PAID)
+    market.change("accounts", market.customer.account, state="closed")
+    assert market.refuse(market.refund(paid)).why is Refusal.PAYER_CLOSED
+    assert market.refuse(market.refund(paid, amount=PAID + 1)).why is Refusal.REFUND_EXCEEDS
+
+
+def test_a_payer_whose_account_is_closed_in_the_same_batch_gets_nothing_back_after_it(market: Market) -> None:
+    paid = market.buy(amount=HELD)
+    market.buy(amount=HELD, currency="EUR")
+    close = MoveAccount(market.customer.account, "closed", market.first.id, "", "test")
+    closed, refused = market.together(close, refund_of(paid, "re_a"))
+    assert (closed.state, refused) == ("closed", Refused(Refusal.PAYER_CLOSED))
+    assert complaints(market) == []
 
 
 # How many, and how much.

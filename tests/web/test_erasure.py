@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -13,7 +14,7 @@ from qirsh.domain.people_command import AddPasskey, StartChallenge
 from qirsh.store.invariant import Violation
 from tests.altered import alter
 from tests.guest import Guest
-from tests.live import PASSWORD, PIN, InProcess, in_process, sign_in
+from tests.live import PASSWORD, PIN, Customer, InProcess, in_process, refund, refused, sign_in
 from tests.postgres import PostgresServer
 from tests.web.photo import picture
 
@@ -99,6 +100,36 @@ def test_nothing_tells_any_more_who_it_was_and_the_books_are_right(engine: Postg
         assert world.violations() == []
         after = stored(world, engine)
     assert [canary for canary in CANARIES if canary.encode() in after] == []
+
+
+def test_no_money_goes_back_to_somebody_who_was_erased(world: InProcess) -> None:
+    guest, account, _ = joined(world)
+    shop = world.merchants[0]
+    world.deposit(account, 500)
+    token = world.send(sign_in("canary@forget.example")).json()["data"]["token"]
+    payment = world.paid(shop, Customer("canary@forget.example", account, token), amount=500)
+    guest.open(PAGE)
+    assert guest.post(PAGE, password=PASSWORD).status_code == 303
+    before = world.counts()
+    told = refused(world.send(refund(shop.key, payment)), 409, "payer_closed")
+    assert "another way" in told["detail"]
+    assert world.counts() == before
+    assert (world.held(account), world.held(shop.account)) == (0, 500)
+
+
+def test_two_operators_pay_out_what_came_to_a_closed_account_and_put_nothing_in(world: InProcess) -> None:
+    account = world.person(verified=True).account
+    world.deposit(account, 500)
+    alter(world, account, state="closed")  # As by a refund of days when that was not refused.
+    words: dict[str, Any] = {"account": account, "currency": "USD", "amount": "5.00"}
+    world.act("deposit ask", **words, reference="in")
+    assert world.run(world.tried("deposit confirm", {"reference": "in"}, 1)).code == "account_suspended"
+    world.act("withdraw ask", **words, reference="out")
+    assert world.run(world.tried("withdraw confirm", {"reference": "out"}, 0)).code == "second_operator_needed"
+    assert world.act("withdraw confirm", operator=1, reference="out")["state"] == "confirmed"
+    assert world.held(account) == 0
+    assert world.run(world.withdrawn(account, 1)) == "insufficient_funds"
+    assert world.violations() == []
 
 
 def left(guest: Guest) -> str:

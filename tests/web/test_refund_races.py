@@ -99,6 +99,24 @@ def test_a_refund_that_comes_with_the_pay_finds_it_paid_or_not(anywhere: World) 
     assert anywhere.violations() == []
 
 
+def test_a_refund_that_comes_with_the_end_of_the_payers_account_goes_back_or_leaves_it_empty(anywhere: World) -> None:
+    merchant = anywhere.merchants[0]
+    for _ in range(5):
+        customer = anywhere.person(verified=True)
+        anywhere.deposit(customer.account, 10)
+        payment_id = anywhere.paid(merchant, customer, amount=10)
+
+        async def race(account: str = customer.account, payment_id: str = payment_id) -> tuple[str, str]:
+            closing = anywhere.tried("account close", {"account": account})
+            reply, answer = await asyncio.gather(closing, anywhere.sent(refund(merchant.key, payment_id)))
+            return reply.code, outcome(answer)
+
+        told = anywhere.run(race())
+        assert told in {("", "payer_closed"), ("money_left", "")}
+        assert anywhere.held(customer.account) == (10 if told[1] == "" else 0)
+    assert anywhere.violations() == []
+
+
 # Several processes.
 
 

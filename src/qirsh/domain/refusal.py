@@ -43,6 +43,7 @@ class Refusal(enum.Enum):
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"
     MERCHANT_SUSPENDED = "merchant_suspended"
+    PAYER_CLOSED = "payer_closed"
     URL_NOT_REGISTERED = "url_not_registered"
     # About the proof. After the state: a payment that cannot be paid costs nobody an attempt.
     PIN_LOCKED = "pin_locked"

@@ -99,6 +99,11 @@ KINDS: Final[dict[str, Kind]] = {
     "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
     "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
     "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
+    "payer_closed": Kind(
+        409,
+        "Payer closed",
+        "The customer's account is closed for good. Pay them back in another way, outside of Qirsh.",
+    ),
     "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
     "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. The person sets a new one in the wallet."),
     "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),

@@ -3,6 +3,7 @@
 import msgspec
 
 from qirsh.domain import ledger
+from qirsh.domain.account import Account
 from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash, ConfirmCash
 from qirsh.domain.counter import open_payouts
@@ -78,7 +79,8 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.NOT_FOUND)
     account = state.accounts.get(order.account)
     assert account is not None, "a cash order without its account"
-    if why := why_not_acting(state, account):
+    why = why_not_acting(state, account)
+    if why and not _empties_closed(order, account):
         return Refused(why)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
@@ -106,6 +108,11 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
     state.post(command.letters)
     state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed
+
+
+def _empties_closed(order: CashOrder, account: Account) -> bool:
+    """What is left where nobody can spend it any more still leaves, by the hands of two operators."""
+    return account.state == "closed" and order.kind == "withdrawal" and order.payout is None
 
 
 def _is_of(command: AskCash, state: State) -> bool:

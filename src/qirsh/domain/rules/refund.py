@@ -24,9 +24,12 @@ def refund_needs(command: RefundPayment, state: State, needs: Needs) -> None:
     needs.payments.add(command.payment)
     needs.balances.add((paid.merchant, paid.currency))
     needs.event_counters.add(paid.merchant)
-    # Somebody who pays in this very batch brings their balance along.
+    # Somebody who pays in this very batch brings their balance and their account along.
     if paid.payer is not None:
         needs.balances.add((paid.payer, paid.currency))
+        # Read after the balance is locked. Whoever closes or erases an account locks its balances too, so it cannot be
+        # closed between this look and the commit.
+        needs.accounts.add(paid.payer)
 
 
 def refund(command: RefundPayment, state: State) -> Refund | Refused:
@@ -42,6 +45,11 @@ def refund(command: RefundPayment, state: State) -> Refund | Refused:
     amount = left if command.amount is None else command.amount
     if not 0 < amount <= left:
         return Refused(Refusal.REFUND_EXCEEDS)
+    payer = state.accounts.get(paid.payer)
+    assert payer is not None, "a payment without its payer"
+    # Nobody could spend it there. A suspended one is another matter: it may act again.
+    if payer.state == "closed":
+        return Refused(Refusal.PAYER_CLOSED)
     debit = balance(state, paid.merchant, paid.currency)
     credit = balance(state, paid.payer, paid.currency)
     if why := ledger.why_not(debit, credit, amount):

@@ -101,7 +101,7 @@ CALLS: Final = (
             bodies.RefundBody,
             problems=(
                 *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
-                *("merchant_balance_short", "balance_limit", "money_stopped"),
+                *("payer_closed", "merchant_balance_short", "balance_limit", "money_stopped"),
             ),
             takes_key=True,
             description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
