@@ -13,13 +13,14 @@ from qirsh.domain.command import (
     ChangePin,
     Command,
     ConfirmCash,
-    MakeOperator,
     MoveAccount,
     OpenSession,
     RequestCommercial,
 )
-from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.limits import AMOUNT_MAX, OPERATOR_NEW_MS
+from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.refusal import Refused
+from qirsh.engine.clock import system_clock
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store import queries
@@ -63,11 +64,12 @@ def seed(settings: Settings, *, shops: int, payers: int) -> Town:
 
 
 async def _seed(settings: Settings, shops: int, payers: int) -> Town:
-    async with opened(settings) as parts:
+    # Long enough ago that the two operators count as two.
+    async with opened(settings, clock=lambda: system_clock() - OPERATOR_NEW_MS) as parts:
         # One hash for all: argon2 for each of them would take longer than a round.
         password_hash = await parts.passwords.hash("correct horse battery")
-        asks = await _operator(parts, 1, password_hash, by=None)
-        confirms = await _operator(parts, 2, password_hash, by=asks)
+        asks, confirms = await _operators(parts, password_hash)
+    async with opened(settings) as parts:
         house = (await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE))[0][0]
         opened_shops = await _some_at_once(shops, lambda n: _shop(parts, n, password_hash, operator=asks))
         customers = await _some_at_once(
@@ -90,12 +92,14 @@ async def _some_at_once(count: int, make: Callable[[int], Awaitable[T]]) -> list
     return await asyncio.gather(*(one(number) for number in range(count)))
 
 
-async def _operator(parts: Parts, number: int, password_hash: str, *, by: int | None) -> int:
-    email = f"operator{number}@bench.example"
-    await _do(parts, AddPerson(email, f"Operator {number}", password_hash, _ACTOR))
+async def _operators(parts: Parts, password_hash: str) -> tuple[int, int]:
     sealed = parts.keyring.seal(b"nobody signs in with this", TOTP_PURPOSE)
-    person: int = await _do(parts, MakeOperator(email, sealed, by, _ACTOR))
-    return person
+    email, new_email, link = "operator1@bench.example", "operator2@bench.example", parts.entropy(32)
+    await _do(parts, AddPerson(email, "Operator 1", password_hash, _ACTOR))
+    first: int = await _do(parts, MakeOperator(email, sealed, _ACTOR))
+    await _do(parts, AppointOperator(new_email, "Operator 2", first, _ACTOR, link))
+    second = await _do(parts, AcceptAppointment(new_email, link, "en", password_hash, sealed, totp_step=0))
+    return first, second.id
 
 
 async def _shop(parts: Parts, number: int, password_hash: str, *, operator: int) -> Shop:

@@ -42,6 +42,7 @@ from qirsh.web.parts import Parts
 from qirsh.web.rate_limit import RateLimits
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
+from tests.operators import LONG_AGO_MS, appointed
 from tests.postgres import PostgresServer
 
 T = TypeVar("T")
@@ -365,20 +366,19 @@ class World:
 
         return self.run(joined())
 
+    async def appoint(self) -> None:
+        """Two operators, who have been it for long enough."""
+        raise NotImplementedError
+
     def settle(self, *, shops: int, people: int) -> None:
         """Two operators, some merchants and many customers, all by the acts that operators have."""
 
         async def settled() -> None:
-            await self._appointed("first@bank.example")
-            await self._appointed("second@bank.example")
+            await self.appoint()
             self.merchants = await _some_at_once(self._opened_shop, shops)
             self.customers = await _some_at_once(self._joined, people)
 
         self.run(settled())
-
-    async def _appointed(self, email: str) -> None:
-        done = await self.done("operator create", email=email, name="Operator", password=PASSWORD)
-        self.operators.append(Operator(email, done["totpSecret"]))
 
     async def _added(self) -> tuple[str, str]:
         number = next(_NAMES)
@@ -447,11 +447,16 @@ class InProcess(World):
         super().__init__(settings)
         self._services = services
         self.clock = ManualClock(START)
-        self._clock = clock or self.clock
+        self._behind_ms = 0
+        self._given = clock or self.clock
         self._stack = contextlib.AsyncExitStack()
         self.parts: Parts
         self._all: list[Parts] = []
         self._turns: Iterator[Parts]
+
+    def _clock(self) -> int:
+        """Behind while the operators are made, who count as two only after some days."""
+        return self._given() - self._behind_ms
 
     def __enter__(self) -> Self:
         for _ in range(self._services):
@@ -502,6 +507,15 @@ class InProcess(World):
 
     def now_ms(self) -> int:
         return self._clock()
+
+    async def appoint(self) -> None:
+        first, second = "first@bank.example", "second@bank.example"
+        self._behind_ms = LONG_AGO_MS
+        done = await self.done("operator create", email=first, name="Operator", password=PASSWORD)
+        self.operators.append(Operator(first, done["totpSecret"]))
+        _, secret = await appointed(self.parts, second, PASSWORD, by=done["person"])
+        self.operators.append(Operator(second, secret))
+        self._behind_ms = 0
 
     def poll(self) -> None:
         """What every process does a few times a second: hear of revocations."""

@@ -26,6 +26,7 @@ from qirsh.web.operator.control import Wish, perform
 from tests.app_in_thread import ServedApp, app_in_thread
 from tests.browser.tour import Stage, tour
 from tests.live import PASSWORD, PIN, free_port
+from tests.operators import LONG_AGO_MS, appointed
 
 _BEGINNING: Final = 1_793_868_060_000  # 2026-11-05, 08:41 UTC.
 _DAY_MS: Final = 24 * 3_600_000
@@ -53,9 +54,14 @@ class Town:
         self._client = httpx2.Client(base_url=served.settings.base_url, trust_env=False)
 
     def found(self) -> None:
-        for email in ("first@bank.example", "second@bank.example"):
-            done = self.act("operator create", email=email, name="Operator", password=PASSWORD)
-            self._operators.append((email, done["totpSecret"]))
+        first, second = "first@bank.example", "second@bank.example"
+        self._clock.advance(-LONG_AGO_MS)
+        done = self.act("operator create", email=first, name="Operator", password=PASSWORD)
+        self._operators.append((first, done["totpSecret"]))
+        appointing = appointed(self._served.parts, second, PASSWORD, by=done["person"])
+        _, secret = asyncio.run_coroutine_threadsafe(appointing, self._served.loop).result(30)
+        self._operators.append((second, secret))
+        self._clock.advance(LONG_AGO_MS)
 
     def act(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
         wish = Wish(act, words)

@@ -33,18 +33,52 @@ def either(request: pytest.FixtureRequest, made: object) -> House:  # noqa: ARG0
     return shared[0]
 
 
-def test_an_installation_begins_with_two_operators_and_the_first_needs_nobody(empty: House) -> None:
+def test_the_first_operator_needs_nobody_and_appoints_the_next_by_mail(empty: House) -> None:
     first = empty.act("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin", stdin=PASSWORD)
     by = proof({"email": "a@x.org", "password": PASSWORD, "totpSecret": first["totpSecret"]})
-    words = ("operator", "create", "--email", "b@x.org", "--name", "B", "--password-stdin")
-    alone = empty.invoke(*words, stdin=PASSWORD)
+    words = ("operator", "create", "--email", "b@x.org", "--name", "B")
+    alone = empty.invoke(*words)
     assert alone.returncode == 2
     assert "QIRSH_OPERATOR_TOTP_SECRET" in alone.stderr
-    second = empty.act(*words, stdin=PASSWORD, **by)
-    assert second["person"] != first["person"]
+    typed = empty.invoke(*words, "--password-stdin", stdin=PASSWORD, **by)
+    assert (typed.returncode, "chooses their own password" in typed.stderr) == (2, True)
+    silent = empty.invoke(*words, **by)
+    assert (silent.returncode, silent.stdout) == (1, "")
+    assert silent.stderr.startswith("refused: no_mail: ")
+    assert "QIRSH_SMTP_URL" in silent.stderr
+    mail = {"QIRSH_SMTP_URL": "smtp://127.0.0.1:9", "QIRSH_MAIL_FROM": "pay@x.org"}
+    asked = empty.invoke(*words, **by, **mail)
+    assert asked.returncode == 0, asked.stderr
+    assert "A link was mailed to the new operator" in asked.stdout
+    assert "totpSecret" not in asked.stdout
     own = empty.invoke("account", "verify", first["account"], **by)
     assert (own.returncode, own.stdout) == (1, "")
     assert own.stderr.startswith("refused: own_request: ")
+    last = empty.invoke("operator", "end", "a@x.org", **by)
+    assert (last.returncode, last.stderr.split(":")[1]) == (1, " last_operator")
+
+
+def test_two_operators_appoint_and_end_in_plain_words(served: tuple[House, Running]) -> None:
+    house, _ = served
+    first, second = house.operator(), house.operator("operator2")
+    asked = house.invoke("operator", "create", "--email", "new@x.org", "--name", "Yeni", **first)
+    assert "another operator runs `qirsh operator confirm`" in asked.stdout
+    own = house.invoke("operator", "confirm", "new@x.org", **first)
+    assert own.stderr.startswith("refused: second_operator_needed: ")
+    assert "A link was mailed" in house.invoke("operator", "confirm", "new@x.org", **second).stdout
+    email = second["QIRSH_OPERATOR_EMAIL"]
+    assert "The end is asked for" in house.invoke("operator", "end", email, **first).stdout
+    own = house.invoke("operator", "confirm", email, **second)
+    assert own.stderr.startswith("refused: own_request: ")
+    printed = house.invoke("operator", "list", **first).stdout
+    for words in ("acting", first["QIRSH_OPERATOR_EMAIL"], "Asked for:", "link mailed", "end asked", "new@x.org"):
+        assert words in printed
+    listed = house.act("operator", "list", **first)
+    assert [row["state"] for row in listed["operators"]] == ["acting", "acting"]
+    assert {row["email"]: row["state"] for row in listed["proposals"]} == {
+        "new@x.org": "link mailed",
+        email: "end asked",
+    }
 
 
 def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House, Running]) -> None:

@@ -109,9 +109,11 @@ def test_operators_are_made_without_a_server_and_beside_one(fresh: PostgresHouse
     secret = (fresh.folder / "secret.key").read_text().strip()
     with fresh.serving("serve", until="listening"):
         # Another machine has no control socket of this one, and needs none: it writes by itself.
-        words = ("operator", "create", "--email", "b@x.org", "--name", "B", "--password-stdin")
-        other.act(*words, stdin=f"{PASSWORD}\n", QIRSH_SECRET_KEY=secret, **by)
-        assert "Operators  2" in fresh.invoke("status").stdout
+        words = ("operator", "create", "--email", "b@x.org", "--name", "B")
+        mail = {"QIRSH_SMTP_URL": "smtp://127.0.0.1:9", "QIRSH_MAIL_FROM": "pay@x.org"}
+        done = other.act(*words, QIRSH_SECRET_KEY=secret, **by, **mail)
+        assert done["state"] == "link mailed"
+        assert "Operators  1" in fresh.invoke("status").stdout
         assert fresh.invoke("verify").returncode == 0
 
 

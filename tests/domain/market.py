@@ -9,7 +9,6 @@ from qirsh.domain.command import (
     ChangePin,
     ConfirmCash,
     CreatePayment,
-    MakeOperator,
     MoveAccount,
     OpenHouseAccount,
     Pay,
@@ -17,6 +16,8 @@ from qirsh.domain.command import (
     RefundPayment,
     RequestCommercial,
 )
+from qirsh.domain.limits import OPERATOR_NEW_MS
+from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, ConfirmOperator, MakeOperator
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
 from tests.domain.world import World
@@ -33,13 +34,15 @@ class Market(World):
 
     def __init__(self) -> None:
         super().__init__()
+        # Long enough ago that the two count as two.
+        self.now -= OPERATOR_NEW_MS
         self.first = self.join("Operator One")
-        self.second = self.join("Operator Two")
+        self.do(MakeOperator(email="operator.one@example.com", totp_sealed=b"seed", actor="test"))
+        self.second = self.appoint("Operator Two")
+        self.now += OPERATOR_NEW_MS
         self.customer = self.join("Customer")
         self.other = self.join("Other customer")
         self.owner = self.join("Owner")
-        self._operate(self.first, by=None)
-        self._operate(self.second, by=self.first.id)
         self.house = self.open_house("bank")
         for person in (self.customer, self.other, self.owner):
             self.move(person.account, "verified")
@@ -53,6 +56,17 @@ class Market(World):
         """A person with the right PIN and an account that is not verified yet."""
         email = f"{name.lower().replace(' ', '.')}@example.com"
         person: Person = self.do(AddPerson(email=email, name=name, password_hash="-", actor="test"))
+        self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
+        return person
+
+    def appoint(self, name: str, *, by: Person | None = None, agrees: Person | None = None) -> Person:
+        """A new operator, whom the first or another asks for, and to whom another agrees if told so."""
+        email = f"{name.lower().replace(' ', '.')}@example.com"
+        link = email.encode().ljust(32)[:32]
+        self.do(AppointOperator(email, name, (by or self.first).id, "test", link))
+        if agrees is not None:
+            self.do(ConfirmOperator(email, "appoint", agrees.id, "test", link))
+        person: Person = self.do(AcceptAppointment(email, link, "en", "-", b"seed", 0))
         self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
         return person
 
@@ -168,7 +182,3 @@ class Market(World):
         """The balance of an account, also of one that never held any."""
         balance = self.balances.get((account, currency))
         return balance.amount if balance else 0
-
-    def _operate(self, person: Person, by: int | None) -> None:
-        [email] = [login.email for login in self.logins.values() if login.person == person.id]
-        self.do(MakeOperator(email=email, totp_sealed=b"seed", by=by, actor="test"))

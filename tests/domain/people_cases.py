@@ -182,8 +182,8 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.RejectIdentity: (
         lambda market: p.RejectIdentity(submit(market), "not readable", market.first.id, "test", LETTERS),
         {
-            R.OWN_REQUEST: lambda case: case.ask(operator=case.market.accounts[case.command.account].owner),
             R.MOVE_NOT_ALLOWED: lambda case: case.market.move(case.command.account, "verified"),
+            R.OWN_REQUEST: lambda case: case.account(case.command.account, owner=case.market.first.id),
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
     ),
@@ -220,7 +220,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
     p.RefusePayout: (
         lambda market: p.RefusePayout(_asked(market), "no such bank", market.first.id, "test", LETTERS),
         {
-            R.OWN_REQUEST: lambda case: case.ask(operator=case.market.customer.id),
+            R.OWN_REQUEST: lambda case: case.account(case.market.customer.account, owner=case.market.first.id),
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_1", state="cancelled"),
             R.NOT_FOUND: lambda case: case.ask(id="po_404"),
         },

@@ -17,8 +17,10 @@ def _logins(world: World) -> Iterator[str]:
             yield f"{person} does not have one login, or has one after they were erased"
     if logins:
         yield f"logins of nobody: {logins}"
-    for operator in world.operators:
-        if not [login for login in world.logins.values() if login.person == operator and login.totp_sealed]:
+    for operator, row in world.operators.items():
+        if row.ended_at is None and not [
+            login for login in world.logins.values() if login.person == operator and login.totp_sealed
+        ]:
             yield f"operator {operator} signs in with a password alone"
 
 
@@ -32,7 +34,9 @@ def _erased(world: World) -> Iterator[str]:
             yield f"{person} and {account} still tell who it was"
         if account.state != "closed":
             yield f"{account} is still open"
-        for table in (world.pins, world.passkeys, world.identities, world.identity_images, world.operators):
+        if person.id in world.operators and world.operators[person.id].ended_at is None:
+            yield f"{person} is still an operator"
+        for table in (world.pins, world.passkeys, world.identities, world.identity_images):
             if [row for row in table.values() if row.person == person.id]:
                 yield f"{person} has left {table}"
         own = {row.number: row for row in world.accounts.values() if row.owner == person.id and row.mode == "live"}
@@ -40,6 +44,26 @@ def _erased(world: World) -> Iterator[str]:
             yield f"{person} has an open business: {own}"
         if [row for row in world.payouts.values() if row.account in own and row.bank_sealed]:
             yield f"a payout still tells where {person} banks"
+
+
+def _operators(world: World) -> Iterator[str]:
+    """Somebody always is one, all were made by others, and links are out only for those who are asked for."""
+    acting = [operator for operator in world.operators.values() if operator.ended_at is None]
+    if _counted(world, counter.OPERATOR) != len(acting) or (world.operators and not acting):
+        yield f"the operators are miscounted: {acting}"
+    for operator in world.operators.values():
+        made_by = [operator.created_by, operator.confirmed_by]
+        if operator.person in made_by or (made_by[0] == made_by[1] is not None):
+            yield f"{operator} was not made by two others"
+        for maker in filter(None, made_by):
+            if world.operators[maker].created_at > operator.created_at:
+                yield f"{operator} was made by somebody who was none yet"
+    for proposal in world.operator_proposals.values():
+        if proposal.confirmed_by in {proposal.asked_by, proposal.person or 0}:
+            yield f"{proposal} was confirmed by who asked for it, or by whom it is about"
+    for purpose, email in world.challenges:
+        if purpose == "operator" and email not in world.operator_proposals:
+            yield f"a link for {email}, whom nobody asked for"
 
 
 def _sessions(world: World) -> Iterator[str]:
@@ -119,6 +143,7 @@ def _counted(world: World, name: str) -> int:
 PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _logins,
     _erased,
+    _operators,
     _sessions,
     _passkeys,
     _challenges,

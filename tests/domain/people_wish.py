@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from qirsh.domain import command as c
+from qirsh.domain import operator_command as o
 from qirsh.domain import people_command as p
 from qirsh.domain.mail import Letter
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
@@ -128,7 +129,9 @@ class Town:
             lambda one: p.StartChallenge("pin", one.email, one.person, token("pin", one.email), CODE, ()),
             self.members,
         )
-        forgetting = st.builds(p.ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin"]), self.emails)
+        forgetting = st.builds(
+            p.ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin", "operator"]), self.emails
+        )
         return signing_up | resetting | moving | unlocking | forgetting
 
     def joins(self) -> Wishes:
@@ -331,7 +334,59 @@ class Town:
             new_emails,
         )
         asking = st.just([_ask_payout(self.market, payout) for payout in PAYOUTS])
-        return leaving | moving | joining | asking
+        first, second = self.market.first.id, self.market.second.id
+        appointing = st.builds(
+            lambda email, accepts: [
+                o.AppointOperator(email, "New", first, "test", token("operator", email)),
+                o.ConfirmOperator(email, "appoint", second, "test", token("operator", email)),
+                *([o.AcceptAppointment(email, token("operator", email), "tr", "-", b"seed", 1)] if accepts else []),
+            ],
+            new_emails,
+            rights,
+        )
+        ending = st.builds(
+            lambda email: [
+                o.AskOperatorEnd(email, first, "test"),
+                o.ConfirmOperator(email, "end", second, "test"),
+            ],
+            new_emails,
+        )
+        return leaving | moving | joining | asking | appointing | ending
+
+    def appointments(self) -> Wishes:
+        """Of new operators, and ends of old ones; by whoever may, or by the newest."""
+        who = self.operators | st.just(len(self.market.people) + 1)
+        candidates = st.sampled_from([*NEW_EMAILS, *NEW_EMAILS, "customer@example.com"])
+        asks = st.builds(
+            lambda email, by, sent: o.AppointOperator(email, "New", by, "test", token("operator", email), (), sent),
+            candidates,
+            who,
+            letters,
+        )
+        agrees = st.builds(
+            lambda email, kind, by, sent: o.ConfirmOperator(
+                email, kind, by, "test", token("operator", email), (), sent
+            ),
+            st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
+            st.sampled_from(["appoint", "appoint", "end"]),
+            who,
+            letters,
+        )
+        accepts = st.builds(
+            lambda email, right, sent: o.AcceptAppointment(
+                email, token("operator", email, right), "tr", "-", b"seed", 1, sent
+            ),
+            new_emails,
+            rights,
+            letters,
+        )
+        ends = st.builds(
+            lambda email, by, sent: o.AskOperatorEnd(email, by, "test", sent),
+            st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
+            who,
+            letters,
+        )
+        return asks | agrees | accepts | ends
 
     def mails(self) -> Wishes:
         """Sent, tried again, written for what was sealed; and what is only noted."""
@@ -353,6 +408,7 @@ def about_people(town: Town) -> list[Wishes]:
         town.secrets(),
         town.second_factors(),
         town.uses_of_passkeys(),
+        town.appointments(),
         town.profiles(),
         town.mails(),
     ]

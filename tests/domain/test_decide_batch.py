@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 from hypothesis import event, given, settings
 
-from qirsh.domain.command import AddPerson, MakeOperator
+from qirsh.domain.command import ConfirmCash
 from qirsh.domain.decide import Submission
 from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
@@ -94,7 +94,7 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_fails_the_batch_a
     tables = market.tables()
     with pytest.raises(KeyError):
         market.together(
-            AddPerson(email="new@example.com", name="New", password_hash="-", actor="test"),
-            MakeOperator(email="new@example.com", totp_sealed=b"seed", by=market.first.id, actor="test"),
+            market.ask(reference="new slip"),
+            ConfirmCash("deposit", market.house, "new slip", market.second.id, "test"),
         )
     assert market.tables() == tables

@@ -208,10 +208,12 @@ def test_two_operators_pay_out_what_is_left_in_a_closed_account(market: Market) 
 
 
 def test_no_operator_pays_out_a_closed_account_of_their_own(market: Market) -> None:
-    market.change("accounts", market.second.account, state="closed")
-    own = market.ask(kind="withdrawal", account=market.second.account, operator=market.second.id)
+    market.move(market.second.account, "verified")
+    shop = market.open_shop(market.second)
+    market.change("accounts", shop, state="closed")
+    own = market.ask(kind="withdrawal", account=shop, operator=market.second.id)
     assert market.refuse(own).why is Refusal.OWN_REQUEST
-    market.do(market.ask(kind="withdrawal", account=market.second.account))
+    market.do(market.ask(kind="withdrawal", account=shop))
     assert market.refuse(market.confirm()).why is Refusal.OWN_REQUEST
 
 

@@ -1,13 +1,13 @@
-"""People join, become operators, change their PIN, and sign in."""
+"""People join, change their PIN, and sign in."""
 
 import pytest
 
 from qirsh.domain.account import Account
 from qirsh.domain.audit import AuditEntry
-from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
+from qirsh.domain.command import AddPerson, ChangePin, CloseSession, OpenSession
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
-from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.person import Login, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.session import Session
 from tests.domain.invariant import complaints
@@ -59,23 +59,6 @@ def test_one_address_joins_once(market: Market) -> None:
     assert complaints(market) == []
 
 
-def test_an_operator_has_a_second_factor_and_someone_who_vouches(market: Market) -> None:
-    login = market.logins["customer@example.com"]
-    command = MakeOperator(email="customer@example.com", totp_sealed=b"sealed", by=market.second.id, actor="person 2")
-    assert market.do(command) == market.customer.id
-    assert market.operators[market.customer.id] == Operator(market.customer.id, market.second.id, START)
-    assert market.logins["customer@example.com"] == Login(
-        login.email, login.person, login.password_hash, b"sealed", login.created_at
-    )
-    assert market.audit[-1].action == "operator.created"
-
-
-def test_an_operator_is_made_once_and_keeps_the_first_second_factor(market: Market) -> None:
-    command = MakeOperator(email="operator.one@example.com", totp_sealed=b"other", by=market.second.id, actor="")
-    assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
-    assert market.logins["operator.one@example.com"].totp_sealed == b"seed"
-
-
 @pytest.mark.parametrize("failures", [0, 3, 5])
 def test_a_new_pin_takes_the_place_of_the_old_one_and_of_its_failures(market: Market, failures: int) -> None:
     market.change("pins", market.customer.id, failures=failures)
@@ -103,11 +86,6 @@ def test_a_session_ends_after_its_time(market: Market) -> None:
 def test_nobody_signs_in_to_the_account_of_another(market: Market) -> None:
     for account in (market.other.account, market.house, NOBODY):
         market.refuse(OpenSession(hash=b"h" * 32, person=market.customer.id, account=account, actor="test"))
-
-
-def test_only_the_first_operator_stands_without_another_who_vouches(market: Market) -> None:
-    command = MakeOperator(email="customer@example.com", totp_sealed=b"sealed", by=None, actor="first start")
-    assert market.refuse(command).why is Refusal.SECOND_OPERATOR_NEEDED
 
 
 def test_a_closed_session_ends_once_and_every_process_hears_of_it(market: Market) -> None:

@@ -17,6 +17,7 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
+from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
 
 
@@ -71,6 +72,12 @@ class Case:
         self.market.remembered[self.market.shop, "key"] = Remembered(
             self.market.shop, "key", b"another request", 201, b"{}", self.market.now
         )
+
+    def suspend_operator(self) -> None:
+        """Whoever acts. Where an operator need not, the first one does."""
+        operator = self.command.operator or self.market.first.id
+        self.ask(operator=operator)
+        self.account(self.market.people[operator].account, state="suspended")
 
     def submission(self) -> Submission:
         return Submission(self.command, self.once)
@@ -186,15 +193,6 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         lambda _: c.AddPerson(email="new@example.com", name="New", password_hash="-", actor="test"),
         {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")},
     ),
-    c.MakeOperator: (
-        lambda market: c.MakeOperator(
-            email="customer@example.com", totp_sealed=b"seed", by=market.first.id, actor="test"
-        ),
-        {
-            R.MOVE_NOT_ALLOWED: lambda case: case.ask(email="operator.two@example.com"),
-            R.NOT_FOUND: lambda case: case.ask(email="nobody@example.com"),
-        },
-    ),
     c.ChangePin: (
         lambda market: c.ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"),
         {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
@@ -278,6 +276,9 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_VERIFIED: lambda case: case.account(case.ordered_account(), state="unverified"),
             R.OWN_REQUEST: lambda case: case.account(case.ordered_account(), owner=case.market.second.id),
             R.SECOND_OPERATOR_NEEDED: lambda case: case.order(asked_by=case.market.second.id),
+            R.APPOINTED_RECENTLY: lambda case: case.market.change(
+                "operators", case.market.second.id, created_at=case.market.now
+            ),
             R.ALREADY_CONFIRMED: lambda case: case.order(state="confirmed"),
             R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.ordered_account(), 9999),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.house, BALANCE_MAX - 9999),
@@ -300,6 +301,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         },
     ),
     **PEOPLE_CASES,
+    **OPERATOR_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {c.Expire, c.RefundPayment, c.ExpireAsTest}
@@ -334,7 +336,10 @@ def _sign_in(market: Market) -> bytes:
 
 
 def spoilers(kind: type[c.Command]) -> dict[Refusal, Spoil]:
-    return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1]}
+    by_operator: dict[Refusal, Spoil] = (
+        {R.NOT_OPERATOR: lambda case: case.suspend_operator()} if "operator" in kind.__struct_fields__ else {}
+    )
+    return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1], **by_operator}
 
 
 def reasons(count: int) -> Iterator[Any]:

@@ -122,7 +122,6 @@ confirms = st.builds(
 )
 people = (
     st.builds(c.AddPerson, email=emails, name=st.just("New"), password_hash=st.just("-"), actor=actor)
-    | st.builds(c.MakeOperator, email=emails, totp_sealed=st.just(b"seed"), by=st.sampled_from(OPERATORS), actor=actor)
     | st.builds(c.ChangePin, person=st.sampled_from(PEOPLE), pin_mac=st.sampled_from([PIN, b"new"]), actor=actor)
     | st.builds(
         c.OpenSession,

@@ -25,9 +25,10 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
+from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment
 from qirsh.domain.payout import Payout
-from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
+from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.seal import Seal
@@ -63,6 +64,7 @@ class World:
         self.people: dict[int, Person] = {}
         self.logins: dict[str, Login] = {}
         self.operators: dict[int, Operator] = {}
+        self.operator_proposals: dict[str, OperatorProposal] = {}
         self.sessions: dict[bytes, Session] = {}
         self.passkeys: dict[bytes, Passkey] = {}
         self.challenges: dict[tuple[str, str], Challenge] = {}

@@ -7,12 +7,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qirsh.domain.command import AddPerson, MakeOperator
+from qirsh.domain.command import ConfirmCash
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.engine.batcher import Overloaded
 from qirsh.store.interface import StoreBroken, StoreUnavailable
 from tests.domain.invariant import complaints
+from tests.domain.market import Market
 from tests.engine.watched import MARKET, Desk, asking, fail_to_render, house, render, run, settled
 
 
@@ -85,12 +86,14 @@ def test_a_constraint_that_is_checked_at_the_commit_fails_only_the_guilty_and_en
 
 def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_too(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        outcomes = await asyncio.gather(
-            desk.engine.submit(AddPerson(email="a@example.com", name="A", password_hash="-", actor="test")),
-            desk.engine.submit(MakeOperator(email="a@example.com", totp_sealed=b"s", by=None, actor="test")),
+        market = Market()
+        await desk.replay(market)
+        asked, confirmed = await asyncio.gather(
+            desk.engine.submit(market.ask(reference="new slip")),
+            desk.engine.submit(ConfirmCash("deposit", market.house, "new slip", market.second.id, "test")),
         )
-        assert [outcomes[0].id, outcomes[1]] == [1, 1]
-        assert desk.store.batches == [2, 1, 1]
+        assert (asked.state, confirmed.state) == ("asked", "confirmed")
+        assert desk.store.batches[-3:] == [2, 1, 1]
 
     run(tmp_path, scene)
 

@@ -22,6 +22,11 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "business_approved": {"name": "سوق النور", "url": f"{BASE_URL}/wallet/business/100000000016"},
     "business_rejected": {"name": "Yılmaz Kitabevi", "reason": "Vergi levhası eksik"},
     "account_suspended": {"name": "Souq Al-Nour"},
+    "operator_link": {"by": "Samir Haddad", "url": f"{BASE_URL}/operator/h3gTQ0yZpEJp"},
+    "operator_asked": {"by": "Samir Haddad", "name": "Hala Aydın", "new_email": "hala@home.example"},
+    "operator_begun": {"name": "هالة أيدن", "new_email": "hala@home.example"},
+    "operator_end_asked": {"by": "سمير حداد", "new_email": "hala@home.example"},
+    "operator_ended": {"name": "Hala Aydın", "new_email": "hala@home.example"},
     "paid": {
         "amount": 10_098,
         "currency": "USD",

@@ -12,6 +12,7 @@ import apsw
 import asyncpg
 from msgspec.structs import astuple
 
+from qirsh.domain import operator_command as o
 from qirsh.domain import people_command as p
 from qirsh.domain.command import (
     Cancel,
@@ -92,6 +93,9 @@ class Filled(Market):
         facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
         self.do(p.SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
         self.do(p.RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
+        self.do(o.AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
+        self.do(o.ConfirmOperator("third@example.com", "appoint", self.second.id, "test", b"t" * 32))
+        self.do(o.AskOperatorEnd("operator.two@example.com", self.second.id, "test"))
         self.do(p.StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
         self.do(p.AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
         self.do(p.AskPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))

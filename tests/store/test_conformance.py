@@ -51,6 +51,8 @@ from qirsh.store.rows import (
     LOGIN,
     MAIL,
     METADATA_ENTRY,
+    OPERATOR,
+    OPERATOR_PROPOSAL,
     PASSKEY,
     PAYMENT,
     PERSON,
@@ -62,9 +64,9 @@ from qirsh.store.rows import (
     WRITTEN,
     Table,
 )
-from tests.domain.world import ENTROPY_SEED, START
+from tests.domain.world import ENTROPY_SEED, START, World
 from tests.postgres import PostgresServer, installations, server
-from tests.store.filled import FILLED, open_store
+from tests.store.filled import FILLED, fill, fill_postgres, open_store
 
 SCENE_S: Final = 20.0  # A store that hangs fails, and does not stop the others.
 BATCH: Final = 512
@@ -75,6 +77,9 @@ class Database(Protocol):
 
     def open(self) -> AbstractAsyncContextManager[Store]: ...
     def copy(self, folder: Path) -> "Database": ...
+    def fill(self, world: World) -> None:
+        """To the state of a small world, at the times of its history, while it is closed."""
+
     def raise_epoch(self) -> None:
         """As a restore does, while it is closed."""
 
@@ -94,6 +99,9 @@ class SqliteDatabase:
     def copy(self, folder: Path) -> Database:
         shutil.copy(self._path, folder)
         return SqliteDatabase(folder)
+
+    def fill(self, world: World) -> None:
+        fill(self._path, world)
 
     def raise_epoch(self) -> None:
         connection = apsw.Connection(str(self._path))
@@ -120,6 +128,9 @@ class PostgresDatabase:
 
     def copy(self, _folder: Path) -> Database:
         return PostgresDatabase(self._server, self._name)
+
+    def fill(self, world: World) -> None:
+        fill_postgres(self._server.url(self._name), world)
 
     def raise_epoch(self) -> None:
         raised = "convert_to((convert_from(value, 'UTF8')::bigint + 1)::text, 'UTF8')"
@@ -161,12 +172,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Make]:
 def template(engine: Make, tmp_path_factory: pytest.TempPathFactory) -> Database:
     """With something of everything in it, each command in a transaction of its own."""
     database = engine(tmp_path_factory.mktemp("template"))
-
-    async def fill(opened: Store) -> None:
-        for _, submissions in FILLED.history:
-            await opened.transact(Batch(submissions))
-
-    player(database)(fill)
+    database.fill(FILLED)
     return database
 
 
@@ -347,6 +353,19 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
             "submitted_at": 5,
             "decided_at": 2**41,
             "decided_by": 2,
+        },
+    ),
+    "operator": (OPERATOR, {"ended_at": 2**41}),
+    "operator_proposal": (
+        OPERATOR_PROPOSAL,
+        {
+            "kind": "end",
+            "name": "نعم",
+            "person": 2,
+            "asked_by": 2,
+            "asked_at": 5,
+            "confirmed_by": 1,
+            "confirmed_at": 2**41,
         },
     ),
     "business": (BUSINESS, {"reason": "نعم"}),

@@ -224,6 +224,11 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         "cash order asked of account {house} is asked, asked by operator {first} and confirmed by {second}",
     ),
     (
+        "an operator and who made them do not confirm each other's orders at first",
+        "UPDATE operator SET created_at = 1800000000000 - 604799999 WHERE person = :second",
+        "cash order slip .+ asked by operator {first} and confirmed by {second}, less than 7 days .+",
+    ),
+    (
         "a paid payment has exactly one pay transfer, and it matches",
         "DELETE FROM transfer WHERE payment = :paid",
         "payment number {paid} is paid and has 0 pay transfers, of which 0 match it",

@@ -26,14 +26,9 @@ EXAMPLES: Final = max(10, settings().max_examples // 5)
 def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """A database in the state of the seed, to be copied."""
     assert SEED.now == START, "the clock of these databases stands still"
-
-    async def fill(opened: Store) -> None:
-        for _, submissions in SEED.history:
-            await opened.transact(Batch(submissions))
-
     with ENGINES[request.param]() as make:
         database = make(tmp_path_factory.mktemp("seeded"))
-        player(database)(fill)
+        database.fill(SEED)
         yield database
 
 

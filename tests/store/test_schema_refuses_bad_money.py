@@ -70,9 +70,8 @@ def deposit(account: str, reference: str, **changes: str) -> str:
 
 
 def confirm(by: str) -> str:
-    return (
-        f"UPDATE cash_order SET state = 'confirmed', confirmed_by = {by}, confirmed_at = 1 WHERE reference = 'asked';"
-    )
+    confirmed = f"state = 'confirmed', confirmed_by = {by}, confirmed_at = 1800000000000"
+    return f"UPDATE cash_order SET {confirmed} WHERE reference = 'asked';"
 
 
 ASKED: Final = deposit(":other", "'asked'")
@@ -573,10 +572,33 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "an audit entry that changed": ("UPDATE audit SET actor = 'nobody' WHERE id = 1", "never change"),
     "an audit entry that vanished": ("DELETE FROM audit WHERE id = 1", "never vanish"),
-    "a second first operator": ("INSERT INTO operator VALUES (3, NULL, 1)", "operator"),
+    "a second first operator": ("INSERT INTO operator VALUES (3, NULL, 1, NULL, NULL)", "operator"),
     "an operator who needs nobody any more": (
         "UPDATE operator SET created_by = NULL WHERE person = :second",
         "operator",
+    ),
+    "an operator who made themselves one": ("INSERT INTO operator VALUES (3, 3, 1, NULL, NULL)", "operator|CHECK"),
+    "an operator whom one made twice": ("INSERT INTO operator VALUES (3, :first, 1, :first, NULL)", "operator|CHECK"),
+    "an operator whom nobody asked for": ("INSERT INTO operator VALUES (3, NULL, 1, :first, NULL)", "operator|CHECK"),
+    "an operator who was always one": (
+        "UPDATE operator SET ended_at = created_at + 1, created_at = 1 WHERE person = :second",
+        "operators end once",
+    ),
+    "an operator who ends twice": (
+        (
+            "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
+            "UPDATE operator SET ended_at = 1800000000001 WHERE person = :second"
+        ),
+        "operators end once",
+    ),
+    "an operator who vanished": ("DELETE FROM operator WHERE person = :second", "operators never vanish"),
+    "an appointment that one alone agreed to": (
+        "UPDATE operator_proposal SET confirmed_by = asked_by, confirmed_at = 1 WHERE kind = 'appoint'",
+        "operator_proposal|CHECK",
+    ),
+    "an end that its own operator agreed to": (
+        "UPDATE operator_proposal SET asked_by = :first, confirmed_by = person, confirmed_at = 1 WHERE kind = 'end'",
+        "operator_proposal|CHECK",
     ),
     "a customer who becomes the house": (
         "UPDATE account SET kind = 'house', owner = NULL, state = 'open' WHERE number = :customer",
@@ -714,10 +736,13 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         ),
         "never replaced",
     ),
-    "the first operator replaced": ("INSERT OR REPLACE INTO operator VALUES (3, NULL, 1)", "never replaced"),
+    "the first operator replaced": (
+        "INSERT OR REPLACE INTO operator VALUES (3, NULL, 1, NULL, NULL)",
+        "never replaced",
+    ),
     "the first operator replaced by the second": (
         "UPDATE OR REPLACE operator SET created_by = NULL WHERE person = :second",
-        "operators never change",
+        "operators end once",
     ),
 }
 
@@ -797,7 +822,8 @@ GOOD: Final[dict[str, str]] = {
     UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2
     WHERE number = :pending;"""
     + EVENT.replace("remote_payment.paid", "remote_payment.cancelled"),
-    "a third operator": "INSERT INTO operator VALUES (3, :first, 1)",
+    "a third operator": "INSERT INTO operator VALUES (3, :first, 1, :second, NULL)",
+    "an operator who ends": "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second",
     "an account that is renamed": "UPDATE account SET name = 'New name' WHERE number = :shop",
     "a house account that is renamed": "UPDATE account SET name = 'New name' WHERE number = :house",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",

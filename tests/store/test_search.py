@@ -50,12 +50,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Make]]:
 @pytest.fixture(scope="module")
 def template(engine: tuple[str, Make], tmp_path_factory: pytest.TempPathFactory) -> Database:
     database = engine[1](tmp_path_factory.mktemp("template"))
-
-    async def fill(opened: Store) -> None:
-        for _, submissions in FILLED.history:
-            await submit(opened, *(submission.command for submission in submissions))
-
-    player(database)(fill)
+    database.fill(FILLED)
     return database
 
 

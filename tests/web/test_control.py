@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from qirsh.web.operator.control import Control, Reply, Wish
-from tests.live import PASSWORD, InProcess, in_process
+from tests.live import PASSWORD, PIN, InProcess, in_process
 
-CREATE = Wish("operator create", {"email": "third@bank.example", "name": "Operator", "password": PASSWORD})
+ADD = Wish("person add", {"email": "a@home.example", "name": "A", "password": PASSWORD, "pin": PIN})
 
 
 async def asked(path: Path, wish: Wish) -> Reply:
@@ -68,7 +68,7 @@ def test_an_act_under_way_is_answered_before_a_close_ends(desk: InProcess, tmp_p
 
 async def desk_wish(desk: InProcess, path: Path) -> Reply:
     email = desk.operators[0].email
-    return await asked(path, msgspec.structs.replace(CREATE, email=email, password=PASSWORD, totp=desk.code_of(email)))
+    return await asked(path, msgspec.structs.replace(ADD, email=email, password=PASSWORD, totp=desk.code_of(email)))
 
 
 def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(desk: InProcess, tmp_path: Path) -> None:

@@ -167,11 +167,18 @@ def test_a_wrong_password_erases_nothing(world: InProcess) -> None:
 
 
 def test_an_operator_is_not_erased_while_they_are_one(world: InProcess) -> None:
-    guest, _, _ = joined(world)
-    early = guest.posting(PAGE, password=PASSWORD)
-    world.act("operator create", email=guest.email, name="Zubaida Alkanari", password=PASSWORD)
+    email = world.operators[1].email
+    guest = Guest(world)
+    assert guest.sign_in(email, code=world.code_of(email)).status_code == 303
     assert "You are an operator of this service" in left(guest)
-    assert world.send(early).status_code == 422
+    world.act("operator end", 1, email=email)
+    world.act("operator confirm", email=email)
+    world.clock.advance(60_000)
+    assert guest.sign_in(email, code=world.code_of(email)).status_code == 303
+    guest.open(PAGE)
+    world.clock.advance(60_000)
+    assert guest.post(PAGE, password=PASSWORD, code=world.code_of(email)).status_code == 303
+    assert world.violations() == []
 
 
 def test_a_stranger_reads_nothing_and_no_word_in_a_cookie_erases(world: InProcess) -> None:

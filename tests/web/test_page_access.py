@@ -38,6 +38,7 @@ OPEN: Final = (
     "/forgot",
     "/reset/{token}",
     "/email/{token}",
+    "/operator/{token}",
 )
 EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
 # With these a page takes pictures along.

@@ -224,7 +224,10 @@ def clock(settings: Settings) -> Finding:
 def operators_enough(settings: Settings) -> Finding:
     count = operators(settings)
     if count < _OPERATORS_MIN:
-        return Finding("bad", f"{count}: deposits take two; make them with `qirsh operator create`")
+        return Finding(
+            "bad",
+            f"{count}: deposits take two, a week after one appointed the other; use `qirsh operator create`",
+        )
     return Finding("ok", str(count))
 
 

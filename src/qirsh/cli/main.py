@@ -6,7 +6,7 @@ import apsw
 import click
 
 from qirsh import __version__
-from qirsh.cli import operate, operate_people
+from qirsh.cli import operate, operate_operators, operate_people
 from qirsh.cli.demo import demo_command
 from qirsh.cli.doctor import doctor_command
 from qirsh.cli.ending import Stopped
@@ -57,7 +57,7 @@ for command in (
     status_command,
     verify_command,
     doctor_command,
-    operate.operator_group,
+    operate_operators.operator_group,
     operate.person_group,
     operate_people.identity_group,
     operate.account_group,

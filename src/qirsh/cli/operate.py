@@ -20,7 +20,6 @@ F = TypeVar("F", bound=Callable[..., None])
 
 # What an operator should know about what was done, beyond the facts that follow it.
 _DONE: Final = {
-    "operator create": "Operator created. The second factor is shown only now: put it into an authenticator app.",
     "person add": "Person added. `qirsh account verify` is next, once you have seen who they are.",
     "person pin": "The PIN is set, and unlocked. It was not shown: tell the person to keep it to themselves.",
     "account request": "Commercial account requested. Another person than its owner approves or rejects it.",
@@ -48,6 +47,7 @@ _WHAT_NOW: Final = {
     " For other money, give its own reference.",
     "already_confirmed": "This try moved nothing: the money has moved once.",
     "second_operator_needed": "Nothing has moved. Whoever asks does not confirm.",
+    "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
 }
 
 
@@ -64,22 +64,6 @@ _email = click.option("--email", required=True)
 _name = click.option("--name", required=True)
 _reference = click.option("--reference", required=True, help="The bank's reference. The same one counts once.")
 _password_stdin = click.option("--password-stdin", is_flag=True, help="Read the new password from standard input.")
-
-
-@click.group("operator")
-def operator_group() -> None:
-    """People who run the service."""
-
-
-@operator_group.command("create")
-@_email
-@_name
-@_password_stdin
-@as_json_option
-def operator_create(*, email: str, name: str, password_stdin: bool, as_json: bool) -> None:
-    """Make an operator. The first one needs nobody's consent, every other one an operator's."""
-    words = {"email": email, "name": name, "password": new_secret("password", from_stdin=password_stdin)}
-    carry_out("operator create", words, as_json=as_json)
 
 
 @click.group("person")
@@ -251,7 +235,7 @@ def carry_out(
         if show is not None:
             show(reply.done)
         elif act in _DONE:  # What is not there, its own file prints.
-            _print_done(act, reply.done)
+            print_done(_DONE[act], reply.done)
     return reply.done
 
 
@@ -269,8 +253,9 @@ def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:
     return running.send(settings, Wish(act, words, by.email, by.password, by.code))
 
 
-def _print_done(act: str, done: dict[str, Any]) -> None:
-    click.echo(_DONE[act])
+def print_done(words: str, done: dict[str, Any]) -> None:
+    """What was done, and its facts."""
+    click.echo(words)
     width = max(map(len, done))
     for name, value in done.items():
         click.echo(f"  {name:<{width}}  {' '.join(value) if isinstance(value, list) else value}")

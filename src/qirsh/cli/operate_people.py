@@ -89,15 +89,20 @@ def key_list(*, account: str, after: str, as_json: bool) -> None:
 def _print_list(done: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         return
-    rows = [[*map(str, item.values())] for item in done["items"]]
-    titles = [[*map(str, done["items"][0])]] if rows else []
+    print_table(done["items"])
+    if done["next"]:
+        click.echo(f"There are more: --after {done['next']}")
+
+
+def print_table(items: list[dict[str, Any]]) -> None:
+    """One line each, under the names of their facts."""
+    rows = [[*map(str, item.values())] for item in items]
+    titles = [[*map(str, items[0])]] if rows else []
     widths = [max(map(len, column)) for column in zip(*titles, *rows, strict=True)]
     for row in titles + rows:
         click.echo("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
-    if not done["items"]:
+    if not items:
         click.echo("There are none.")
-    if done["next"]:
-        click.echo(f"There are more: --after {done['next']}")
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

@@ -6,9 +6,13 @@
 import asyncio
 from typing import Any, Final
 
+import pyotp
+
 from qirsh.cli.demo_file import Demo, Player, new_password, new_pin
+from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Cancel, Command, CreatePayment, Expire, Pay, RefundPayment
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.operator_command import AcceptAppointment, AppointOperator
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import ManualClock
@@ -16,6 +20,7 @@ from qirsh.store.rows import ACCOUNT, PAYMENT
 from qirsh.web.operator import acts
 from qirsh.web.operator.act import Actor
 from qirsh.web.parts import Parts
+from qirsh.web.sign_in import TOTP_PURPOSE
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -51,17 +56,19 @@ _WARES: Final = (
 
 
 async def seed(parts: Parts, clock: ManualClock) -> Demo:
-    """Fill empty parts. Their clock runs through the past week, and stands at its first moment again in the end."""
+    """Fill empty parts. Their clock runs through two past weeks, and stands at its first moment again in the end."""
     now = clock.now
-    clock.advance(-8 * _DAY_MS)
+    # Operators who made each other count as two after a week, and then money can come in.
+    clock.advance(-16 * _DAY_MS)
     demo = await _join(parts)
+    clock.advance(8 * _DAY_MS)
     await _open_shop(parts, demo)
     await _deposit(parts, demo)
     clock.advance(_DAY_MS)
     await _trade(parts, clock, demo)
     clock.now = now - _HOUR_MS
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
-    requested = await acts.request_account(parts, Actor(demo.customer2.person), words)
+    requested = await acts.request_account(parts, Actor(demo.operator.person), words)
     demo.requested_account = requested["account"]
     clock.now = now
     return demo
@@ -98,16 +105,23 @@ async def _join(parts: Parts) -> Demo:
 
 
 async def _operators(parts: Parts) -> tuple[Player, Player]:
-    first = await _operator(parts, Actor(None), "samir@operators.example", "Samir Haddad")
-    by = Actor(first.person)
-    return first, await _operator(parts, by, "hala@operators.example", "Hala Aydın")
-
-
-async def _operator(parts: Parts, by: Actor, email: str, name: str) -> Player:
-    password = new_password()
-    done = await acts.create_operator(parts, by, {"email": email, "name": name, "password": password})
+    password, password2 = new_password(), new_password()
+    words = {"email": "samir@operators.example", "name": "Samir Haddad", "password": password}
+    done, hash2 = await asyncio.gather(
+        acts.ACTS["operator create"](parts, Actor(None), words), parts.passwords.hash(password2)
+    )
     secret, person, account = done["totpSecret"], done["person"], done["account"]
-    return Player(email, password, totp_secret=secret, person=person, account=account)
+    first = Player(words["email"], password, totp_secret=secret, person=person, account=account)
+    return first, await _appointed(parts, first, password2, hash2)
+
+
+async def _appointed(parts: Parts, by: Player, password: str, password_hash: str) -> Player:
+    """As behind the link that would be mailed; the demo opens it itself."""
+    email, link, secret = "hala@operators.example", token_hash(parts.entropy(32)), pyotp.random_base32(32)
+    await _submit(parts, AppointOperator(email, "Hala Aydın", by.person, f"operator {by.person}", link))
+    sealed = parts.keyring.seal(secret.encode(), TOTP_PURPOSE)
+    person = await _submit(parts, AcceptAppointment(email, link, "en", password_hash, sealed, totp_step=0))
+    return Player(email, password, totp_secret=secret, person=person.id, account=str(person.account))
 
 
 async def _person(parts: Parts, email: str, name: str) -> Player:

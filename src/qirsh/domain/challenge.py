@@ -4,13 +4,14 @@ from typing import Final, Literal
 
 import msgspec
 
-Purpose = Literal["sign-up", "reset", "email", "pin"]
+Purpose = Literal["sign-up", "reset", "email", "pin", "operator"]
 
 LASTS_MS: Final[dict[Purpose, int]] = {
     "sign-up": 30 * 60_000,
     "reset": 30 * 60_000,
     "email": 24 * 3_600_000,
     "pin": 15 * 60_000,
+    "operator": 3 * 24 * 3_600_000,
 }
 
 

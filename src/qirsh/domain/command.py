@@ -87,15 +87,7 @@ class AddPerson(Command, frozen=True):
     name: str
     password_hash: str
     actor: str
-
-
-class MakeOperator(Command, frozen=True):
-    """A person becomes an operator, with a second factor. The outcome is the person's id."""
-
-    email: str
-    totp_sealed: bytes
-    by: int | None  # The operator who vouches; None only while there is no operator at all.
-    actor: str
+    operator: int | None = None  # Who does it, where an operator does. So below: the rule asks whether they still are.
 
 
 class ChangePin(Command, frozen=True):
@@ -105,6 +97,7 @@ class ChangePin(Command, frozen=True):
     pin_mac: bytes
     actor: str
     letters: tuple[Letter, ...] = ()
+    operator: int | None = None
 
 
 class OpenSession(Command, frozen=True):
@@ -146,6 +139,7 @@ class RequestCommercial(Command, frozen=True):
     actor: str
     kind: str = "other"
     registration: str = ""
+    operator: int | None = None
 
 
 class MoveAccount(Command, frozen=True):
@@ -171,6 +165,7 @@ class IssueKey(Command, frozen=True):
     expires_at: int | None
     actor: str
     owner: int | None = None  # The person who asks for it; None: an operator.
+    operator: int | None = None
 
 
 class RevokeKey(Command, frozen=True):
@@ -179,6 +174,7 @@ class RevokeKey(Command, frozen=True):
     id: str
     actor: str
     owner: int | None = None  # The person who asks for it; None: an operator.
+    operator: int | None = None
 
 
 class AskCash(Command, frozen=True):
@@ -258,6 +254,7 @@ class LiftStop(Command, frozen=True):
     id: int
     reason: str
     actor: str
+    operator: int | None = None
 
 
 class RecordCheck(Command, frozen=True):
@@ -265,6 +262,7 @@ class RecordCheck(Command, frozen=True):
 
     actor: str
     result: str
+    operator: int | None = None
 
 
 # What is refused while money is stopped. An approval goes on: the test money it mints is nobody's yet.

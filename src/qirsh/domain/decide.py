@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import command as c
+from qirsh.domain import operator_command as o
 from qirsh.domain import people_command as p
 from qirsh.domain.idempotency import Once, Remembered, is_forgotten
 from qirsh.domain.refusal import Refusal, Refused
@@ -20,6 +21,7 @@ from qirsh.domain.rules import (
     lease,
     mail,
     metadata_index,
+    operator,
     payment,
     payout,
     people,
@@ -30,6 +32,7 @@ from qirsh.domain.rules import (
     stop,
     trial,
 )
+from qirsh.domain.rules.operator_authority import Decide, Facts, Needed, by_operator
 from qirsh.domain.state import Needs, State
 
 
@@ -57,11 +60,8 @@ def _no_needs(_command: c.Command, _state: State, _needs: Needs) -> None:
     pass
 
 
-Facts = Callable[[Any, Needs], None]
-Needed = Callable[[Any, State, Needs], None]
-Decide = Callable[[Any, State], Any]
-
-# Immutable facts read without locks, the rows that are locked, and the decision on them.
+# Immutable facts read without locks, the rows that are locked, and the decision on them. What an operator does is
+# `by_operator`, whoever else may do it too.
 RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.CreatePayment: (payment.create_facts, payment.create_needs, payment.create),
     c.Pay: (payment.pay_facts, payment.pay_needs, payment.pay),
@@ -70,25 +70,29 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.PayAsTest: (trial.pay_facts, trial.pay_needs, trial.pay),
     c.ExpireAsTest: (trial.expire_facts, trial.expire_needs, trial.expire),
     c.Expire: (payment.expire_facts, payment.expire_needs, payment.expire),
-    c.AddPerson: (_no_facts, people.add_person_needs, people.add_person),
-    c.MakeOperator: (people.make_operator_facts, people.make_operator_needs, people.make_operator),
-    c.ChangePin: (_no_facts, people.change_pin_needs, people.change_pin),
+    c.AddPerson: by_operator(_no_facts, people.add_person_needs, people.add_person),
+    c.ChangePin: by_operator(_no_facts, people.change_pin_needs, people.change_pin),
     c.OpenSession: (_no_facts, people.open_session_needs, people.open_session),
     c.CloseSession: (_no_facts, people.close_session_needs, people.close_session),
     c.OpenHouseAccount: (_no_facts, account.open_house_needs, account.open_house),
-    c.RequestCommercial: (_no_facts, account.request_needs, account.request),
-    c.MoveAccount: (account.move_facts, account.move_needs, account.move),
-    c.IssueKey: (account.issue_key_facts, account.issue_key_needs, account.issue_key),
-    c.RevokeKey: (account.revoke_key_facts, account.revoke_key_needs, account.revoke_key),
-    c.AskCash: (_no_facts, cash.ask_needs, cash.ask),
-    c.ConfirmCash: (cash.confirm_facts, cash.confirm_needs, cash.confirm),
+    c.RequestCommercial: by_operator(_no_facts, account.request_needs, account.request),
+    c.MoveAccount: by_operator(account.move_facts, account.move_needs, account.move),
+    c.IssueKey: by_operator(account.issue_key_facts, account.issue_key_needs, account.issue_key),
+    c.RevokeKey: by_operator(account.revoke_key_facts, account.revoke_key_needs, account.revoke_key),
+    c.AskCash: by_operator(_no_facts, cash.ask_needs, cash.ask),
+    c.ConfirmCash: by_operator(cash.confirm_facts, cash.confirm_needs, cash.confirm),
     c.IndexMetadata: (_no_facts, metadata_index.index_needs, metadata_index.index),
     c.HoldLease: (_no_facts, lease.hold_needs, lease.hold),
     c.FixConstant: (_no_facts, constant.fix_needs, constant.fix),
     c.SealEntries: (_no_facts, seal.seal_needs, seal.seal_entries),
     c.StopMoney: (_no_facts, stop.stop_needs, stop.stop),
-    c.LiftStop: (_no_facts, stop.lift_needs, stop.lift),
-    c.RecordCheck: (_no_facts, _no_needs, record.check),
+    c.LiftStop: by_operator(_no_facts, stop.lift_needs, stop.lift),
+    c.RecordCheck: by_operator(_no_facts, _no_needs, record.check),
+    o.MakeOperator: (_no_facts, operator.make_needs, operator.make),
+    o.AppointOperator: by_operator(_no_facts, operator.appoint_needs, operator.appoint),
+    o.AskOperatorEnd: by_operator(operator.ask_end_facts, operator.ask_end_needs, operator.ask_end),
+    o.ConfirmOperator: by_operator(operator.confirm_facts, operator.confirm_needs, operator.confirm),
+    o.AcceptAppointment: (operator.accept_facts, operator.accept_needs, operator.accept),
     p.StartChallenge: (_no_facts, secret.start_needs, secret.start),
     p.ForgetChallenge: (_no_facts, secret.forget_needs, secret.forget),
     p.Join: (_no_facts, people.join_needs, people.join),
@@ -104,13 +108,13 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     p.CloseSessions: (_no_facts, people.close_sessions_needs, people.close_sessions),
     p.ChangeProfile: (_no_facts, people.change_profile_needs, people.change_profile),
     p.SubmitIdentity: (_no_facts, identity.submit_needs, identity.submit),
-    p.RejectIdentity: (identity.reject_facts, identity.reject_needs, identity.reject),
-    p.RecordLook: (_no_facts, _no_needs, record.look),
+    p.RejectIdentity: by_operator(identity.reject_facts, identity.reject_needs, identity.reject),
+    p.RecordLook: by_operator(_no_facts, _no_needs, record.look),
     p.ForgetImages: (_no_facts, identity.forget_needs, identity.forget),
     p.ErasePerson: (_no_facts, identity.erase_needs, identity.erase),
     p.AskPayout: (_no_facts, payout.ask_needs, payout.ask),
     p.CancelPayout: (payout.end_facts, payout.end_needs, payout.cancel),
-    p.RefusePayout: (payout.end_facts, payout.end_needs, payout.refuse),
+    p.RefusePayout: by_operator(payout.end_facts, payout.end_needs, payout.refuse),
     p.MailSent: (_no_facts, mail.sent_needs, mail.sent),
     p.MailFailed: (_no_facts, mail.failed_needs, mail.failed),
     p.Notify: (_no_facts, mail.notify_needs, mail.notify),

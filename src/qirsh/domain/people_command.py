@@ -168,6 +168,7 @@ class RecordLook(Command, frozen=True):
 
     account: int
     actor: str
+    operator: int | None = None
 
 
 class ForgetImages(Command, frozen=True):

@@ -1,4 +1,4 @@
-"""People: a person, how they sign in, the PIN that confirms a payment, and who is an operator."""
+"""People: a person, how they sign in, the PIN that confirms a payment, and the keys of their devices."""
 
 import re
 from typing import Final
@@ -52,14 +52,6 @@ class Passkey(msgspec.Struct, frozen=True):
     public_key: bytes
     sign_count: int  # Grows with each use, on devices that count.
     name: str
-    created_at: int
-
-
-class Operator(msgspec.Struct, frozen=True):
-    """A person who runs the service."""
-
-    person: int
-    created_by: int | None  # None for the first one only.
     created_at: int
 
 

@@ -16,6 +16,8 @@ class Refusal(enum.Enum):
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     # About the service as a whole.
     MONEY_STOPPED = "money_stopped"
+    # About whether who acts may act at all.
+    NOT_OPERATOR = "not_operator"
     # About what it names.
     NOT_FOUND = "not_found"
     # About what was mailed. Before anything that tells whether an address is known.
@@ -26,6 +28,8 @@ class Refusal(enum.Enum):
     NOT_APPROVED = "not_approved"
     OWN_REQUEST = "own_request"
     SECOND_OPERATOR_NEEDED = "second_operator_needed"
+    APPOINTED_RECENTLY = "appointed_recently"
+    LAST_OPERATOR = "last_operator"
     # About the state of what it names.
     NOT_PAID = "not_paid"
     ALREADY_PAID = "already_paid"

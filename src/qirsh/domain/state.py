@@ -22,9 +22,10 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Letter, Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
+from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment
 from qirsh.domain.payout import Payout
-from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
+from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -100,6 +101,7 @@ class Needs:
         "leases",
         "logins",
         "mails",
+        "operator_proposals",
         "operators",
         "passkeys",
         "payments",
@@ -127,6 +129,7 @@ class Needs:
         self.people: set[int] = set()
         self.logins: set[str] = set()
         self.operators: set[int] = set()
+        self.operator_proposals: set[str] = set()
         self.passkeys: set[bytes] = set()
         self.challenges: set[tuple[Purpose, str]] = set()
         self.identities: set[int] = set()
@@ -164,6 +167,7 @@ class State:
         self.people: Rows[int, Person] = Rows()
         self.logins: Rows[str, Login] = Rows()
         self.operators: Rows[int, Operator] = Rows()
+        self.operator_proposals: Rows[str, OperatorProposal] = Rows()
         self.passkeys: Rows[bytes, Passkey] = Rows()
         self.challenges: Rows[tuple[Purpose, str], Challenge] = Rows()
         self.identities: Rows[int, Identity] = Rows()

@@ -56,6 +56,7 @@ _NOT_YOU: Final = (
     ),
     Alone("forgot_url"),
 )
+_NOT_EXPECTED: Final = _("If you did not expect this, talk to the other operators at once.")
 _ASK_US: Final = _("If you have questions, get in touch with us.")
 
 KINDS: Final[dict[str, Kind]] = {
@@ -189,6 +190,58 @@ KINDS: Final[dict[str, Kind]] = {
             _("The account %(name)s is suspended. You can still see it, but it can neither take nor send money."),
             _WHEN,
             _ASK_US,
+        ),
+    ),
+    "operator_link": Kind(
+        _("You are asked to be an operator of Qirsh"),
+        (
+            _(
+                "%(by)s asks you to help run this service as an operator. Open this link to choose your password and to"
+                " set up a second factor, which nobody else may see:"
+            ),
+            Alone("url"),
+            _LINK_LASTS,
+            _("If you did not expect this, there is nothing that you need to do."),
+        ),
+        lasts="operator",
+    ),
+    "operator_asked": Kind(
+        _("A new operator is asked for"),
+        (
+            _("%(by)s asks for this person to become an operator of this service:"),
+            Alone("name"),
+            Alone("new_email"),
+            _WHEN,
+            _NOT_EXPECTED,
+        ),
+    ),
+    "operator_begun": Kind(
+        _("There is a new operator"),
+        (
+            _("This person is an operator of this service from now on:"),
+            Alone("name"),
+            Alone("new_email"),
+            _WHEN,
+            _NOT_EXPECTED,
+        ),
+    ),
+    "operator_end_asked": Kind(
+        _("The end of an operator is asked for"),
+        (
+            _("%(by)s asks for this person to stop being an operator of this service:"),
+            Alone("new_email"),
+            _WHEN,
+            _NOT_EXPECTED,
+        ),
+    ),
+    "operator_ended": Kind(
+        _("An operator has ended"),
+        (
+            _("This person is not an operator of this service any more:"),
+            Alone("name"),
+            Alone("new_email"),
+            _WHEN,
+            _NOT_EXPECTED,
         ),
     ),
     "paid": Kind(

@@ -9,7 +9,7 @@ The SQL is plain and takes no arguments, so that both engines run it. Nothing he
 from collections.abc import Callable
 from typing import Final
 
-from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX, OPERATOR_NEW_MS
 from qirsh.store.invariant import Invariant, Select, Violation, rule, total, violations_of
 
 
@@ -198,6 +198,16 @@ _LEDGER: Final = (
         """SELECT reference, house, state, asked_by, confirmed_by FROM cash_order WHERE CASE state
             WHEN 'confirmed' THEN confirmed_by IS NULL OR confirmed_by = asked_by OR confirmed_at IS NULL
             ELSE confirmed_by IS NOT NULL OR confirmed_at IS NOT NULL END""",
+    ),
+    rule(
+        3,
+        "an operator and who made them do not confirm each other's orders at first",
+        "cash order {} of account {} was asked by operator {} and confirmed by {}, less than 7 days after one made the"
+        " other",
+        f"""SELECT o.reference, o.house, o.asked_by, o.confirmed_by FROM cash_order o
+        JOIN operator n ON n.person IN (o.asked_by, o.confirmed_by)
+        WHERE o.confirmed_at - n.created_at < {OPERATOR_NEW_MS}
+            AND (n.created_by IN (o.asked_by, o.confirmed_by) OR n.confirmed_by IN (o.asked_by, o.confirmed_by))""",
     ),
 )
 

@@ -4,11 +4,27 @@ from typing import Final
 
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
+from qirsh.domain.operator import OperatorProposal
 from qirsh.store.queries import Query
 
 _ACCOUNT: Final = ", ".join(f"a.{name}" for name in Account.__struct_fields__)
+_PROPOSAL: Final = ", ".join(OperatorProposal.__struct_fields__)
 _KEY: Final = ", ".join(ApiKey.__struct_fields__)
 
+# Whom the others tell of what happens to operators: all who have not ended, whatever their state.
+OPERATOR_ADDRESSES: Final = Query(
+    "SELECT l.email, p.language FROM operator o JOIN person p ON p.id = o.person JOIN login l ON l.person = o.person"
+    " WHERE o.ended_at IS NULL ORDER BY o.person"
+)
+# Those who were erased since have no address any more.
+OPERATORS_LISTED: Final = Query(
+    "SELECT coalesce(l.email, ''), p.name, a.state, o.created_at, o.created_by, o.confirmed_by, o.ended_at, o.person"
+    " FROM operator o JOIN person p ON p.id = o.person JOIN account a ON a.number = p.account"
+    " LEFT JOIN login l ON l.person = o.person ORDER BY o.created_at, o.person LIMIT $1"
+)
+OPERATOR_PROPOSALS: Final = Query(
+    f"SELECT {_PROPOSAL} FROM operator_proposal ORDER BY asked_at, email LIMIT $1"  # noqa: S608 - our own names
+)
 EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")
 # Newest first, with why a request was rejected.

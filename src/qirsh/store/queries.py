@@ -72,4 +72,4 @@ PAYOUTS_OF: Final = Query(
 )
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
 TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
-OPERATORS: Final = Query("SELECT count(*) FROM operator")
+OPERATORS: Final = Query("SELECT count(*) FROM operator WHERE ended_at IS NULL")

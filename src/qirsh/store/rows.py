@@ -20,9 +20,10 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
+from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment
 from qirsh.domain.payout import Payout
-from qirsh.domain.person import Login, Operator, Passkey, Person, Pin
+from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -121,7 +122,15 @@ PAYOUT: Final = Table(
     "payout", Payout, state="payouts", key="id", changes="bank_sealed state reference reason updated_at"
 )
 MAIL: Final = Table("mail", Mail, state="mails", key="id", changes="due_at attempts")
-OPERATOR: Final = Table("operator", Operator, state="operators", key="person", is_locked=False)
+# Read by whatever an operator does, like accounts. Whoever adds or ends one holds their counter.
+OPERATOR: Final = Table("operator", Operator, state="operators", key="person", changes="ended_at", is_locked=False)
+OPERATOR_PROPOSAL: Final = Table(
+    "operator_proposal",
+    OperatorProposal,
+    state="operator_proposals",
+    key="email",
+    changes="kind name person asked_by asked_at confirmed_by confirmed_at",
+)
 
 REFUND: Final = Table("refund", Refund, state="refunds", key="id")
 INDEXED_BLOCK: Final = Table("indexed_block", IndexedBlock, state="indexed_blocks", key="first", changes="until")
@@ -152,6 +161,7 @@ LOADED: Final[tuple[Table[Any], ...]] = (
     PERSON,
     LOGIN,
     OPERATOR,
+    OPERATOR_PROPOSAL,
     PASSKEY,
     CHALLENGE,
     IDENTITY,
@@ -180,6 +190,10 @@ WRITTEN: Final[tuple[tuple[str, Table[Any]], ...]] = (
     ("add", PIN),
     ("change", PIN),
     ("add", OPERATOR),
+    ("change", OPERATOR),
+    ("remove", OPERATOR_PROPOSAL),
+    ("add", OPERATOR_PROPOSAL),
+    ("change", OPERATOR_PROPOSAL),
     ("remove", PASSKEY),
     ("add", PASSKEY),
     ("change", PASSKEY),

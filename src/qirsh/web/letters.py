@@ -2,6 +2,7 @@
 
 from qirsh.domain.mail import Letter
 from qirsh.engine.envelope import Envelope, letter
+from qirsh.store.people_queries import OPERATOR_ADDRESSES
 from qirsh.web.parts import Parts
 
 
@@ -10,3 +11,9 @@ def letters(parts: Parts, kind: str, *, to: str, language: str, **words: str | i
     if not parts.has_mail:
         return ()
     return (letter(parts.keyring, parts.entropy, Envelope(to, language, kind, words)),)
+
+
+async def letters_to_operators(parts: Parts, kind: str, **words: str | int) -> tuple[Letter, ...]:
+    """The same to everybody who runs the service, each in their language."""
+    found = await parts.store.select(OPERATOR_ADDRESSES)
+    return tuple(one for email, language in found for one in letters(parts, kind, to=email, language=language, **words))

@@ -76,6 +76,11 @@ KINDS: Final[dict[str, Kind]] = {
         " Nothing was done. Reading, creating and cancelling go on.",
         60,
     ),
+    "not_operator": Kind(
+        403,
+        "No operator",
+        "Whoever does this is no operator any more, or their own account is suspended or closed. Nothing was done.",
+    ),
     "code_not_valid": Kind(
         403, "Code not valid", "The code or link is wrong, was used, or is too old. Ask for a new one."
     ),
@@ -84,6 +89,13 @@ KINDS: Final[dict[str, Kind]] = {
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
     "own_request": Kind(403, "Own request", "Nobody decides on a request or an account of their own."),
     "second_operator_needed": Kind(403, "Second operator needed", "Another operator must confirm this."),
+    "appointed_recently": Kind(
+        403,
+        "Appointed recently",
+        "One of the two was appointed less than seven days ago, by the other or together with them. Let somebody else"
+        " confirm this, or wait.",
+    ),
+    "last_operator": Kind(403, "Last operator", "There is no other operator: appoint one first."),
     "not_paid": Kind(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
     "already_paid": Kind(409, "Already paid", "The payment has been paid."),
     "cancelled": Kind(409, "Cancelled", "The payment has been cancelled by the merchant."),

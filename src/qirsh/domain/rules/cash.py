@@ -11,6 +11,7 @@ from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules import payout
 from qirsh.domain.rules.money import balance, move
+from qirsh.domain.rules.operator_authority import why_not_pair
 from qirsh.domain.rules.standing import why_not_acting
 from qirsh.domain.state import Needs, State
 
@@ -67,6 +68,7 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
     if order is not None:
         needs.cash_orders.add((command.house, command.reference))
         needs.accounts.add(order.account)
+        needs.operators.add(order.asked_by)
         needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
         if order.payout is not None:
             needs.payouts.add(order.payout)
@@ -84,8 +86,8 @@ def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
         return Refused(why)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
-    if order.asked_by == command.operator:
-        return Refused(Refusal.SECOND_OPERATOR_NEEDED)
+    if why := why_not_pair(state, asks=order.asked_by, confirms=command.operator):
+        return Refused(why)
     asked = None if order.payout is None else state.payouts.get(order.payout)
     if asked is not None and asked.state == "refused":
         return Refused(Refusal.MOVE_NOT_ALLOWED)

@@ -106,7 +106,8 @@ def erase(command: ErasePerson, state: State) -> Person | Refused:
     person, login = state.people.get(command.person), state.logins.get(command.email)
     if person is None or person.account != command.account or login is None or login.person != person.id:
         return Refused(Refusal.NOT_FOUND)
-    if state.operators.get(person.id) is not None:
+    operator = state.operators.get(person.id)
+    if operator is not None and operator.ended_at is None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     passkeys, businesses = _own_passkeys(command, state), _own_businesses(command, state)
     if len(passkeys) != state.counted(counter.passkeys(person.id)):

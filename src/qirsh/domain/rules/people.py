@@ -1,13 +1,13 @@
-"""People join, become operators, change their PIN, sign in and out."""
+"""People join, change their PIN, sign in and out."""
 
 import msgspec
 
 from qirsh.domain.account import Account
-from qirsh.domain.command import AddPerson, ChangePin, CloseSession, MakeOperator, OpenSession
-from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON, REVOCATION
+from qirsh.domain.command import AddPerson, ChangePin, CloseSession, OpenSession
+from qirsh.domain.counter import ACCOUNT, PERSON, REVOCATION
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.people_command import ChangeProfile, CloseSessions, Join, UseProof
-from qirsh.domain.person import Login, Operator, Person, Pin
+from qirsh.domain.person import Login, Person, Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.proof import check_answer, check_passkey
 from qirsh.domain.rules.secret import end_sessions
@@ -23,7 +23,7 @@ def add_person_needs(command: AddPerson, _state: State, needs: Needs) -> None:
 def add_person(command: AddPerson, state: State) -> Person | Refused:
     if state.logins.get(command.email) is not None:
         return Refused(Refusal.EMAIL_TAKEN)
-    person = _add(state, command)
+    person = new_person(state, email=command.email, name=command.name, password_hash=command.password_hash)
     state.note(command.actor, "person.added", f"person {person.id}")
     return person
 
@@ -41,7 +41,14 @@ def join(command: Join, state: State) -> Person | Refused:
     if state.logins.get(command.email) is not None:
         return Refused(Refusal.EMAIL_TAKEN)
     state.challenges.remove(("sign-up", command.email))
-    person = _add(state, command, phone=command.phone, language=command.language)
+    person = new_person(
+        state,
+        email=command.email,
+        name=command.name,
+        password_hash=command.password_hash,
+        phone=command.phone,
+        language=command.language,
+    )
     state.note(f"person {person.id}", "person.joined", f"person {person.id}")
     return person
 
@@ -59,32 +66,6 @@ def change_profile(command: ChangeProfile, state: State) -> Person | Refused:
     )
     state.people.change(person.id, changed)
     return changed
-
-
-def make_operator_facts(command: MakeOperator, needs: Needs) -> None:
-    needs.logins.add(command.email)
-
-
-def make_operator_needs(command: MakeOperator, state: State, needs: Needs) -> None:
-    needs.counters.add(OPERATOR)
-    login = state.logins.get(command.email)
-    if login is not None:
-        needs.operators.add(login.person)
-
-
-def make_operator(command: MakeOperator, state: State) -> int | Refused:
-    login = state.logins.get(command.email)
-    if login is None:
-        return Refused(Refusal.NOT_FOUND)
-    if command.by is None and state.counters.get(OPERATOR) is not None:
-        return Refused(Refusal.SECOND_OPERATOR_NEEDED)
-    if state.operators.get(login.person) is not None:
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
-    state.count(OPERATOR)
-    state.logins.change(command.email, msgspec.structs.replace(login, totp_sealed=command.totp_sealed))
-    state.operators.add(login.person, Operator(login.person, command.by, state.now))
-    state.note(command.actor, "operator.created", f"person {login.person}")
-    return login.person
 
 
 def change_pin_needs(command: ChangePin, _state: State, needs: Needs) -> None:
@@ -176,14 +157,17 @@ def close_sessions(command: CloseSessions, state: State) -> Person | Refused:
     return state.people.get(command.person)  # type: ignore[return-value]  # It was there a line above.
 
 
-def _add(state: State, command: AddPerson | Join, *, phone: str = "", language: str = "en") -> Person:
+def new_person(
+    state: State, *, email: str, name: str, password_hash: str, phone: str = "", language: str = "en"
+) -> Person:
+    """Somebody comes to be, with a personal account and a way to sign in. Their address must be free."""
     number = state.identifiers.account_number(state.count(ACCOUNT))
-    person = Person(state.count(PERSON), command.name, number, state.now, phone, language)
-    account = Account(number, "personal", "live", person.id, None, command.name, "unverified", "", state.now, state.now)
+    person = Person(state.count(PERSON), name, number, state.now, phone, language)
+    account = Account(number, "personal", "live", person.id, None, name, "unverified", "", state.now, state.now)
     state.accounts.add(number, account)
     state.people.add(person.id, person)
     state.identities.absent(person.id)
-    state.logins.add(command.email, Login(command.email, person.id, command.password_hash, None, state.now))
+    state.logins.add(email, Login(email, person.id, password_hash, None, state.now))
     return person
 
 

@@ -46,6 +46,8 @@ def start(command: StartChallenge, state: State) -> Challenge:
 
 def forget_needs(command: ForgetChallenge, _state: State, needs: Needs) -> None:
     needs.challenges.add((command.purpose, command.email))
+    if command.purpose == "operator":
+        needs.operator_proposals.add(command.email)
 
 
 def forget(command: ForgetChallenge, state: State) -> Refused | None:
@@ -55,6 +57,8 @@ def forget(command: ForgetChallenge, state: State) -> Refused | None:
     if challenge is not None and challenge.expires_at > state.now:
         return Refused(Refusal.NOT_EXPIRED)
     state.challenges.remove(key)
+    if command.purpose == "operator":
+        _forget_appointment(state, command.email, was_mailed=challenge is not None)
     return None
 
 
@@ -148,7 +152,8 @@ def second_factor(command: SetSecondFactor, state: State) -> int | Refused:
         return Refused(Refusal.NOT_FOUND)
     if login.totp_sealed != command.instead_of:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if command.totp_sealed is None and state.operators.get(command.person) is not None:
+    operator = state.operators.get(command.person)
+    if command.totp_sealed is None and operator is not None and operator.ended_at is None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # Nobody runs the service with a password alone.
     state.logins.change(
         login.email,
@@ -229,6 +234,13 @@ def end_sessions(state: State, person_id: int) -> None:
     assert person is not None, "a login without its person"
     state.people.change(person.id, msgspec.structs.replace(person, era=person.era + 1))
     state.count(REVOCATION)
+
+
+def _forget_appointment(state: State, email: str, *, was_mailed: bool) -> None:
+    """Whoever did not come in time is not kept: they are asked for anew, or never."""
+    proposal = state.operator_proposals.get(email)
+    if was_mailed and proposal is not None and proposal.kind == "appoint":
+        state.operator_proposals.remove(email)
 
 
 def _what_became(command: SetSecondFactor) -> str:

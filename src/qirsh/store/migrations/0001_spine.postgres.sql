@@ -101,7 +101,13 @@ CREATE TABLE pin (
 CREATE TABLE operator (
     person BIGINT PRIMARY KEY REFERENCES person,
     created_by BIGINT REFERENCES operator,
-    created_at BIGINT NOT NULL
+    created_at BIGINT NOT NULL,
+    confirmed_by BIGINT REFERENCES operator,
+    ended_at BIGINT,
+    CHECK (created_by <> person AND confirmed_by <> person),
+    CHECK (confirmed_by <> created_by),
+    CHECK (confirmed_by IS NULL OR created_by IS NOT NULL),
+    CHECK (ended_at >= created_at)
 );
 -- Only the first operator stands without another who vouches.
 CREATE UNIQUE INDEX operator_first ON operator ((created_by IS NULL)) WHERE created_by IS NULL;
@@ -567,7 +573,10 @@ CREATE TRIGGER refund_stays BEFORE UPDATE ON refund FOR EACH STATEMENT EXECUTE F
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never change');
 CREATE TRIGGER seal_stays BEFORE UPDATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never change');
-CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH STATEMENT EXECUTE FUNCTION refused('operators never change');
+CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH ROW
+    WHEN (OLD.ended_at IS NOT NULL OR NEW.ended_at IS NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+        OR NEW.created_by IS DISTINCT FROM OLD.created_by OR NEW.confirmed_by IS DISTINCT FROM OLD.confirmed_by)
+    EXECUTE FUNCTION refused('operators end once, and never change otherwise');
 
 CREATE TRIGGER currency_stays BEFORE UPDATE OF code OR DELETE OR TRUNCATE ON currency FOR EACH STATEMENT EXECUTE FUNCTION refused('currencies never vanish');
 CREATE TRIGGER transfer_remains BEFORE DELETE OR TRUNCATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never vanish');
@@ -579,5 +588,6 @@ CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEME
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');
 CREATE TRIGGER seal_remains BEFORE DELETE OR TRUNCATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never vanish');
 CREATE TRIGGER stop_remains BEFORE DELETE OR TRUNCATE ON stop FOR EACH STATEMENT EXECUTE FUNCTION refused('stops never vanish');
+CREATE TRIGGER operator_remains BEFORE DELETE OR TRUNCATE ON operator FOR EACH STATEMENT EXECUTE FUNCTION refused('operators never vanish');
 CREATE TRIGGER account_remains BEFORE DELETE OR TRUNCATE ON account FOR EACH STATEMENT EXECUTE FUNCTION refused('accounts never vanish');
 CREATE TRIGGER schema_guard_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON schema_guard FOR EACH STATEMENT EXECUTE FUNCTION refused('guards are never forgotten');

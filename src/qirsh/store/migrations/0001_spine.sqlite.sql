@@ -82,7 +82,14 @@ CREATE TABLE pin (
 CREATE TABLE operator (
     person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     created_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    ended_at INTEGER,
+    -- Nobody makes themselves an operator, and two who do it are two.
+    CHECK (created_by <> person AND confirmed_by <> person),
+    CHECK (confirmed_by <> created_by),
+    CHECK (confirmed_by IS NULL OR created_by IS NOT NULL),
+    CHECK (ended_at >= created_at)
 ) STRICT;
 -- Only the first operator stands without another who vouches.
 CREATE UNIQUE INDEX operator_first ON operator (created_by IS NULL) WHERE created_by IS NULL;
@@ -518,4 +525,8 @@ CREATE TRIGGER operator_is_new BEFORE INSERT ON operator
 WHEN EXISTS (SELECT 1 FROM operator WHERE person = NEW.person)
     OR (NEW.created_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE created_by IS NULL))
 BEGIN SELECT RAISE(ROLLBACK, 'operators are never replaced'); END;
-CREATE TRIGGER operator_stays BEFORE UPDATE ON operator BEGIN SELECT RAISE(ROLLBACK, 'operators never change'); END;
+CREATE TRIGGER operator_stays BEFORE UPDATE ON operator
+WHEN OLD.ended_at IS NOT NULL OR NEW.ended_at IS NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+    OR NEW.created_by IS NOT OLD.created_by OR NEW.confirmed_by IS NOT OLD.confirmed_by
+BEGIN SELECT RAISE(ROLLBACK, 'operators end once, and never change otherwise'); END;
+CREATE TRIGGER operator_remains BEFORE DELETE ON operator BEGIN SELECT RAISE(ROLLBACK, 'operators never vanish'); END;

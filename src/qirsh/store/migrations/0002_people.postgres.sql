@@ -11,7 +11,7 @@ CREATE TABLE passkey (
 CREATE INDEX passkey_person ON passkey (person);
 
 CREATE TABLE challenge (
-    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'operator')),
     email TEXT NOT NULL,
     person BIGINT REFERENCES person,
     token_hash BYTEA NOT NULL UNIQUE CHECK (length(token_hash) = 32),
@@ -21,6 +21,21 @@ CREATE TABLE challenge (
     PRIMARY KEY (purpose, email)
 );
 CREATE INDEX challenge_expires ON challenge (expires_at);
+
+-- Somebody is to become an operator, or to be one no longer: one operator asks, another confirms.
+CREATE TABLE operator_proposal (
+    email TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('appoint', 'end')),
+    name TEXT NOT NULL,
+    person BIGINT REFERENCES operator,
+    asked_by BIGINT NOT NULL REFERENCES operator,
+    asked_at BIGINT NOT NULL,
+    confirmed_by BIGINT REFERENCES operator,
+    confirmed_at BIGINT,
+    CHECK ((kind = 'end') = (person IS NOT NULL)),
+    CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
+    CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
+);
 
 CREATE TABLE identity (
     person BIGINT PRIMARY KEY REFERENCES person,

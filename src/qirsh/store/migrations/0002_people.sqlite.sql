@@ -11,7 +11,7 @@ CREATE TABLE passkey (
 CREATE INDEX passkey_person ON passkey (person);
 
 CREATE TABLE challenge (
-    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'operator')),
     email TEXT NOT NULL,
     person INTEGER REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),
@@ -21,6 +21,21 @@ CREATE TABLE challenge (
     PRIMARY KEY (purpose, email)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX challenge_expires ON challenge (expires_at);
+
+-- Somebody is to become an operator, or to be one no longer: one operator asks, another confirms.
+CREATE TABLE operator_proposal (
+    email TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('appoint', 'end')),
+    name TEXT NOT NULL,
+    person INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    asked_at INTEGER NOT NULL,
+    confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    confirmed_at INTEGER,
+    CHECK ((kind = 'end') = (person IS NOT NULL)),
+    CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
+    CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE identity (
     person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,

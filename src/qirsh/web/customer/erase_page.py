@@ -8,8 +8,7 @@ from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.people_command import ErasePerson
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store import people_queries, queries
-from qirsh.store.rows import OPERATOR
-from qirsh.web.customer.keeper import PROOF, Keeper, is_proved, keeper_of
+from qirsh.web.customer.keeper import PROOF, Keeper, is_operator, is_proved, keeper_of
 from qirsh.web.customer.visit import SIGN_IN, Visit, signed_in, visit_of
 from qirsh.web.http import Request, Response
 from qirsh.web.pages import see_other
@@ -89,6 +88,6 @@ async def _left(visit: Visit) -> tuple[Left, tuple[int, ...]]:
         ],
         payouts=[payout for (payout,) in payouts],
         businesses=[name for _, name, state in businesses if state not in _OVER],
-        is_operator=await store.find(OPERATOR, visit.person) is not None,
+        is_operator=await is_operator(visit.parts, visit.person),
     )
     return left, tuple(number for number, _, _ in businesses)

@@ -16,6 +16,7 @@ from qirsh.store.people_queries import EMAIL_OF
 from qirsh.store.rows import LOGIN, OPERATOR, PERSON
 from qirsh.web.customer.visit import Visit
 from qirsh.web.letters import letters
+from qirsh.web.parts import Parts
 from qirsh.web.refusals import Problem, problem_of
 from qirsh.web.sign_in import prove_from_outside
 
@@ -44,7 +45,13 @@ async def keeper_of(visit: Visit) -> Keeper:
     login = await store.find(LOGIN, addresses[0][0]) if addresses else None
     if person is None or login is None or login.person != person.id:
         raise Problem("stale_form")  # They were forgotten, or changed their address, between one look and the next.
-    return Keeper(person, login, await store.find(OPERATOR, person.id) is not None)
+    return Keeper(person, login, await is_operator(visit.parts, person.id))
+
+
+async def is_operator(parts: Parts, person: int) -> bool:
+    """Whether they run the service, and have not stopped to."""
+    operator = await parts.store.find(OPERATOR, person)
+    return operator is not None and operator.ended_at is None
 
 
 async def is_proved(visit: Visit, keeper: Keeper, form: dict[str, str]) -> bool:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from qirsh.web.customer import (
+    appointment_page,
     business_keys,
     business_page,
     email_change,
@@ -59,6 +60,8 @@ PAGES: Final = (
     Route("POST", "/reset/{token}", password_reset.reset, None, is_page=True),
     Route("GET", "/email/{token}", email_change.show, None, is_page=True),
     Route("POST", "/email/{token}", email_change.confirm, None, is_page=True),
+    Route("GET", "/operator/{token}", appointment_page.show, None, is_page=True),
+    Route("POST", "/operator/{token}", appointment_page.accept, None, is_page=True),
     Route("GET", "/wallet", wallet_page.show, None, is_page=True),
     Route("GET", "/wallet/history", history_page.show, None, is_page=True),
     Route("GET", "/wallet/statement", statement_page.show, None, is_page=True),

@@ -19,8 +19,8 @@ from qirsh.web.parts import Parts
 from qirsh.web.refusals import problem_of
 from qirsh.web.sign_in import RECOVERY, TOTP_PURPOSE, totp_step
 
-_ISSUER: Final = "Qirsh"
-_SEED_BYTES: Final = 20  # 160 bits, as RFC 4226 recommends.
+ISSUER: Final = "Qirsh"
+SEED_BYTES: Final = 20  # 160 bits, as RFC 4226 recommends.
 _CODE_CHARACTERS: Final = 10  # 50 bits, of which a guess at the sign-in finds none.
 _MAC_BYTES: Final = 36
 
@@ -36,7 +36,7 @@ async def show(visit: Visit) -> Response:
     keeper = await keeper_of(visit)
     if keeper.has_factor:
         return see_other(SECURITY)
-    return _seed_page(visit, keeper, b32encode(visit.parts.entropy(_SEED_BYTES)).decode())
+    return _seed_page(visit, keeper, b32encode(visit.parts.entropy(SEED_BYTES)).decode())
 
 
 @signed_in
@@ -166,7 +166,7 @@ def _unsealed(visit: Visit, given: str) -> str | None:
 
 def _seed_page(visit: Visit, keeper: Keeper, seed: str, *, status: int = 200, why: str = "") -> Response:
     sealed = visit.parts.keyring.seal(seed.encode(), _purpose(visit))
-    uri = pyotp.TOTP(seed).provisioning_uri(name=keeper.login.email, issuer_name=_ISSUER)
+    uri = pyotp.TOTP(seed).provisioning_uri(name=keeper.login.email, issuer_name=ISSUER)
     return visit.page(
         "totp.html",
         status=status,

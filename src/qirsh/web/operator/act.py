@@ -7,9 +7,10 @@ import msgspec
 
 from qirsh.domain import limits
 from qirsh.domain.cash_order import CashOrder
-from qirsh.domain.command import Command
+from qirsh.domain.command import AddPerson, Command
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import format_amount
+from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.store import queries
 from qirsh.web.parts import Parts
@@ -71,6 +72,25 @@ def word_text(words: Words, name: str, characters_max: int, default: str | None 
     if len(value) > characters_max or not value.isprintable():
         raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
     return value
+
+
+def email_address(words: Words) -> str:
+    """Somebody's, in its one spelling."""
+    email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
+    if email is None:
+        raise NotDone("invalid", "email: must be an e-mail address")
+    return email
+
+
+async def added_person(parts: Parts, actor: Actor, words: Words) -> Person:
+    """Somebody new, with the password that an operator has typed for them."""
+    password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
+    if len(password) < limits.PASSWORD_CHARACTERS_MIN:
+        raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
+    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    hashed = await parts.passwords.hash(password)
+    person: Person = await submit(parts, AddPerson(email_address(words), name, hashed, actor.name, actor.person))
+    return person
 
 
 def account_number(words: Words) -> int:

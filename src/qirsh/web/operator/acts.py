@@ -2,20 +2,16 @@
 
 from typing import Final
 
-import pyotp
-
 from qirsh.domain import limits
 from qirsh.domain.account import Account, origin
 from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
 from qirsh.domain.cash_order import Kind
 from qirsh.domain.command import (
-    AddPerson,
     AskCash,
     ChangePin,
     ConfirmCash,
     IssueKey,
     LiftStop,
-    MakeOperator,
     MoveAccount,
     RecordCheck,
     RequestCommercial,
@@ -23,69 +19,52 @@ from qirsh.domain.command import (
     StopMoney,
 )
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
-from qirsh.domain.person import Person, is_pin, normal_email
+from qirsh.domain.person import is_pin
 from qirsh.store import chain, queries
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Violation
-from qirsh.store.rows import ACCOUNT, LOGIN, PERSON
+from qirsh.store.rows import ACCOUNT, LOGIN
 from qirsh.web.operator.act import (
     Act,
     Actor,
     NotDone,
     Words,
     account_number,
+    added_person,
+    email_address,
     house,
     order_words,
     reference,
     submit,
     word_text,
 )
+from qirsh.web.operator.operator_acts import OPERATOR_ACTS
 from qirsh.web.operator.owner_letters import letters_on_move
 from qirsh.web.operator.payout_acts import PAYOUT_ACTS, letters_of_order
 from qirsh.web.operator.people_acts import PEOPLE_ACTS
 from qirsh.web.parts import Parts
 from qirsh.web.refusals import KINDS
-from qirsh.web.sign_in import TOTP_PURPOSE, prove
 
 _DAY_MS: Final = 24 * 3600 * 1000
-
-
-async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
-    """A person with a second factor, who may then do all that stands here."""
-    try:
-        person = await _add_person(parts, actor, words)
-    except NotDone as error:
-        # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
-        known = await prove(parts, email=_email(words), password=word_text(words, "password", 1024), code=None)
-        person_row = (
-            await parts.store.find(PERSON, known.login.person) if known and error.code == "email_taken" else None
-        )
-        if person_row is None:
-            raise
-        person = person_row
-    secret = pyotp.random_base32(32)
-    sealed = parts.keyring.seal(secret.encode(), TOTP_PURPOSE)
-    email = _email(words)
-    await submit(parts, MakeOperator(email, sealed, actor.person, actor.name))
-    uri = pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Qirsh")
-    return {"person": person.id, "account": str(person.account), "totpSecret": secret, "totpUri": uri}
 
 
 async def add_person(parts: Parts, actor: Actor, words: Words) -> Words:
     """A person with a personal account and a payment PIN."""
     pin = _pin(words)
-    person = await _add_person(parts, actor, words)
-    await submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name))
+    person = await added_person(parts, actor, words)
+    await submit(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, pin), actor.name, operator=actor.person))
     return {"person": person.id, "account": str(person.account), "state": "unverified"}
 
 
 async def set_pin(parts: Parts, actor: Actor, words: Words) -> Words:
     """A new PIN for a person who has locked or forgotten theirs."""
     pin = _pin(words)
-    login = await parts.store.find(LOGIN, _email(words))
+    login = await parts.store.find(LOGIN, email_address(words))
     if login is None:
         raise NotDone("not_found", "Nobody has this e-mail address.")
-    await submit(parts, ChangePin(login.person, parts.keyring.pin_mac(login.person, pin), actor.name))
+    await submit(
+        parts, ChangePin(login.person, parts.keyring.pin_mac(login.person, pin), actor.name, operator=actor.person)
+    )
     return {"person": login.person, "email": login.email}
 
 
@@ -96,7 +75,9 @@ async def request_account(parts: Parts, actor: Actor, words: Words) -> Words:
         if origin(text) != text:
             raise NotDone("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
     name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
-    account = await submit(parts, RequestCommercial(account_number(words), name, " ".join(origins), actor.name))
+    account = await submit(
+        parts, RequestCommercial(account_number(words), name, " ".join(origins), actor.name, operator=actor.person)
+    )
     return _account_words(account)
 
 
@@ -147,6 +128,7 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
             scopes=" ".join(scopes),
             expires_at=None if days is None else parts.clock() + days * _DAY_MS,
             actor=actor.name,
+            operator=actor.person,
         ),
     )
     return {"id": key.id, "key": token, "account": str(number), "scopes": scopes}
@@ -154,7 +136,7 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
 
 async def revoke_key(parts: Parts, actor: Actor, words: Words) -> Words:
     """A key ends within a second."""
-    key = await submit(parts, RevokeKey(word_text(words, "id", 64), actor.name))
+    key = await submit(parts, RevokeKey(word_text(words, "id", 64), actor.name, operator=actor.person))
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
@@ -199,7 +181,7 @@ async def run_audit(parts: Parts, actor: Actor, _words: Words) -> Words:
     """Every rule at once, as `qirsh verify` would. Money that does not add up stops."""
     found = await _verified(parts)
     result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
-    await submit(parts, RecordCheck(actor.name, result))
+    await submit(parts, RecordCheck(actor.name, result, actor.person))
     [(last, is_open)] = await parts.store.select(queries.LAST_STOP)
     broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
     if broken and not is_open:
@@ -221,12 +203,11 @@ async def lift_stop(parts: Parts, actor: Actor, words: Words) -> Words:
     broken = [violation.sentence for violation in found if violation.name not in chain.NAMES]
     if broken:
         raise NotDone("move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0]}")
-    stop = await submit(parts, LiftStop(last, reason, actor.name))
+    stop = await submit(parts, LiftStop(last, reason, actor.name, actor.person))
     return {"stop": stop.id, "because": stop.reason, "money": "moves", "chainViolations": len(found)}
 
 
 ACTS: Final[dict[str, Act]] = {
-    "operator create": create_operator,
     "person add": add_person,
     "person pin": set_pin,
     "account request": request_account,
@@ -244,6 +225,7 @@ ACTS: Final[dict[str, Act]] = {
     "withdraw confirm": confirm_cash("withdrawal"),
     "audit run": run_audit,
     "audit lift": lift_stop,
+    **OPERATOR_ACTS,
     **PEOPLE_ACTS,
     **PAYOUT_ACTS,
 }
@@ -256,28 +238,11 @@ async def _verified(parts: Parts) -> list[Violation]:
         raise NotDone("unavailable", str(error)) from error
 
 
-async def _add_person(parts: Parts, actor: Actor, words: Words) -> Person:
-    password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
-    if len(password) < limits.PASSWORD_CHARACTERS_MIN:
-        raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
-    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
-    command = AddPerson(_email(words), name, await parts.passwords.hash(password), actor.name)
-    person: Person = await submit(parts, command)
-    return person
-
-
 def _pin(words: Words) -> str:
     pin = word_text(words, "pin", limits.PIN_DIGITS)
     if not is_pin(pin):
         raise NotDone("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
     return pin
-
-
-def _email(words: Words) -> str:
-    email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
-    if email is None:
-        raise NotDone("invalid", "email: must be an e-mail address")
-    return email
 
 
 def _account_words(account: Account) -> Words:

@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
+from qirsh.domain.operator import Operator
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store import queries
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
-from qirsh.store.rows import OPERATOR
+from qirsh.store.rows import ACCOUNT, OPERATOR, PERSON
 from qirsh.web.operator.act import Actor, NotDone
 from qirsh.web.operator.acts import ACTS
 from qirsh.web.parts import Parts
@@ -79,9 +80,19 @@ async def _actor(parts: Parts, wish: Wish) -> Actor:
         raise NotDone("no_operator", "There is no operator yet: run `qirsh operator create` first.")
     # A code may serve several acts of its half minute: only who can open the socket gets here.
     proof = await prove(parts, email=wish.email, password=wish.password, code=wish.totp)
-    if proof is None or await parts.store.find(OPERATOR, proof.login.person) is None:
+    operator = None if proof is None else await parts.store.find(OPERATOR, proof.login.person)
+    if operator is None:
         raise NotDone("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
-    return Actor(proof.login.person)
+    if not await _is_acting(parts, operator):
+        raise NotDone("not_operator", KINDS["not_operator"].detail)
+    return Actor(operator.person)
+
+
+async def _is_acting(parts: Parts, operator: Operator) -> bool:
+    """A first look, before anything is read for them. Whatever changes something asks again in its commit."""
+    person = await parts.store.find(PERSON, operator.person)
+    account = None if person is None else await parts.store.find(ACCOUNT, person.account)
+    return operator.ended_at is None and account is not None and account.state not in {"suspended", "closed"}
 
 
 class Control:

@@ -40,7 +40,7 @@ async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
         raise NotDone("not_found", "Nobody has shown who they are for this account.")
     if identity.person == actor.person:
         raise NotDone("own_request", KINDS["own_request"].detail)
-    await submit(parts, RecordLook(number, actor.name))
+    await submit(parts, RecordLook(number, actor.name, actor.person))
     facts = unseal_facts(parts, identity.facts_sealed)
     if facts is None:
         raise NotDone("sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY.")

@@ -1,0 +1,61 @@
+"""Whether an operator may act, and whether two of them count as two. The one place where this is asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+from qirsh.domain.operator import is_new_pair
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.state import Needs, State
+
+Facts = Callable[[Any, Needs], None]
+Needed = Callable[[Any, State, Needs], None]
+Decide = Callable[[Any, State], Any]
+
+
+def by_operator(facts: Facts, needed: Needed, decide: Decide) -> tuple[Facts, Needed, Decide]:
+    """The same rule, for commands whose `operator` must be one at this very moment. None: nobody acts as one.
+
+    Who has proved themselves to a face may have been ended or suspended since, so the commit asks again.
+    """
+
+    def facts_too(command: Any, needs: Needs) -> None:  # noqa: ANN401 - any command with an operator
+        facts(command, needs)
+        if command.operator is not None:
+            needs.people.add(command.operator)  # For the number of their account, which never changes.
+
+    def needed_too(command: Any, state: State, needs: Needs) -> None:  # noqa: ANN401 - the same
+        needed(command, state, needs)
+        if command.operator is None:
+            return
+        needs.operators.add(command.operator)
+        person = state.people.get(command.operator)
+        if person is not None:
+            needs.accounts.add(person.account)
+
+    def decide_if_allowed(command: Any, state: State) -> Any:  # noqa: ANN401 - the same, with its own outcome
+        if command.operator is not None and not _is_acting(state, command.operator):
+            return Refused(Refusal.NOT_OPERATOR)
+        return decide(command, state)
+
+    return facts_too, needed_too, decide_if_allowed
+
+
+def why_not_pair(state: State, *, asks: int, confirms: int) -> Refusal | None:
+    """Whatever takes two operators asks here whether these are two."""
+    if asks == confirms:
+        return Refusal.SECOND_OPERATOR_NEEDED
+    one, other = state.operators.get(asks), state.operators.get(confirms)
+    assert one is not None, "asked for by nobody"
+    assert other is not None, "confirmed by nobody"
+    return Refusal.APPOINTED_RECENTLY if is_new_pair(one, other, state.now) else None
+
+
+def _is_acting(state: State, operator_id: int) -> bool:
+    person = state.people.get(operator_id)
+    operator = None if person is None else state.operators.get(operator_id)
+    if person is None or operator is None or operator.ended_at is not None:
+        return False
+    account = state.accounts.get(person.account)
+    assert account is not None, "a person without an account"
+    # Whoever was erased has a closed one.
+    return account.state not in {"suspended", "closed"}

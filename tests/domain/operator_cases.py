@@ -1,0 +1,112 @@
+"""Of each command about operators: one that is carried out, and every way to spoil it."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from qirsh.domain import operator_command as o
+from qirsh.domain.command import AddPerson
+from qirsh.domain.refusal import Refusal
+from tests.domain.market import Market
+from tests.domain.world import World
+
+if TYPE_CHECKING:
+    from tests.domain.test_decide_precedence import Case
+
+R = Refusal
+NEW: Final = "new@example.com"
+LINK: Final = b"l" * 32
+SECOND: Final = "operator.two@example.com"
+
+
+def appointing(market: Market, **changes: Any) -> o.AppointOperator:  # noqa: ANN401 - the fields of the command
+    """The first operator's wish."""
+    fields: dict[str, Any] = {"email": NEW, "name": "New", "operator": market.first.id, "actor": "test"}
+    return o.AppointOperator(**fields | {"token_hash": LINK} | changes)
+
+
+def agreeing(market: Market, kind: Any = "appoint", **changes: Any) -> o.ConfirmOperator:  # noqa: ANN401 - the same
+    """The second operator's."""
+    fields: dict[str, Any] = {"email": NEW, "kind": kind, "actor": "test", "token_hash": LINK} | changes
+    return o.ConfirmOperator(**{"operator": fields.get("operator") or market.second.id, **fields})
+
+
+def accepting(**changes: Any) -> o.AcceptAppointment:  # noqa: ANN401 - the same
+    """The new one's."""
+    fields: dict[str, Any] = {"email": NEW, "token_hash": LINK, "language": "ar", "password_hash": "hash"}
+    return o.AcceptAppointment(**{**fields, "totp_sealed": b"sealed", "totp_step": 7, **changes})
+
+
+def ending(market: Market, email: str = "third@example.com", **changes: Any) -> o.AskOperatorEnd:  # noqa: ANN401 - the same
+    """The first operator's wish that another is one no longer."""
+    fields: dict[str, Any] = {"email": email, "operator": market.first.id, "actor": "test"}
+    return o.AskOperatorEnd(**fields | changes)
+
+
+def _asked(market: Market) -> o.ConfirmOperator:
+    market.do(appointing(market))
+    return agreeing(market)
+
+
+def _mailed(market: Market) -> o.AcceptAppointment:
+    market.do(_asked(market))
+    return accepting()
+
+
+def _take(case: "Case") -> None:
+    case.market.do(AddPerson(NEW, "Another", "-", "test"))
+
+
+def _first_of_all(market: Market) -> o.MakeOperator:
+    market.operators.clear()
+    market.counters.pop("operator")
+    return o.MakeOperator(email="customer@example.com", totp_sealed=b"seed", actor="test")
+
+
+def _end_all_others(case: "Case") -> None:
+    market: World = case.market
+    market.change("operators", case.market.second.id, ended_at=market.now)
+    case.fill("operator", 1)
+    case.ask(email="operator.one@example.com")
+
+
+def _make_new(case: "Case") -> None:
+    case.market.change("operators", case.market.second.id, created_at=case.market.now)
+
+
+OPERATOR_CASES: Final[dict[Any, Any]] = {
+    o.MakeOperator: (
+        _first_of_all,
+        {
+            R.SECOND_OPERATOR_NEEDED: lambda case: case.fill("operator", 1),
+            R.NOT_FOUND: lambda case: case.ask(email="nobody@example.com"),
+        },
+    ),
+    o.AppointOperator: (appointing, {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")}),
+    o.AskOperatorEnd: (
+        lambda market: ending(market, SECOND),
+        {
+            R.LAST_OPERATOR: _end_all_others,
+            R.NOT_FOUND: lambda case: case.ask(email="customer@example.com"),
+        },
+    ),
+    o.ConfirmOperator: (
+        _asked,
+        {
+            R.EMAIL_TAKEN: _take,
+            R.OWN_REQUEST: lambda case: case.market.change("operator_proposals", NEW, person=case.market.second.id),
+            R.SECOND_OPERATOR_NEEDED: lambda case: case.market.change(
+                "operator_proposals", NEW, asked_by=case.market.second.id
+            ),
+            R.APPOINTED_RECENTLY: _make_new,
+            R.ALREADY_CONFIRMED: lambda case: case.market.change("operator_proposals", NEW, confirmed_by=1),
+            R.NOT_FOUND: lambda case: case.ask(kind="end"),
+        },
+    ),
+    o.AcceptAppointment: (
+        _mailed,
+        {
+            R.EMAIL_TAKEN: _take,
+            R.SECOND_OPERATOR_NEEDED: lambda case: case.market.change("operator_proposals", NEW, confirmed_by=None),
+            R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
+        },
+    ),
+}
