@@ -492,6 +492,11 @@ class InProcess(World):
         self._turns = itertools.cycle(self._all)
         self._connect()
 
+    @property
+    def services(self) -> list[Parts]:
+        """Each as it would be in a process of its own."""
+        return self._all
+
     def come_from(self, peer: str) -> None:
         """From now on calls come from this address."""
         self._line.peer = peer

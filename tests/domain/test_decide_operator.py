@@ -8,12 +8,14 @@ import pytest
 from qirsh.domain.challenge import LASTS_MS
 from qirsh.domain.command import AddPerson, IssueKey, LiftStop, MoveAccount, RecordCheck, StopMoney
 from qirsh.domain.counter import OPERATOR, REVOCATION
+from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator import Operator, OperatorProposal, is_new_pair
 from qirsh.domain.operator_command import MakeOperator
 from qirsh.domain.people_command import ChangeEmail, ErasePerson, ForgetChallenge, RecordLook, StartChallenge
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.state import State
 from tests.domain.invariant import complaints
 from tests.domain.market import NOBODY, Market
 from tests.domain.operator_cases import NEW, SECOND, accepting, agreeing, appointing, ending
@@ -265,6 +267,22 @@ def test_who_was_an_operator_can_be_erased_and_what_they_decided_stays(market: M
     market.do(erase)
     assert market.cash_orders[market.house, "slip"].asked_by == market.second.id
     assert complaints(market) == []
+
+
+def test_what_was_asked_for_anew_between_two_looks_is_not_what_is_agreed_to(market: Market) -> None:
+    """On PostgreSQL another process may ask while this one waits for its locks."""
+    market.do(appointing(market))
+    state = State(now=market.now, epoch=0, identifiers=market.identifiers, payment_numbers=iter(()))
+    command, third = agreeing(market), market.appoint("Third", agrees=market.second)
+    market.fill(state, facts_needed([Submission(command)]))
+    market.fill(state, rows_needed([Submission(command)], state))
+    for row in (
+        OperatorProposal(NEW, "appoint", "New", None, third.id, START),
+        OperatorProposal(NEW, "end", "New", third.id, market.first.id, START),
+    ):
+        state.operator_proposals.known[NEW] = row
+        anew = msgspec.structs.replace(command, kind=row.kind)
+        assert decide([Submission(anew)], state) == [Refused(Refusal.NOT_FOUND)]
 
 
 # What counts in the commit.

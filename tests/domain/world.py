@@ -91,8 +91,8 @@ class World:
         state = State(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
         # What an engine knows.
         state.is_money_stopped = any(stop.lifted_at is None for stop in self.stops.values())
-        self._fill(state, facts_needed(batch))
-        self._fill(state, rows_needed(batch, state))
+        self.fill(state, facts_needed(batch))
+        self.fill(state, rows_needed(batch, state))
         outcomes = decide(batch, state)
         self._keep(state)
         self.history.append((self.now, list(batch)))
@@ -143,7 +143,8 @@ class World:
         rows = getattr(self, name)
         rows[key] = msgspec.structs.replace(rows[key], **changes)
 
-    def _fill(self, state: State, needs: Needs) -> None:
+    def fill(self, state: State, needs: Needs) -> None:
+        """The rows that are asked for, as they are now."""
         for table in LOADED:
             known = getattr(state, table.state).known
             for key in getattr(needs, table.state):

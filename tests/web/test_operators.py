@@ -1,5 +1,7 @@
 """Operators at work: made by a link that they alone open, ended by two, and told of each other by mail."""
 
+import asyncio
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -8,8 +10,9 @@ import pyotp
 import pytest
 
 from qirsh.domain.api_key import token_hash
+from qirsh.domain.command import Command
 from qirsh.domain.limits import OPERATOR_NEW_MS
-from qirsh.domain.operator_command import AcceptAppointment
+from qirsh.domain.operator_command import AcceptAppointment, AskOperatorEnd
 from qirsh.domain.refusal import Refused
 from qirsh.store.rows import LOGIN
 from tests.altered import alter
@@ -298,3 +301,60 @@ def test_a_link_opened_by_who_was_asked_for_alone_is_not_enough_any_more(world: 
     hashed = token_hash(late.removeprefix("/operator/").encode())
     command = AcceptAppointment("more@bank.example", hashed, "en", "-", b"seed", 0)
     assert type(world.run(world.parts.engine.submit(command))) is Refused
+
+
+# Several processes.
+
+
+@pytest.fixture
+def two(postgres: PostgresServer) -> Iterator[InProcess]:
+    """Two services that know nothing of each other, on one database."""
+    with in_process(postgres, shops=0, people=0, services=2) as held:
+        held.change(has_mail=True)
+        yield held
+        assert held.violations() == []
+
+
+def at_once(world: InProcess, *commands: Command) -> list[Any]:
+    """Each at another service."""
+
+    async def gathered() -> list[Any]:
+        services = itertools.cycle(world.services)
+        return await asyncio.gather(*(next(services).engine.submit(command) for command in commands))
+
+    return world.run(gathered())
+
+
+def test_of_two_links_that_one_alone_mailed_one_is_good_wherever_they_are_opened(two: InProcess) -> None:
+    two.act("operator end", 1, email=SECOND)
+    two.act("operator confirm", 0, email=SECOND)
+    for round_ in range(4):
+        emails = [f"{name}{round_}@bank.example" for name in ("a", "b")]
+        for email in emails:
+            ask(two, email=email)
+        tokens = [link(two, email).removeprefix("/operator/") for email in emails]
+        outcomes = at_once(
+            two,
+            *(
+                AcceptAppointment(email, token_hash(token.encode()), "en", "-", b"seed", 0)
+                for email, token in zip(emails, tokens, strict=True)
+            ),
+        )
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Person", "Refused"]
+        # Back to one, so that the next round begins like the first.
+        begun = next(outcome for outcome in outcomes if not isinstance(outcome, Refused))
+        two.clock.advance(OPERATOR_NEW_MS)
+        email = emails[outcomes.index(begun)]
+        [end] = at_once(two, AskOperatorEnd(email, begun.id, "test"))
+        assert end.kind == "end"
+        two.act("operator confirm", 0, email=email)
+
+
+def test_one_link_opened_at_two_services_makes_one_operator(two: InProcess) -> None:
+    for round_ in range(4):
+        email = f"new{round_}@bank.example"
+        ask(two, email=email)
+        two.act("operator confirm", 1, email=email)
+        hashed = token_hash(link(two, email).removeprefix("/operator/").encode())
+        outcomes = at_once(two, *[AcceptAppointment(email, hashed, "en", "-", b"seed", 0)] * 4)
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Person", *["Refused"] * 3]

@@ -113,6 +113,9 @@ def confirm(command: ConfirmOperator, state: State) -> OperatorProposal | Refuse
     proposal = state.operator_proposals.get(command.email)
     if proposal is None or proposal.kind != command.kind:
         return Refused(Refusal.NOT_FOUND)
+    # Somebody asked anew after the first look, and this is no longer what was to be agreed to.
+    if not {proposal.asked_by, proposal.person} - {None} <= state.operators.known.keys():
+        return Refused(Refusal.NOT_FOUND)
     if proposal.person == command.operator:
         return Refused(Refusal.OWN_REQUEST)
     if why := why_not_pair(state, asks=proposal.asked_by, confirms=command.operator):
