@@ -23,7 +23,7 @@ from tests.postgres import PostgresServer
 from tests.store.filled import FILLED, Hand, PostgresHand, SqliteHand, fill, fill_postgres, open_store
 
 # A cycle of a second, a second look, a poll of 300 ms, and a machine with other work.
-NOTICED_S_MAX: Final = 15.0  # A cycle, and the pause before it, which is longer where others keep the machine busy.
+NOTICED_S_MAX: Final = 40.0  # A cycle, and the pause before it, which is longer where others keep the machine busy.
 READY: Final = Call("GET", "/readyz")
 
 
