@@ -108,8 +108,8 @@ async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
         # process makes both.
         if settings.secret_file.exists() and not has_bytes(settings.database):
             message = (
-                f"there is {settings.secret_file} but no database at {settings.database}: put the database back, or, to"
-                " begin anew, move secret.key away"
+                f"there is {settings.secret_file} but nothing in {settings.database}: put the database back, or, to"
+                " begin anew, move secret.key and what else is left of the database away"
             )
             raise UnusableDatabase(message)
         return SqliteStore(settings.database, clock=clock, entropy=entropy)

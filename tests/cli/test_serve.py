@@ -178,7 +178,7 @@ def test_a_lost_database_is_not_replaced_by_an_empty_one(house: House, key: str,
     # In a process of its own: one that is not refused would serve for ever.
     ended = house.run("serve", **({"QIRSH_SECRET_KEY": key} if key else {}))
     assert ended.returncode == 2
-    assert f"there is {house.folder / 'secret.key'} but no database at {house.database}: put" in ended.stderr
+    assert f"there is {house.folder / 'secret.key'} but nothing in {house.database}: put" in ended.stderr
     assert {path.name: path.read_bytes() for path in house.folder.iterdir()} == before
     (house.folder / "secret.key").rename(house.folder / "moved away")
     with house.serving("serve", until=READY):

@@ -61,6 +61,24 @@ def test_nothing_is_acknowledged_once_a_file_was_taken_away(tmp_path: Path, way:
     play(tmp_path / "qirsh.db", scene)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_start_after_a_file_was_taken_away_is_refused_until_somebody_has_looked(tmp_path: Path, name: str) -> None:
+    path, file = tmp_path / "qirsh.db", tmp_path / name
+
+    async def scene(store: Store) -> None:
+        await store.transact(opening(FIRST, "before"))
+        file.rename(tmp_path / "elsewhere")
+        with pytest.raises(StoreBroken):
+            await store.transact(opening(FIRST + 1, "after"))
+        die()
+
+    assert in_a_process(lambda _: play(path, scene), path) == -signal.SIGKILL
+    (tmp_path / "elsewhere").rename(file)
+    refused_and_left_alone(path, r"was deleted or replaced while the service ran.*then delete .*qirsh\.db\.lost")
+    (tmp_path / "qirsh.db.lost").unlink()
+    play(path, scene_of_finding(FIRST))
+
+
 def test_a_folder_that_is_moved_away_breaks_the_store_also_when_a_copy_takes_its_place(tmp_path: Path) -> None:
     folder, away = tmp_path / "data", tmp_path / "away"
 
@@ -140,6 +158,32 @@ def test_a_log_without_its_database_is_refused_and_kept(killed: Path, *, is_ther
     if is_there:
         killed.touch()
     refused_and_left_alone(killed, r"qirsh\.db-wal is there without its database")
+
+
+def test_a_database_that_was_not_closed_and_has_lost_its_log_is_refused(killed: Path) -> None:
+    """All that was acknowledged since its start was there."""
+    log = killed.with_name("qirsh.db-wal")
+    log.rename(log.with_name("elsewhere"))
+    refused_and_left_alone(killed, r"qirsh\.db-wal is missing, and with it what was acknowledged last")
+    log.with_name("elsewhere").rename(log)
+    play(killed, scene_of_finding(FIRST, FIRST + 1, FIRST + 2))
+
+
+def test_without_its_log_a_database_is_served_once_an_empty_one_says_so(killed: Path) -> None:
+    killed.with_name("qirsh.db-wal").write_bytes(b"")
+
+    async def scene(store: Store) -> None:
+        assert await store.find(ACCOUNT, FIRST) is None
+        await store.transact(opening(FIRST, "again"))
+
+    play(killed, scene)
+    play(killed, scene_of_finding(FIRST))
+
+
+def test_a_database_whose_log_somebody_else_has_copied_into_it_is_served(killed: Path) -> None:
+    by_hand(killed, "SELECT count(*) FROM account")  # The last one who leaves does so.
+    assert not killed.with_name("qirsh.db-wal").exists()
+    play(killed, scene_of_finding(FIRST, FIRST + 1, FIRST + 2))
 
 
 async def pay(store: Store, times: int) -> None:

@@ -33,17 +33,21 @@ class OpenFiles:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._known = [(file, _identity(file)) for file in (path, log_of(path))]
 
     def check(self) -> None:
-        """Raises `StoreBroken` if somebody took one away: what is written into it now, no later start will find."""
+        """Raises `StoreBroken` if somebody took one away: what is written into it now, no later start will find.
+
+        That start must not go on as if nothing had happened, so word of it is left.
+        """
         # Only asked of the folder: opening and closing the database would drop SQLite's locks on it.
         for file, identity in self._known:
             found = _identity(file)
             if found is None or found != identity:
-                message = (
-                    f"{file} was deleted or replaced while the service ran: what was written since then may be lost"
-                )
+                message = f"{file} was deleted or replaced while the service ran: what was acknowledged may be lost"
+                with suppress(OSError):
+                    _word_of(self._path).write_text(f"{message}\n")
                 raise StoreBroken(message)
 
 
@@ -57,7 +61,16 @@ def refuse_leftovers(path: Path) -> None:
 
     SQLite would delete a log without a database, and mix the pages of a log into whatever database it lies beside.
     """
-    log = log_of(path)
+    log, word = log_of(path), _word_of(path)
+    if word.exists():
+        message = f"{word.read_text().strip()}; put it back, or look at what is there, and then delete {word}"
+        raise UnusableDatabase(message)
+    if not log.exists() and has_bytes(path) and _mark_of(path) % 2:
+        message = (
+            f"{log} is missing, and with it what was acknowledged last: put it back, or, to go on without it, make an"
+            " empty file of this name"
+        )
+        raise UnusableDatabase(message)
     if not has_bytes(log):
         return
     if not has_bytes(path):
@@ -71,31 +84,43 @@ def refuse_leftovers(path: Path) -> None:
     if complaint is not None:
         message = (
             f"{path} and the log {log} do not belong together, or are damaged ({complaint}): put back the database that"
-            " the log was written for, or, to go on without what only the log holds, move the log away"
+            " the log was written for, or, to go on without what only the log holds, put an empty file in its place"
         )
         raise UnusableDatabase(message)
+
+
+def _word_of(path: Path) -> Path:
+    """Where a process that lost its files has said so."""
+    return path.with_name(f"{path.name}.lost")
+
+
+def _mark_of(path: Path) -> int:
+    """Never while a connection is open: closing the file drops the locks that SQLite holds on it in this process."""
+    with path.open("rb") as file:
+        return _number(file.read(_MARK.stop), _MARK)
 
 
 def mark_log(connection: apsw.Connection) -> None:
     """Begin a log that tells an older copy of the database from the one that it is written for.
 
     The mark is a number in the first page. It grows once in the database and once more as the first thing in the log:
-    a copy from before this start is behind by two. A log that begins anew later holds it only if it has the first page,
-    which each transaction that makes the database larger writes.
+    a copy from before this start is behind by two, and a database whose mark is odd has lost its log. A log that begins
+    anew later holds it only if it has the first page, which each transaction that makes the database larger writes.
     """
     mark = connection.pragma("user_version")
+    mark -= mark % 2  # A start may have been ended between the two.
     # A service starts also without room, or while somebody reads; its log is then judged by its pages alone.
     with suppress(apsw.FullError, apsw.BusyError):
         connection.pragma("user_version", mark + 1)
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        connection.pragma("user_version", mark + 2)
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            connection.pragma("user_version", mark + 2)
 
 
 def _complaint(path: Path, log: Path) -> str | None:
     """What is wrong with the database as its log makes it."""
-    # Before any connection: closing the file drops the locks that SQLite holds on it in this process.
-    with path.open("rb") as file:
-        mark = _number(file.read(_MARK.stop), _MARK)
+    mark = _mark_of(path)
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(_BUSY_MS)
         # Otherwise the last one who leaves copies the log into the database and deletes it.
