@@ -130,7 +130,7 @@ async def _customer(
         actor=_ACTOR,
     )
     await _do(parts, deposit)
-    await _do(parts, ConfirmCash("deposit", house, deposit.reference, confirms, _ACTOR))
+    await _do(parts, ConfirmCash("deposit", house, deposit.reference, deposit.operator, confirms, _ACTOR))
     token = make_token(SESSION_KIND, parts.entropy(32))
     await _do(parts, OpenSession(token_hash(token.encode()), person.id, person.account, _ACTOR))
     return _Customer(person.account, token)

@@ -20,7 +20,7 @@ async def appointed(parts: Parts, email: str, password: str, *, by: int, agrees:
     submit = parts.engine.submit
     outcomes = [await submit(AppointOperator(email, "Operator", by, f"operator {by}", link))]
     if agrees is not None:
-        outcomes.append(await submit(ConfirmOperator(email, "appoint", agrees, f"operator {agrees}", link)))
+        outcomes.append(await submit(ConfirmOperator(email, "appoint", by, agrees, f"operator {agrees}", link)))
     hashed = await parts.passwords.hash(password)
     person = await submit(AcceptAppointment(email, link, "en", hashed, sealed, totp_step=0))
     assert not [outcome for outcome in (*outcomes, person) if type(outcome) is Refused], (*outcomes, person)

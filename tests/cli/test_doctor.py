@@ -99,7 +99,7 @@ def test_one_operator_is_not_enough(empty: House) -> None:
 def test_whether_mail_can_be_sent_is_told(house: House) -> None:
     ended = house.invoke("doctor")
     assert (ended.returncode, findings(ended.stdout)["Mail"]) == (0, "note")
-    assert "nobody can join or set a forgotten password: see QIRSH_SMTP_URL" in ended.stdout
+    assert "nobody can join, set a forgotten password or become the second operator: see QIRSH_SMTP_URL" in ended.stdout
     sender = {"QIRSH_MAIL_FROM": "Qirsh <pay@example.org>"}
     ended = house.invoke("doctor", QIRSH_SMTP_URL="smtps://qirsh:hush@mail.example", **sender)
     assert ended.returncode == 0

@@ -62,7 +62,7 @@ def test_two_operators_appoint_and_end_in_plain_words(served: tuple[House, Runni
     house, _ = served
     first, second = house.operator(), house.operator("operator2")
     asked = house.invoke("operator", "create", "--email", "new@x.org", "--name", "Yeni", **first)
-    assert "another operator runs `qirsh operator confirm`" in asked.stdout
+    assert "once another operator has run `qirsh operator confirm`" in asked.stdout
     own = house.invoke("operator", "confirm", "new@x.org", **first)
     assert own.stderr.startswith("refused: second_operator_needed: ")
     assert "A link was mailed" in house.invoke("operator", "confirm", "new@x.org", **second).stdout

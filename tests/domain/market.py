@@ -65,7 +65,7 @@ class Market(World):
         link = email.encode().ljust(32)[:32]
         self.do(AppointOperator(email, name, (by or self.first).id, "test", link))
         if agrees is not None:
-            self.do(ConfirmOperator(email, "appoint", agrees.id, "test", link))
+            self.do(ConfirmOperator(email, "appoint", (by or self.first).id, agrees.id, "test", link))
         person: Person = self.do(AcceptAppointment(email, link, "en", "-", b"seed", 0))
         self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
         return person
@@ -127,6 +127,7 @@ class Market(World):
             kind=asked.kind if asked else "deposit",
             house=self.house,
             reference=reference,
+            asked_by=asked.asked_by if asked else self.first.id,
             operator=operator or self.second.id,
             actor="test",
         )

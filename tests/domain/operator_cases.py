@@ -26,7 +26,9 @@ def appointing(market: Market, **changes: Any) -> o.AppointOperator:  # noqa: AN
 def agreeing(market: Market, kind: Any = "appoint", **changes: Any) -> o.ConfirmOperator:  # noqa: ANN401 - the same
     """The second operator's."""
     fields: dict[str, Any] = {"email": NEW, "kind": kind, "actor": "test", "token_hash": LINK} | changes
-    return o.ConfirmOperator(**{"operator": fields.get("operator") or market.second.id, **fields})
+    proposal = market.operator_proposals.get(fields["email"])
+    asked_by = proposal.asked_by if proposal else market.first.id
+    return o.ConfirmOperator(**{"operator": fields.get("operator") or market.second.id, "asked_by": asked_by, **fields})
 
 
 def accepting(**changes: Any) -> o.AcceptAppointment:  # noqa: ANN401 - the same
@@ -72,6 +74,16 @@ def _make_new(case: "Case") -> None:
     case.market.change("operators", case.market.second.id, created_at=case.market.now)
 
 
+def _asked_by_themselves(case: "Case") -> None:
+    case.market.change("operator_proposals", NEW, asked_by=case.market.second.id)
+    case.ask(asked_by=case.market.second.id)
+
+
+def _to_be_withdrawn(market: Market) -> o.WithdrawAppointment:
+    market.do(appointing(market))
+    return o.WithdrawAppointment(email=NEW, operator=market.second.id, actor="test")
+
+
 OPERATOR_CASES: Final[dict[Any, Any]] = {
     o.MakeOperator: (
         _first_of_all,
@@ -81,6 +93,10 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
         },
     ),
     o.AppointOperator: (appointing, {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")}),
+    o.WithdrawAppointment: (
+        _to_be_withdrawn,
+        {R.NOT_FOUND: lambda case: case.ask(email="customer@example.com")},
+    ),
     o.AskOperatorEnd: (
         lambda market: ending(market, SECOND),
         {
@@ -93,9 +109,8 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
         {
             R.EMAIL_TAKEN: _take,
             R.OWN_REQUEST: lambda case: case.market.change("operator_proposals", NEW, person=case.market.second.id),
-            R.SECOND_OPERATOR_NEEDED: lambda case: case.market.change(
-                "operator_proposals", NEW, asked_by=case.market.second.id
-            ),
+            R.SECOND_OPERATOR_NEEDED: _asked_by_themselves,
+            R.ASKER_NOT_OPERATOR: lambda case: case.account(case.market.first.account, state="suspended"),
             R.APPOINTED_RECENTLY: _make_new,
             R.ALREADY_CONFIRMED: lambda case: case.market.change("operator_proposals", NEW, confirmed_by=1),
             R.NOT_FOUND: lambda case: case.ask(kind="end"),

@@ -289,8 +289,11 @@ class Town:
             self.operators,
         )
         confirms = st.builds(
-            lambda reference, by, sent: c.ConfirmCash("withdrawal", self.market.house, reference, by, "test", sent),
+            lambda reference, asked_by, by, sent: c.ConfirmCash(
+                "withdrawal", self.market.house, reference, asked_by, by, "test", sent
+            ),
             st.sampled_from(["slip p", "slip p", "slip q", "slip b"]),
+            self.operators,
             self.operators,
             letters,
         )
@@ -338,7 +341,7 @@ class Town:
         appointing = st.builds(
             lambda email, accepts: [
                 o.AppointOperator(email, "New", first, "test", token("operator", email)),
-                o.ConfirmOperator(email, "appoint", second, "test", token("operator", email)),
+                o.ConfirmOperator(email, "appoint", first, second, "test", token("operator", email)),
                 *([o.AcceptAppointment(email, token("operator", email), "tr", "-", b"seed", 1)] if accepts else []),
             ],
             new_emails,
@@ -347,7 +350,7 @@ class Town:
         ending = st.builds(
             lambda email: [
                 o.AskOperatorEnd(email, first, "test"),
-                o.ConfirmOperator(email, "end", second, "test"),
+                o.ConfirmOperator(email, "end", first, second, "test"),
             ],
             new_emails,
         )
@@ -364,11 +367,12 @@ class Town:
             letters,
         )
         agrees = st.builds(
-            lambda email, kind, by, sent: o.ConfirmOperator(
-                email, kind, by, "test", token("operator", email), (), sent
+            lambda email, kind, asked_by, by, sent: o.ConfirmOperator(
+                email, kind, asked_by, by, "test", token("operator", email), (), sent
             ),
             st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
             st.sampled_from(["appoint", "appoint", "end"]),
+            who,
             who,
             letters,
         )

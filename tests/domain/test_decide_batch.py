@@ -95,6 +95,6 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_fails_the_batch_a
     with pytest.raises(KeyError):
         market.together(
             market.ask(reference="new slip"),
-            ConfirmCash("deposit", market.house, "new slip", market.second.id, "test"),
+            ConfirmCash("deposit", market.house, "new slip", market.first.id, market.second.id, "test"),
         )
     assert market.tables() == tables

@@ -195,6 +195,27 @@ def test_cash_moves_only_for_an_account_that_may_act(
     assert market.refuse(market.confirm()).why is why
 
 
+def test_no_money_is_asked_for_to_enter_a_closed_account(market: Market) -> None:
+    market.change("accounts", market.customer.account, state="closed")
+    assert market.refuse(market.ask()).why is Refusal.ACCOUNT_SUSPENDED
+
+
+def test_what_an_operator_asked_for_who_acts_no_longer_is_not_confirmed(market: Market) -> None:
+    market.do(market.ask())
+    market.change("accounts", market.first.account, state="suspended")
+    assert market.refuse(market.confirm()).why is Refusal.ASKER_NOT_OPERATOR
+    market.change("accounts", market.first.account, state="unverified")
+    market.change("operators", market.first.id, ended_at=market.now)
+    assert market.refuse(market.confirm()).why is Refusal.ASKER_NOT_OPERATOR
+
+
+def test_whoever_confirms_names_the_operator_whose_order_it_is(market: Market) -> None:
+    market.do(market.ask())
+    for asked_by in (None, market.second.id, market.customer.id, NOBODY):
+        other = msgspec.structs.replace(market.confirm(), asked_by=asked_by)
+        assert market.refuse(other).why is Refusal.NOT_FOUND
+
+
 def test_two_operators_pay_out_what_is_left_in_a_closed_account(market: Market) -> None:
     market.change("accounts", market.customer.account, state="closed")
     market.do(market.ask(kind="withdrawal", amount=HELD))

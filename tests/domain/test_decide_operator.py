@@ -12,7 +12,7 @@ from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator import Operator, OperatorProposal, is_new_pair
-from qirsh.domain.operator_command import MakeOperator
+from qirsh.domain.operator_command import MakeOperator, WithdrawAppointment
 from qirsh.domain.people_command import ChangeEmail, ErasePerson, ForgetChallenge, RecordLook, StartChallenge
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.state import State
@@ -58,7 +58,28 @@ def test_the_first_operator_stands_alone_and_nobody_does_after(alone: Alone) -> 
     assert alone.refuse(again).why is Refusal.SECOND_OPERATOR_NEEDED
 
 
+def test_no_operator_closes_the_account_of_another_which_would_be_their_end(market: Market) -> None:
+    close = MoveAccount(market.second.account, "closed", market.first.id, "", "test")
+    assert market.refuse(close).why is Refusal.MOVE_NOT_ALLOWED
+    market.change("operators", market.second.id, ended_at=market.now)
+    assert market.do(close).state == "closed"
+
+
 # Appointed.
+
+
+def test_an_appointment_can_be_taken_back_and_its_link_is_dead(alone: Alone) -> None:
+    alone.do(appointing(alone))
+    assert alone.do(WithdrawAppointment(NEW, alone.first.id, "test")).email == NEW
+    assert (alone.operator_proposals, alone.challenges) == ({}, {})
+    assert alone.refuse(accepting()).why is Refusal.CODE_NOT_VALID
+    assert alone.refuse(WithdrawAppointment(NEW, alone.first.id, "test")).why is Refusal.NOT_FOUND
+
+
+def test_what_was_asked_for_by_somebody_who_acts_no_longer_is_not_agreed_to(market: Market) -> None:
+    market.do(appointing(market))
+    market.change("accounts", market.first.account, state="suspended")
+    assert market.refuse(agreeing(market)).why is Refusal.ASKER_NOT_OPERATOR
 
 
 def test_one_alone_appoints_and_the_link_goes_out_at_once(alone: Alone) -> None:

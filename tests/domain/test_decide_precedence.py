@@ -42,6 +42,10 @@ class Case:
     def order(self, **changes: object) -> None:
         self.market.change("cash_orders", (self.command.house, self.command.reference), **changes)
 
+    def asked_by_themselves(self) -> None:
+        self.order(asked_by=self.command.operator)
+        self.ask(asked_by=self.command.operator)
+
     def ordered_account(self) -> int:
         return self.market.cash_orders[self.command.house, self.command.reference].account
 
@@ -275,7 +279,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.ordered_account(), state="suspended"),
             R.NOT_VERIFIED: lambda case: case.account(case.ordered_account(), state="unverified"),
             R.OWN_REQUEST: lambda case: case.account(case.ordered_account(), owner=case.market.second.id),
-            R.SECOND_OPERATOR_NEEDED: lambda case: case.order(asked_by=case.market.second.id),
+            R.SECOND_OPERATOR_NEEDED: lambda case: case.asked_by_themselves(),
+            R.ASKER_NOT_OPERATOR: lambda case: case.account(case.market.first.account, state="suspended"),
             R.APPOINTED_RECENTLY: lambda case: case.market.change(
                 "operators", case.market.second.id, created_at=case.market.now
             ),

@@ -117,6 +117,7 @@ confirms = st.builds(
     c.ConfirmCash,
     house=st.just(SEED.house),
     reference=references,
+    asked_by=st.sampled_from(OPERATORS),
     operator=st.sampled_from(OPERATORS),
     actor=actor,
 )

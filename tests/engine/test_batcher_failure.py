@@ -90,7 +90,9 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_to
         await desk.replay(market)
         asked, confirmed = await asyncio.gather(
             desk.engine.submit(market.ask(reference="new slip")),
-            desk.engine.submit(ConfirmCash("deposit", market.house, "new slip", market.second.id, "test")),
+            desk.engine.submit(
+                ConfirmCash("deposit", market.house, "new slip", market.first.id, market.second.id, "test")
+            ),
         )
         assert (asked.state, confirmed.state) == ("asked", "confirmed")
         assert desk.store.batches[-3:] == [2, 1, 1]

@@ -94,7 +94,7 @@ class Filled(Market):
         self.do(p.SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
         self.do(p.RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
         self.do(o.AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
-        self.do(o.ConfirmOperator("third@example.com", "appoint", self.second.id, "test", b"t" * 32))
+        self.do(o.ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
         self.do(o.AskOperatorEnd("operator.two@example.com", self.second.id, "test"))
         self.do(p.StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
         self.do(p.AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))

@@ -125,7 +125,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     }
     pages = {"code_not_valid", "passkey_not_valid", "money_left", "too_many"}
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
-    operators |= {"not_operator", "appointed_recently", "last_operator"}
+    operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
     assert set(KINDS) - documented <= elsewhere | pages | operators
 
 

@@ -143,6 +143,8 @@ def _existing(path: Path) -> Path:
 
 def database(settings: Settings) -> Finding:
     if not has_begun(settings):
+        if settings.secret_file.exists():
+            return Finding("bad", f"{settings.database} is gone, though {settings.secret_file} is there: put it back")
         return Finding("note", f"{settings.database} does not exist yet; the first start makes it")
     applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
     return of_schema("sqlite", str(settings.database), applied)
@@ -202,7 +204,11 @@ def base_url(settings: Settings) -> Finding:
 
 def mail(settings: Settings) -> Finding:
     if settings.smtp is None:
-        return Finding("note", "none can be sent, so nobody can join or set a forgotten password: see QIRSH_SMTP_URL")
+        return Finding(
+            "note",
+            "none can be sent, so nobody can join, set a forgotten password or become the second operator:"
+            " see QIRSH_SMTP_URL",
+        )
     if settings.smtp.security == "none" and not is_loopback(f"//{settings.smtp.host}"):
         return Finding("bad", f"{settings.smtp.shown}: codes and links would travel in the open: use smtp+starttls://")
     return Finding("ok", f"through {settings.smtp.shown}, from {settings.mail_from}")

@@ -45,8 +45,9 @@ _TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_err
 _WHAT_NOW: Final = {
     "reference_used": "This try moved nothing. If it repeats an earlier one, that one counts: let it be confirmed."
     " For other money, give its own reference.",
-    "already_confirmed": "This try moved nothing: the money has moved once.",
+    "already_confirmed": "This try changed nothing.",
     "second_operator_needed": "Nothing has moved. Whoever asks does not confirm.",
+    "asker_not_operator": "Nothing has moved. A deposit or withdrawal is asked for again under another reference.",
     "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
 }
 

@@ -13,7 +13,9 @@ from qirsh.settings import read_settings
 _FIRST: Final = "Operator created. The second factor is shown only now: put it into an authenticator app."
 # By what has become of it.
 _DONE: Final = {
-    "asked": "The new operator is asked for. Nothing was mailed: another operator runs `qirsh operator confirm`.",
+    "asked": "The new operator is asked for. They get their link once another operator has run"
+    " `qirsh operator confirm`.",
+    "taken back": "The appointment is taken back. If a link was mailed, it is dead.",
     "link mailed": "A link was mailed to the new operator, good for three days: they alone choose their password and"
     " second factor.",
     "end asked": "The end is asked for. Nothing has changed: another operator runs `qirsh operator confirm`.",
@@ -56,7 +58,7 @@ def operator_confirm(*, email: str, as_json: bool) -> None:
 @click.argument("email")
 @as_json_option
 def operator_end(*, email: str, as_json: bool) -> None:
-    """Ask for an operator, or yourself, to be one no longer. Another one confirms it."""
+    """Ask for an operator to be one no longer, which another one confirms; or take an appointment back."""
     carry_out("operator end", {"email": email}, as_json=as_json, show=_show)
 
 

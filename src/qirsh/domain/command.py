@@ -197,6 +197,7 @@ class ConfirmCash(Command, frozen=True):
     kind: cash_order.Kind
     house: int
     reference: str
+    asked_by: int | None  # The operator whose order it is, as the second one has seen it; None: nobody's.
     operator: int
     actor: str
     letters: tuple[Letter, ...] = ()

@@ -90,6 +90,7 @@ RULES: Final[dict[type[c.Command], tuple[Facts, Needed, Decide]]] = {
     c.RecordCheck: by_operator(_no_facts, _no_needs, record.check),
     o.MakeOperator: (_no_facts, operator.make_needs, operator.make),
     o.AppointOperator: by_operator(_no_facts, operator.appoint_needs, operator.appoint),
+    o.WithdrawAppointment: by_operator(_no_facts, operator.withdraw_needs, operator.withdraw),
     o.AskOperatorEnd: by_operator(operator.ask_end_facts, operator.ask_end_needs, operator.ask_end),
     o.ConfirmOperator: by_operator(operator.confirm_facts, operator.confirm_needs, operator.confirm),
     o.AcceptAppointment: (operator.accept_facts, operator.accept_needs, operator.accept),

@@ -28,6 +28,14 @@ class AppointOperator(Command, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
+class WithdrawAppointment(Command, frozen=True):
+    """An appointment that nobody has accepted yet is taken back, and its link is dead. The outcome is the proposal."""
+
+    email: str
+    operator: int
+    actor: str
+
+
 class AskOperatorEnd(Command, frozen=True):
     """An operator wants another, or themselves, to be one no longer. The outcome is the proposal."""
 
@@ -45,6 +53,7 @@ class ConfirmOperator(Command, frozen=True):
 
     email: str
     kind: Kind
+    asked_by: int  # The operator whose wish it is, as the other one has seen it.
     operator: int
     actor: str
     token_hash: bytes = b""

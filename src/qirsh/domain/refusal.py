@@ -28,6 +28,7 @@ class Refusal(enum.Enum):
     NOT_APPROVED = "not_approved"
     OWN_REQUEST = "own_request"
     SECOND_OPERATOR_NEEDED = "second_operator_needed"
+    ASKER_NOT_OPERATOR = "asker_not_operator"
     APPOINTED_RECENTLY = "appointed_recently"
     LAST_OPERATOR = "last_operator"
     # About the state of what it names.

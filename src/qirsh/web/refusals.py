@@ -89,6 +89,11 @@ KINDS: Final[dict[str, Kind]] = {
     "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
     "own_request": Kind(403, "Own request", "Nobody decides on a request or an account of their own."),
     "second_operator_needed": Kind(403, "Second operator needed", "Another operator must confirm this."),
+    "asker_not_operator": Kind(
+        403,
+        "Asked for by nobody",
+        "Whoever asked for this is an operator no longer, or is suspended. Another operator asks for it again.",
+    ),
     "appointed_recently": Kind(
         403,
         "Appointed recently",

@@ -59,6 +59,9 @@ def move_needs(command: MoveAccount, state: State, needs: Needs) -> None:
     needs.counters |= {ACCOUNT, REVOCATION}
     needs.businesses.add(command.account)
     need_identity(state, command.account, needs)
+    account = state.accounts.get(command.account)
+    if account is not None and account.owner is not None:
+        needs.operators.add(account.owner)
     if command.to == "closed":
         needs.balances |= {(command.account, currency) for currency in CURRENCIES}
 
@@ -71,6 +74,8 @@ def move(command: MoveAccount, state: State) -> Account | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if account.mode == "test" or not may_move(account, command.to):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if command.to == "closed" and _is_of_operator(state, account):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # That would be their end, which takes two.
     if command.to == "closed" and holds_money(state, account.number):
         return Refused(Refusal.MONEY_LEFT)
     moved: Account = msgspec.structs.replace(account, state=command.to, updated_at=state.now)
@@ -89,6 +94,11 @@ def move(command: MoveAccount, state: State) -> Account | Refused:
     state.post(command.letters)
     state.note(command.actor, f"account.{moved.state}", f"account {moved.number}", command.reason)
     return moved
+
+
+def _is_of_operator(state: State, account: Account) -> bool:
+    operator = None if account.owner is None else state.operators.get(account.owner)
+    return account.kind == "personal" and operator is not None and operator.ended_at is None
 
 
 def issue_key_facts(command: IssueKey, needs: Needs) -> None:

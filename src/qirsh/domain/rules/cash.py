@@ -27,6 +27,9 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
     house, account = state.accounts.get(command.house), state.accounts.get(command.account)
     if house is None or house.kind != "house" or account is None or account.kind == "house":
         return Refused(Refusal.NOT_FOUND)
+    # Nothing comes in where nobody can spend it. What is left there may still leave.
+    if account.state == "closed" and command.kind == "deposit":
+        return Refused(Refusal.ACCOUNT_SUSPENDED)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
     if command.payout is not None and not _is_of(command, state):
@@ -68,7 +71,6 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
     if order is not None:
         needs.cash_orders.add((command.house, command.reference))
         needs.accounts.add(order.account)
-        needs.operators.add(order.asked_by)
         needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
         if order.payout is not None:
             needs.payouts.add(order.payout)
@@ -77,7 +79,7 @@ def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
 
 def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
     order = state.cash_orders.get((command.house, command.reference))
-    if order is None or order.kind != command.kind:
+    if order is None or order.kind != command.kind or order.asked_by != command.asked_by:
         return Refused(Refusal.NOT_FOUND)
     account = state.accounts.get(order.account)
     assert account is not None, "a cash order without its account"

@@ -12,6 +12,7 @@ from qirsh.domain.operator_command import (
     AskOperatorEnd,
     ConfirmOperator,
     MakeOperator,
+    WithdrawAppointment,
 )
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
@@ -62,6 +63,22 @@ def appoint(command: AppointOperator, state: State) -> OperatorProposal | Refuse
     return proposal
 
 
+def withdraw_needs(command: WithdrawAppointment, _state: State, needs: Needs) -> None:
+    needs.operator_proposals.add(command.email)
+    needs.challenges.add(("operator", command.email))
+
+
+def withdraw(command: WithdrawAppointment, state: State) -> OperatorProposal | Refused:
+    """Any operator alone: whoever was wanted by two is easily asked for again."""
+    proposal = state.operator_proposals.get(command.email)
+    if proposal is None or proposal.kind != "appoint":
+        return Refused(Refusal.NOT_FOUND)
+    state.operator_proposals.remove(command.email)
+    state.challenges.remove(("operator", command.email))
+    state.note(command.actor, "operator.withdrawn", "appointment", f"asked for by operator {proposal.asked_by}")
+    return proposal
+
+
 def ask_end_facts(command: AskOperatorEnd, needs: Needs) -> None:
     needs.logins.add(command.email)
 
@@ -102,19 +119,19 @@ def confirm_needs(command: ConfirmOperator, state: State, needs: Needs) -> None:
     needs.operator_proposals.add(command.email)
     needs.challenges.add(("operator", command.email))
     proposal = state.operator_proposals.get(command.email)
-    if proposal is not None:
-        needs.operators.add(proposal.asked_by)
-        if proposal.person is not None:
-            needs.operators.add(proposal.person)
-            needs.people.add(proposal.person)
+    if proposal is not None and proposal.person is not None:
+        needs.operators.add(proposal.person)
+        needs.people.add(proposal.person)
 
 
 def confirm(command: ConfirmOperator, state: State) -> OperatorProposal | Refused:
     proposal = state.operator_proposals.get(command.email)
-    if proposal is None or proposal.kind != command.kind:
-        return Refused(Refusal.NOT_FOUND)
-    # Somebody asked anew after the first look, and this is no longer what was to be agreed to.
-    if not {proposal.asked_by, proposal.person} - {None} <= state.operators.known.keys():
+    # Somebody may have asked anew after the first look, and this is no longer what was to be agreed to.
+    if (
+        proposal is None
+        or (proposal.kind, proposal.asked_by) != (command.kind, command.asked_by)
+        or (proposal.person is not None and proposal.person not in state.operators.known)
+    ):
         return Refused(Refusal.NOT_FOUND)
     if proposal.person == command.operator:
         return Refused(Refusal.OWN_REQUEST)

@@ -23,7 +23,7 @@ from qirsh.domain.person import is_pin
 from qirsh.store import chain, queries
 from qirsh.store.interface import CannotTell
 from qirsh.store.invariant import Violation
-from qirsh.store.rows import ACCOUNT, LOGIN
+from qirsh.store.rows import ACCOUNT, CASH_ORDER, LOGIN
 from qirsh.web.operator.act import (
     Act,
     Actor,
@@ -170,8 +170,10 @@ def confirm_cash(kind: Kind) -> Act:
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
         bank, slip = await house(parts), reference(words)
-        letters = await letters_of_order(parts, bank, slip)
-        order = await submit(parts, ConfirmCash(kind, bank, slip, actor.id, actor.name, letters))
+        seen = await parts.store.find(CASH_ORDER, (bank, slip))
+        letters = await letters_of_order(parts, seen)
+        asked_by = None if seen is None else seen.asked_by
+        order = await submit(parts, ConfirmCash(kind, bank, slip, asked_by, actor.id, actor.name, letters))
         return order_words(order)
 
     return act

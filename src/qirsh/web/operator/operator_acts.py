@@ -8,7 +8,13 @@ from qirsh.domain import limits
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator import OperatorProposal
-from qirsh.domain.operator_command import AppointOperator, AskOperatorEnd, ConfirmOperator, MakeOperator
+from qirsh.domain.operator_command import (
+    AppointOperator,
+    AskOperatorEnd,
+    ConfirmOperator,
+    MakeOperator,
+    WithdrawAppointment,
+)
 from qirsh.domain.person import Person
 from qirsh.store import people_queries
 from qirsh.store.rows import CHALLENGE, OPERATOR_PROPOSAL, PERSON
@@ -39,7 +45,9 @@ async def confirm_operator(parts: Parts, actor: Actor, words: Words) -> Words:
         token, link = await _link(parts, actor, email)
     else:
         told = await letters_to_operators(parts, "operator_ended", name=proposal.name, new_email=email)
-    command = ConfirmOperator(email, proposal.kind, actor.id, actor.name, token_hash(token.encode()), link, told)
+    command = ConfirmOperator(
+        email, proposal.kind, proposal.asked_by, actor.id, actor.name, token_hash(token.encode()), link, told
+    )
     confirmed: OperatorProposal = await submit(parts, command)
     if confirmed.kind == "appoint":
         return _told(confirmed, "link mailed")
@@ -48,8 +56,12 @@ async def confirm_operator(parts: Parts, actor: Actor, words: Words) -> Words:
 
 
 async def end_operator(parts: Parts, actor: Actor, words: Words) -> Words:
-    """Somebody is to be an operator no longer. Another operator confirms it."""
+    """Somebody is to be an operator no longer, which another confirms; or was to become one, and shall not."""
     email, by = email_address(words), await _name(parts, actor)
+    proposal = await parts.store.find(OPERATOR_PROPOSAL, email)
+    if proposal is not None and proposal.kind == "appoint":
+        withdrawn: OperatorProposal = await submit(parts, WithdrawAppointment(email, actor.id, actor.name))
+        return _told(withdrawn, "taken back")
     told = await letters_to_operators(parts, "operator_end_asked", by=by, new_email=email)
     asked: OperatorProposal = await submit(parts, AskOperatorEnd(email, actor.id, actor.name, told))
     return _told(asked, "end asked")

@@ -6,13 +6,14 @@ A second operator confirms the order like every withdrawal, and then the money m
 from typing import Final
 
 from qirsh.domain import limits
+from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.command import AskCash
 from qirsh.domain.mail import Letter
 from qirsh.domain.money import format_amount
 from qirsh.domain.payout import Payout
 from qirsh.domain.people_command import RefusePayout
 from qirsh.store import people_queries, queries
-from qirsh.store.rows import ACCOUNT, CASH_ORDER, PAYOUT, PERSON
+from qirsh.store.rows import ACCOUNT, PAYOUT, PERSON
 from qirsh.web.api.views import moment
 from qirsh.web.bank_details import unsealed
 from qirsh.web.letters import letters
@@ -62,11 +63,12 @@ PAYOUT_ACTS: Final[dict[str, Act]] = {
 }
 
 
-async def letters_of_order(parts: Parts, house_number: int, order_reference: str) -> tuple[Letter, ...]:
+async def letters_of_order(parts: Parts, order: CashOrder | None) -> tuple[Letter, ...]:
     """What is mailed once this order is confirmed, if it pays what somebody asked for."""
-    order = await parts.store.find(CASH_ORDER, (house_number, order_reference))
-    payout = None if order is None or order.payout is None else await parts.store.find(PAYOUT, order.payout)
-    return () if payout is None else await _letters(parts, payout, "payout_paid", reference=order_reference)
+    if order is None or order.payout is None:
+        return ()
+    payout = await parts.store.find(PAYOUT, order.payout)
+    return () if payout is None else await _letters(parts, payout, "payout_paid", reference=order.reference)
 
 
 async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
