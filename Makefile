@@ -1,4 +1,5 @@
-# Each target works on a fresh Debian 12 or 13 that has only make and git, and on others that have Python 3.11 to 3.14.
+# Each target works on a fresh Debian 12 that has only make and git; `run` also on Debian 13, and wherever there is
+# Python 3.11 to 3.14.
 
 BIN := .venv/bin
 LOCK := .venv-tool/bin/uv pip compile -q --no-config --universal --python-version 3.11 \
