@@ -120,10 +120,11 @@ def test_no_money_goes_back_to_somebody_who_was_erased(world: InProcess) -> None
 def test_two_operators_pay_out_what_came_to_a_closed_account_and_put_nothing_in(world: InProcess) -> None:
     account = world.person(verified=True).account
     world.deposit(account, 500)
-    alter(world, account, state="closed")  # As by a refund of days when that was not refused.
     words: dict[str, Any] = {"account": account, "currency": "USD", "amount": "5.00"}
     world.act("deposit ask", **words, reference="in")
+    alter(world, account, state="closed")  # As by a refund of days when that was not refused.
     assert world.run(world.tried("deposit confirm", {"reference": "in"}, 1)).code == "account_suspended"
+    assert world.run(world.tried("deposit ask", {**words, "reference": "later"}, 0)).code == "account_suspended"
     world.act("withdraw ask", **words, reference="out")
     assert world.run(world.tried("withdraw confirm", {"reference": "out"}, 0)).code == "second_operator_needed"
     assert world.act("withdraw confirm", operator=1, reference="out")["state"] == "confirmed"

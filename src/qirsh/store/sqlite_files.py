@@ -18,7 +18,8 @@ _LOG_HEAD: Final = 32
 _FRAME_HEAD: Final = 24
 _PAGE: Final = slice(0, 4)
 _DATABASE_PAGES: Final = slice(4, 8)
-# Of the database's first page: `user_version`.
+# Of the database's first page: what it begins with, and `user_version`.
+_MAGIC: Final = b"SQLite format 3\0"
 _MARK: Final = slice(60, 64)
 
 
@@ -98,7 +99,8 @@ def _word_of(path: Path) -> Path:
 def _mark_of(path: Path) -> int:
     """Never while a connection is open: closing the file drops the locks that SQLite holds on it in this process."""
     with path.open("rb") as file:
-        return _number(file.read(_MARK.stop), _MARK)
+        head = file.read(_MARK.stop)
+    return _number(head, _MARK) if head.startswith(_MAGIC) else 0
 
 
 def mark_log(connection: apsw.Connection) -> None:
