@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from qirsh.domain.account import Account
 from qirsh.domain.limits import OPERATOR_NEW_MS
 
 Kind = Literal["appoint", "end"]
@@ -30,6 +31,13 @@ class OperatorProposal(msgspec.Struct, frozen=True):
     asked_at: int
     confirmed_by: int | None = None
     confirmed_at: int | None = None
+
+
+def may_act(operator: Operator | None, account: Account | None) -> bool:
+    """Whether somebody acts as an operator, by their row and their own account. Whoever was erased has a closed one."""
+    if operator is None or operator.ended_at is not None or account is None:
+        return False
+    return account.state not in {"suspended", "closed"}
 
 
 def makers(operator: Operator) -> frozenset[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from qirsh.domain.operator import is_new_pair
+from qirsh.domain.operator import is_new_pair, may_act
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.state import Needs, State
 
@@ -55,12 +55,6 @@ def _named(command: Any) -> set[int]:  # noqa: ANN401 - any command with an oper
     return {one for one in (command.operator, getattr(command, "asked_by", None)) if one is not None}
 
 
-def _is_acting(state: State, operator_id: int) -> bool:
-    person = state.people.get(operator_id)
-    operator = None if person is None else state.operators.get(operator_id)
-    if person is None or operator is None or operator.ended_at is not None:
-        return False
-    account = state.accounts.get(person.account)
-    assert account is not None, "a person without an account"
-    # Whoever was erased has a closed one.
-    return account.state not in {"suspended", "closed"}
+def _is_acting(state: State, operator: int) -> bool:
+    person = state.people.get(operator)
+    return person is not None and may_act(state.operators.get(operator), state.accounts.get(person.account))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from qirsh.domain.operator import Operator
+from qirsh.domain.operator import Operator, may_act
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store import queries
@@ -92,7 +92,7 @@ async def _is_acting(parts: Parts, operator: Operator) -> bool:
     """A first look, before anything is read for them. Whatever changes something asks again in its commit."""
     person = await parts.store.find(PERSON, operator.person)
     account = None if person is None else await parts.store.find(ACCOUNT, person.account)
-    return operator.ended_at is None and account is not None and account.state not in {"suspended", "closed"}
+    return may_act(operator, account)
 
 
 class Control:
