@@ -28,6 +28,28 @@ def hand(filled: Path, tmp_path: Path) -> Iterator[SqliteHand]:
         yield hand
 
 
+@pytest.fixture(scope="module")
+def running() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for the tests of one file."""
+    with server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def template(running: PostgresServer) -> str:
+    """The name of a filled database; a file may put more into it."""
+    name = running.create_database()
+    fill_postgres(running.url(name))
+    return name
+
+
+@pytest.fixture
+def url(running: PostgresServer, template: str) -> Iterator[str]:
+    """A copy of it, for this test alone."""
+    with running.database(template) as address:
+        yield address
+
+
 class Engine:
     """A filled database of one engine, for hands to spoil copies of."""
 

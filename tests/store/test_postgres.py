@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, Literal
 
 import asyncpg
@@ -24,30 +24,11 @@ from qirsh.store.rows import PAYMENT
 from qirsh.workers.role import Role
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
-from tests.store.filled import FILLED, fill_postgres
+from tests.store.filled import FILLED
 
 _SCENE_S: Final = 30.0
 
 Scene = Callable[[PostgresStore], Awaitable[Any]]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[PostgresServer]:
-    with server() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def template(running: PostgresServer) -> str:
-    name = running.create_database()
-    fill_postgres(running.url(name))
-    return name
-
-
-@pytest.fixture
-def url(running: PostgresServer, template: str) -> Iterator[str]:
-    with running.database(template) as address:
-        yield address
 
 
 @contextlib.asynccontextmanager

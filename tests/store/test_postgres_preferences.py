@@ -17,7 +17,7 @@ from qirsh.store.postgres_connection import SETTINGS, preferred_otherwise
 from qirsh.store.queries import Query
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, installations, server
-from tests.store.filled import FILLED, fill_postgres
+from tests.store.filled import FILLED
 
 _SCENE_S: Final = 60.0
 _CUTS: Final = 3  # Of each kind.
@@ -35,29 +35,15 @@ _PREFERENCES: Final = (
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[PostgresServer]:
-    with server() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def template(running: PostgresServer) -> str:
-    name = running.create_database()
-    fill_postgres(running.url(name))
+def template(running: PostgresServer, template: str) -> str:
     running.sql(
         "CREATE FUNCTION commit_slowly() RETURNS trigger LANGUAGE plpgsql AS"
         f" $$ BEGIN PERFORM pg_sleep({_COMMIT_S}); RETURN NULL; END $$;"
         " CREATE CONSTRAINT TRIGGER commit_slowly AFTER INSERT ON payment DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW WHEN (NEW.note = 'slow') EXECUTE FUNCTION commit_slowly()",
-        name,
+        template,
     )
-    return name
-
-
-@pytest.fixture
-def url(running: PostgresServer, template: str) -> Iterator[str]:
-    with running.database(template) as address:
-        yield address
+    return template
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Final, Literal
 
 import asyncpg
@@ -15,8 +15,8 @@ from qirsh.engine.entropy import system_entropy
 from qirsh.store.interface import StoreUnavailable
 from qirsh.store.postgres import PostgresStore, open_postgres
 from qirsh.store.queries import Query
-from tests.postgres import PostgresServer, server
-from tests.store.filled import FILLED, fill_postgres
+from tests.postgres import PostgresServer
+from tests.store.filled import FILLED
 
 _SCENE_S: Final = 60.0
 # Where a batch of creates can be made to wait, in its order: numbers, begin, reads, writes, and the commit itself.
@@ -24,30 +24,16 @@ _PLACES: Final = ("counter", "writer", "account", "payment", "at_commit")
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[PostgresServer]:
-    with server() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def template(running: PostgresServer) -> str:
-    name = running.create_database()
-    fill_postgres(running.url(name))
+def template(running: PostgresServer, template: str) -> str:
     # Looked at when a payment is committed, so that a commit can be made to wait too.
     running.sql(
         "CREATE TABLE at_commit (); CREATE FUNCTION wait_at_commit() RETURNS trigger LANGUAGE plpgsql AS"
         " $$ BEGIN PERFORM FROM at_commit; RETURN NULL; END $$;"
         " CREATE CONSTRAINT TRIGGER wait_at_commit AFTER INSERT ON payment DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION wait_at_commit()",
-        name,
+        template,
     )
-    return name
-
-
-@pytest.fixture
-def url(running: PostgresServer, template: str) -> Iterator[str]:
-    with running.database(template) as address:
-        yield address
+    return template
 
 
 def creates(note: str) -> Batch:
