@@ -29,7 +29,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.engine.keyring import Keyring
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from qirsh.store.queries import Query
+from qirsh.store.interface import Query
 
 CPU_RATIO_MAX: Final = 3.0  # CPU time of a confirm over that of a pay.
 _PAYERS: Final = 64

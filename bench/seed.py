@@ -23,11 +23,11 @@ from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import system_clock
 from qirsh.service import opened
 from qirsh.settings import Settings
-from qirsh.store import queries
-from qirsh.web.operator import acts
-from qirsh.web.operator.act import HOUSE, Actor
-from qirsh.web.parts import Parts
-from qirsh.web.sign_in import TOTP_PURPOSE
+from qirsh.store.reads import queries
+from qirsh.web.auth.totp import seal_seed
+from qirsh.web.http.context import Parts
+from qirsh.web.operator import actions
+from qirsh.web.operator.action import HOUSE, Actor
 
 PIN: Final = "123456"
 CURRENCY: Final = "SYP"
@@ -93,7 +93,7 @@ async def _some_at_once(count: int, make: Callable[[int], Awaitable[T]]) -> list
 
 
 async def _operators(parts: Parts, password_hash: str) -> tuple[int, int]:
-    sealed = parts.keyring.seal(b"nobody signs in with this", TOTP_PURPOSE)
+    sealed = seal_seed(parts.keyring, "nobody signs in with this")
     email, new_email, link = "operator1@bench.example", "operator2@bench.example", parts.entropy(32)
     await _do(parts, AddPerson(email, "Operator 1", password_hash, _ACTOR))
     first: int = await _do(parts, MakeOperator(email, sealed, _ACTOR))
@@ -108,7 +108,7 @@ async def _shop(parts: Parts, number: int, password_hash: str, *, operator: int)
     await _do(parts, MoveAccount(person.account, "verified", operator, "", _ACTOR))
     shop = await _do(parts, RequestCommercial(person.account, f"Shop {number}", "https://shop.example", _ACTOR))
     await _do(parts, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
-    issued = await acts.issue_key(parts, Actor(operator), {"account": str(shop.number)})
+    issued = await actions.issue_key(parts, Actor(operator), {"account": str(shop.number)})
     return Shop(shop.number, issued["key"])
 
 

@@ -13,10 +13,10 @@ from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.service import StoppingServer, opened
 from qirsh.settings import Settings
-from qirsh.web.app import App
-from qirsh.web.connection import Connection
-from qirsh.web.parts import Parts
-from qirsh.web.route import Route
+from qirsh.web.http.context import Parts
+from qirsh.web.http.route import Route
+from qirsh.web.server.connection import Connection
+from qirsh.web.server.router import Router
 
 
 class ServedApp:
@@ -31,14 +31,14 @@ class ServedApp:
         self._routes = routes
         self._http = http
         self.parts: Parts
-        self.app: App
+        self.app: Router
         self.loop: asyncio.AbstractEventLoop
         self.server: uvicorn.Server | None = None
         self.failure: BaseException | None = None
 
     async def serve(self) -> None:
         async with opened(self.settings, clock=self._clock, entropy=self._entropy) as parts:
-            self.parts, self.app, self.loop = parts, App(parts, self._routes), asyncio.get_running_loop()
+            self.parts, self.app, self.loop = parts, Router(parts, self._routes), asyncio.get_running_loop()
             await parts.callers.poll()
             config = uvicorn.Config(
                 self.app,  # type: ignore[arg-type]  # It is not called as an ASGI application.

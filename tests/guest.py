@@ -9,8 +9,8 @@ import httpx2
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import OpenSession
-from qirsh.store.rows import LOGIN
-from qirsh.web.customer.cookies import SESSION, set_cookie
+from qirsh.store.tables import LOGIN
+from qirsh.web.html.cookies import SESSION, set_cookie
 from tests.live import PASSWORD, Call, Customer, InProcess, World
 
 FORM: Final = "application/x-www-form-urlencoded"

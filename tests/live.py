@@ -34,12 +34,13 @@ from qirsh.engine.clock import Clock, ManualClock
 from qirsh.engine.passwords import Passwords
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from qirsh.store import invariants
-from qirsh.web.app import App
-from qirsh.web.http import Request, wire
+from qirsh.store.integrity import invariants
+from qirsh.web.app import ROUTES
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, wire
+from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.operator.control import Reply, Wish, perform
-from qirsh.web.parts import Parts
-from qirsh.web.rate_limit import RateLimits
+from qirsh.web.server.router import Router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
 from tests.operators import LONG_AGO_MS, appointed
@@ -418,7 +419,7 @@ class World:
 class _NoNetwork(httpx2.AsyncBaseTransport):
     """Hands requests to the applications in turn and reads the very bytes that a connection would send."""
 
-    def __init__(self, apps: Iterable[App]) -> None:
+    def __init__(self, apps: Iterable[Router]) -> None:
         self._apps = itertools.cycle(apps)
         self.peer = "127.0.0.1"
 
@@ -469,7 +470,7 @@ class InProcess(World):
         return self
 
     def _connect(self) -> None:
-        self._line = _NoNetwork([App(parts) for parts in self._all])
+        self._line = _NoNetwork([Router(parts, ROUTES) for parts in self._all])
         self._client = httpx2.AsyncClient(
             transport=self._line,
             base_url=self.settings.base_url,

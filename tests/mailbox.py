@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qirsh.engine.envelope import Envelope, opened
+from qirsh.engine.mail_crypto import Envelope, opened
 from tests.live import InProcess
 
 

@@ -6,8 +6,8 @@ from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, ConfirmOperator
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refused
-from qirsh.web.parts import Parts
-from qirsh.web.sign_in import TOTP_PURPOSE
+from qirsh.web.auth.totp import seal_seed
+from qirsh.web.http.context import Parts
 
 # So long ago that whoever made them and they count as two.
 LONG_AGO_MS = OPERATOR_NEW_MS + 24 * 3_600_000
@@ -16,7 +16,7 @@ LONG_AGO_MS = OPERATOR_NEW_MS + 24 * 3_600_000
 async def appointed(parts: Parts, email: str, password: str, *, by: int, agrees: int | None = None) -> tuple[int, str]:
     """Somebody whom one operator asks for, and another agrees to if told so: who they are, and their second factor."""
     link, secret = parts.entropy(32), pyotp.random_base32(32)
-    sealed = parts.keyring.seal(secret.encode(), TOTP_PURPOSE)
+    sealed = seal_seed(parts.keyring, secret)
     submit = parts.engine.submit
     outcomes = [await submit(AppointOperator(email, "Operator", by, f"operator {by}", link))]
     if agrees is not None:

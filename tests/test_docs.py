@@ -11,8 +11,8 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
 from qirsh.settings import SETTINGS
 from qirsh.web.app import ROUTES
-from qirsh.web.operator.acts import ACTS
-from qirsh.web.refusals import KINDS
+from qirsh.web.http.problems import KINDS
+from qirsh.web.operator.actions import ACTS
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs/api.md").read_text()

@@ -26,21 +26,22 @@ from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.settings import Settings
-from qirsh.store import queries
 from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres import open_postgres
-from qirsh.store.rows import CONSTANT
-from qirsh.store.sqlite import SqliteStore
-from qirsh.store.sqlite_files import has_bytes
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.reads import queries
+from qirsh.store.sqlite.files import has_bytes
+from qirsh.store.sqlite.store import SqliteStore
+from qirsh.store.tables import CONSTANT
 from qirsh.store.verify import verify
-from qirsh.web.app import App
-from qirsh.web.callers import Callers
-from qirsh.web.connection import Connection
-from qirsh.web.operator.act import HOUSE
+from qirsh.web.app import ROUTES
+from qirsh.web.http.authentication import Callers
+from qirsh.web.http.context import Parts
+from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.waiters import Waiters
+from qirsh.web.operator.action import HOUSE
 from qirsh.web.operator.control import Control
-from qirsh.web.parts import Parts
-from qirsh.web.rate_limit import RateLimits
-from qirsh.web.waiters import Waiters
+from qirsh.web.server.connection import Connection
+from qirsh.web.server.router import Router
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
@@ -48,7 +49,7 @@ from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.sealer import Sealer
-from qirsh.workers.smtp_line import SmtpLine
+from qirsh.workers.smtp_client import SmtpLine
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +160,7 @@ async def serve(
     if not isinstance(settings.database, Path):
         _look_for_garbage_less_often()
     config = uvicorn.Config(
-        App(parts),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
+        Router(parts, ROUTES),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
         host=settings.host,
         port=settings.port,
         http=Connection,

@@ -9,15 +9,16 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page
 
+import qirsh.web
 from qirsh.settings import read_settings
-from qirsh.web import passkeys
-from qirsh.web.customer.forms import read_form
-from qirsh.web.http import Request, Response
-from qirsh.web.pages import PAGE
-from qirsh.web.parts import Parts
-from qirsh.web.passkeys import NewPasskey, Proof
-from qirsh.web.route import Route
-from qirsh.web.static_files import address, serve_file
+from qirsh.web.auth import passkeys
+from qirsh.web.auth.passkeys import NewPasskey, Proof
+from qirsh.web.html.forms import read_form
+from qirsh.web.html.rendering import PAGE
+from qirsh.web.html.static_files import address, serve_file
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.route import Route
 from tests.app_in_thread import app_in_thread
 from tests.live import free_port
 
@@ -188,4 +189,4 @@ def test_nothing_is_offered_where_it_would_not_work(pages: Pages, page: Page, br
 
 
 def test_the_script_is_small() -> None:
-    assert (Path(passkeys.__file__).parent / "static" / "passkey.js").stat().st_size < 3000
+    assert (Path(qirsh.web.__file__).parent / "html" / "static" / "passkey.js").stat().st_size < 3000

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from qirsh.cli.seed import SHOP
+from qirsh.cli.demo.seed import SHOP
 from qirsh.domain.money import CURRENCIES
 from tests.cli.conftest import LAST_LINE, Made
 from tests.cli.program import QIRSH, House, Running

@@ -14,7 +14,7 @@ import apsw
 import pyotp
 import pytest
 
-from qirsh.store.sqlite import lock_file
+from qirsh.store.sqlite.store import lock_file
 from tests.cli.program import PASSWORD, QIRSH, House, Running, proof
 
 

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from qirsh.domain.people_command import SubmitIdentity
+from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture
 from qirsh.service import opened
 from qirsh.settings import read_settings
-from qirsh.web.identity_facts import Facts, seal_facts, seal_picture
 from tests.cli.program import PASSWORD, House
 
 FACTS = Facts("مها", "Şahin", "1990-02-28", "passport", "N0CANARY77")
@@ -21,8 +21,8 @@ def shown(house: House) -> str:
 
     async def submit() -> None:
         async with opened(read_settings(house.environment())) as parts:
-            images = (("front", seal_picture(parts, PICTURE)),)
-            facts = seal_facts(parts, FACTS)
+            images = (("front", seal_picture(parts.keyring, PICTURE)),)
+            facts = seal_facts(parts.keyring, FACTS)
             await parts.engine.submit(SubmitIdentity(done["person"], int(done["account"]), facts, images))  # type: ignore[arg-type]  # "front" is a side.
 
     asyncio.run(submit())

@@ -4,10 +4,10 @@ import asyncio
 
 from qirsh.domain.payout import Payout
 from qirsh.domain.people_command import AskPayout
+from qirsh.engine.bank_details import BankDetails, sealed
 from qirsh.service import opened
 from qirsh.settings import read_settings
-from qirsh.store.rows import LOGIN, PERSON
-from qirsh.web.bank_details import BankDetails, sealed
+from qirsh.store.tables import LOGIN, PERSON
 from tests.cli.program import House
 
 BANK = BankDetails("Sara Khalil", "Bank of Damascus", "TR330006100519786457841326")

@@ -284,7 +284,7 @@ def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: Postgr
 
 def test_doctor_compares_the_clocks_of_both_machines(seeded: PostgresHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ok    Clock" in seeded.invoke("doctor").stdout
-    monkeypatch.setattr("qirsh.cli.postgres_checks.system_clock", lambda: system_clock() - 90_500)
+    monkeypatch.setattr("qirsh.cli.doctor.postgres_checks.system_clock", lambda: system_clock() - 90_500)
     assert "this machine and the database are 90 s apart" in seeded.invoke("doctor").stdout
 
 

@@ -21,7 +21,7 @@ BEGIN = "operator create"
 # Ends well when it is told to while it still opens: nothing here is ever ready.
 OPENING = """
 import asyncio
-from qirsh.cli.serve import run_until_signal
+from qirsh.cli.serve.command import run_until_signal
 async def open_for_ever():
     print("opening", flush=True)
     try:
@@ -54,7 +54,7 @@ def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number
         assert running.stop(number) == 0
         assert running.process.stderr is not None
         lines = running.process.stderr.read().splitlines()
-    assert [line.split(" ", 3)[1:3] for line in lines] == [["INFO", "qirsh.cli.serve"]] * 2
+    assert [line.split(" ", 3)[1:3] for line in lines] == [["INFO", "qirsh.cli.serve.command"]] * 2
     assert {path.name for path in empty.folder.iterdir()} == {"qirsh.db", "qirsh.db.lock", "secret.key"}
 
 

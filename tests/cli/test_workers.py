@@ -19,8 +19,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from qirsh.cli import running
-from qirsh.cli.parent import Parent
+from qirsh.cli import control_client
+from qirsh.cli.serve.supervisor import Parent
 from qirsh.settings import Settings, read_settings
 from qirsh.web.operator.control import Reply, Wish
 from tests import postgres
@@ -129,8 +129,8 @@ def alive(town: Town, url: str) -> bool:
 def test_several_processes_serve_one_address_and_say_so_once(family: Family) -> None:
     assert len(family.children()) == WORKERS
     wait_until(family.is_ready, SOON_S)
-    told = running.found(family.settings)
-    assert told == running.Server(family.parent, family.running.url, family.running.url, WORKERS)
+    told = control_client.found(family.settings)
+    assert told == control_client.Server(family.parent, family.running.url, family.running.url, WORKERS)
     status = family.house.run("status", QIRSH_DATABASE_URL=str(family.settings.database), QIRSH_SECRET_KEY=SECRET)
     assert f"running as process {family.parent} with {WORKERS} children, ready" in status.stdout
     assert family.running.stop() == 0
@@ -155,7 +155,7 @@ def test_a_signal_to_the_parent_ends_all_of_them_well(number: int, family: Famil
     assert family.running.process.stderr is not None
     told = [line.split(" ", 3)[1:3] for line in family.running.process.stderr.read().splitlines()]
     assert {level for level, _ in told} == {"INFO"}
-    assert [name for _, name in told if name.startswith("qirsh.cli")] == ["qirsh.cli.serve"] * 2
+    assert [name for _, name in told if name.startswith("qirsh.cli")] == ["qirsh.cli.serve.command"] * 2
 
 
 def test_a_terminal_that_closes_on_the_children_too_does_not_end_them(family: Family) -> None:
@@ -172,7 +172,7 @@ def test_a_child_that_is_killed_comes_back(family: Family) -> None:
     wait_until(lambda: len(family.children()) == WORKERS and first not in family.children(), SOON_S)
     assert second in family.children()
     wait_until(family.is_ready, SOON_S)
-    assert running.found(family.settings) is not None
+    assert control_client.found(family.settings) is not None
     wait_until(lambda: _acted(family).done is not None, SOON_S)
     family.running.stop()
     assert family.running.process.stderr is not None
@@ -258,7 +258,7 @@ def test_nobody_outlives_a_parent_that_is_killed(family: Family) -> None:
 
     asyncio.run(scene())
     wait_until(lambda: not [child for child in children if Path(f"/proc/{child}").exists()], SOON_S)
-    assert running.found(family.settings) is None
+    assert control_client.found(family.settings) is None
     assert not family.settings.control_socket.exists()
     with socket.create_server(("127.0.0.1", family.port)):
         pass
@@ -310,7 +310,7 @@ def test_children_stay_when_those_who_should_replace_them_cannot_serve(caplog: p
 
 
 def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr("qirsh.cli.parent._KILL_S", 0.5)
+    monkeypatch.setattr("qirsh.cli.serve.supervisor._KILL_S", 0.5)
 
     def command(_number: int, line: int) -> list[str]:
         return [

@@ -36,7 +36,7 @@ from qirsh.domain.session import Session
 from qirsh.domain.state import Needs, State
 from qirsh.domain.stop import Stop
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.rows import LOADED, WRITTEN, Table
+from qirsh.store.tables import LOADED, WRITTEN, Table
 
 START: Final = 1_800_000_000_000
 ENTROPY_SEED: Final = 7  # A real store that starts from it gives the same account numbers.

@@ -102,7 +102,7 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_to
 
 def test_payment_numbers_outlast_any_number_of_failed_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A block this small is used up at once; the real one takes longer, and ends the same way.
-    monkeypatch.setattr("qirsh.store.sqlite.PAYMENT_NUMBER_BLOCK", 8)
+    monkeypatch.setattr("qirsh.store.sqlite.store.PAYMENT_NUMBER_BLOCK", 8)
 
     async def scene(desk: Desk) -> None:
         for _ in range(10):

@@ -15,10 +15,9 @@ from qirsh.domain.state import State
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.interface import Turn
-from qirsh.store.queries import Query
-from qirsh.store.rows import WRITTEN, Table
-from qirsh.store.sqlite import SqliteStore
+from qirsh.store.interface import Query, Turn
+from qirsh.store.sqlite.store import SqliteStore
+from qirsh.store.tables import WRITTEN, Table
 from tests.domain.market import HELD, Market
 from tests.domain.world import ENTROPY_SEED, START, World
 

@@ -18,7 +18,7 @@ import apsw
 
 from qirsh import service
 from qirsh.cli.main import main
-from qirsh.web.connection import Connection
+from qirsh.web.server.connection import Connection
 
 _REAL: Final = "unix"
 _PAGE_BYTES: Final = 4096

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import asyncpg
 import pytest
 
-from qirsh.store.postgres import LANES
+from qirsh.store.postgres.store import LANES
 from tests.faults.history import History
 from tests.faults.line import Line
 from tests.faults.load import CLIENTS, Load

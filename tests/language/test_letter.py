@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from qirsh.language.catalog import LANGUAGES
-from qirsh.language.letter import KINDS, Alone, compose
+from qirsh.language.mail_templates import KINDS, Alone, compose
 from tests.language.letters import BASE_URL, EVERY_LETTER
 
 AT = 1_800_000_000_000

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from qirsh.store.invariant import Violation
+from qirsh.store.integrity.invariant import Violation
 from qirsh.store.verify import verify
 from tests.postgres import PostgresServer, installations, server
 from tests.store.filled import Hand, PostgresHand, SqliteHand, fill, fill_postgres, hand_on_a_copy

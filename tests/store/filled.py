@@ -40,8 +40,8 @@ from qirsh.engine.batcher import Batch
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store
-from qirsh.store.postgres import open_postgres
-from qirsh.store.sqlite import SqliteStore
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
 from tests.domain.world import ENTROPY_SEED, World

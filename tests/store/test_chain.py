@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from qirsh.domain.seal import NOTHING, Cover, make
-from qirsh.store import chain
-from qirsh.store.invariant import Violation
-from qirsh.store.rows import AUDIT, TRANSFER
+from qirsh.store.integrity import hash_chain
+from qirsh.store.integrity.invariant import Violation
+from qirsh.store.tables import AUDIT, TRANSFER
 from tests.chain import digests, follows, row_bytes, sections
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand
@@ -28,7 +28,7 @@ class Copy:
         self._violations = violations
 
     def sentences(self) -> list[str]:
-        return [found.sentence for found in self._violations() if found.name in chain.NAMES]
+        return [found.sentence for found in self._violations() if found.name in hash_chain.NAMES]
 
     def seal(self, covers: tuple[Cover, ...]) -> None:
         """Typed by hand, as the sealer would have made it."""
@@ -75,12 +75,12 @@ def test_what_commands_have_made_is_whole(copy: Copy) -> None:
 def test_the_database_puts_the_bytes_together_as_the_docs_say(copy: Copy, table: str) -> None:
     for detail in ODD:
         copy.hand.type(note(detail))
-    sealed = chain.SEALED[table]
+    sealed = hash_chain.SEALED[table]
     rows = copy.hand.type(f"SELECT * FROM {table} ORDER BY id")  # noqa: S608 - ours
     lines = copy.hand.type(f"SELECT {sealed.line} FROM {table} ORDER BY id")  # noqa: S608 - ours
     assert [line.encode() for (line,) in lines] == [row_bytes(row) for row in rows]
-    query = chain.pieces_query(sealed).replace("$1", "1").replace("$2", "1000000")
-    found = chain.cover(sealed, first=1, late=[], pieces=[tuple(row) for row in copy.hand.type(query)])
+    query = hash_chain.pieces_query(sealed).replace("$1", "1").replace("$2", "1000000")
+    found = hash_chain.cover(sealed, first=1, late=[], pieces=[tuple(row) for row in copy.hand.type(query)])
     assert list(found.digests) == digests(rows, sealed.piece)
 
 
@@ -144,7 +144,7 @@ def test_verify_names_first(copy: Copy, name: str) -> None:
     sql, sentence = SPOILT[name]
     copy.hand.disarm()
     copy.hand.type(sql)
-    assert len(copy.hand.type("SELECT id FROM transfer")) >= chain.TRANSFERS.piece, "or the sentence names fewer"
+    assert len(copy.hand.type("SELECT id FROM transfer")) >= hash_chain.TRANSFERS.piece, "or the sentence names fewer"
     assert copy.sentences()[0] == sentence
 
 
@@ -266,11 +266,11 @@ def test_a_cut_tail_is_found_by_a_head_that_was_kept(copy: Copy) -> None:
     def select(sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in copy.hand.type(sql)]
 
-    assert chain.violations(select, head) == []
-    other = chain.violations(select, (number, bytes(32)))
+    assert hash_chain.violations(select, head) == []
+    other = hash_chain.violations(select, (number, bytes(32)))
     assert [found.sentence for found in other] == ["seal 3 is not the one that was given: another stands in its place"]
     copy.hand.disarm()
     copy.hand.type("DELETE FROM seal WHERE number = 3; DELETE FROM audit WHERE detail = 'two'")
-    assert chain.violations(select) == []  # The chain alone cannot tell.
-    cut = chain.violations(select, head)
+    assert hash_chain.violations(select) == []  # The chain alone cannot tell.
+    cut = hash_chain.violations(select, head)
     assert [found.sentence for found in cut] == ["seal 3, which was given, is not there: the chain ends at seal 2"]

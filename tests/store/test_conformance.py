@@ -31,10 +31,10 @@ from qirsh.domain.state import Needs, State
 from qirsh.engine.batcher import Batch
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.interface import Store, StoreUnavailable
-from qirsh.store.postgres import open_postgres
-from qirsh.store.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP, Query
-from qirsh.store.rows import (
+from qirsh.store.interface import Query, Store, StoreUnavailable
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.reads.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP
+from qirsh.store.tables import (
     ACCOUNT,
     API_KEY,
     AUDIT,

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
-from qirsh.store.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
-from qirsh.store.invariants import ALL, check
+from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
+from qirsh.store.integrity.invariants import ALL, check
 from tests.store.filled import FILLED, Hand
 
 NAMES: Final = FILLED.names()

@@ -15,12 +15,12 @@ from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS, LEASE_RENEWAL_MS
 from qirsh.engine.batcher import Batch, Engine
 from qirsh.engine.entropy import system_entropy
-from qirsh.store import migrate, postgres
-from qirsh.store.interface import OutcomeUnknown, StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres import PostgresStore, open_postgres
-from qirsh.store.postgres_connection import NOW
-from qirsh.store.queries import Query
-from qirsh.store.rows import PAYMENT
+from qirsh.store import migrate
+from qirsh.store.interface import OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
+from qirsh.store.postgres import store as postgres_store
+from qirsh.store.postgres.connection import NOW
+from qirsh.store.postgres.store import PostgresStore, open_postgres
+from qirsh.store.tables import PAYMENT
 from qirsh.workers.role import Role
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
@@ -86,7 +86,7 @@ def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: Literal
 def test_a_commit_that_nobody_can_look_up_is_unknown_and_the_next_batch_goes_on(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
+    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
 
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         await store.transact(creates(1))
@@ -120,7 +120,7 @@ def test_lines_that_break_while_nobody_uses_them_are_not_noticed_by_callers(url:
 def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "_READ_S_MAX", 0.5)
+    monkeypatch.setattr(postgres_store, "_READ_S_MAX", 0.5)
 
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         assert await asyncio.gather(*(count(store) for _ in range(8))) == [0] * 8
@@ -138,7 +138,7 @@ def test_reads_on_a_line_that_has_fallen_silent_fail_in_time_however_many_wait(
 def test_a_look_for_a_commit_that_falls_silent_does_not_hold_up_the_next_batch(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "_AWAY_S_MAX", 0.5)
+    monkeypatch.setattr(postgres_store, "_AWAY_S_MAX", 0.5)
 
     async def scene(store: PostgresStore, line: LineToDatabase) -> None:
         await store.transact(creates(1))
@@ -434,7 +434,7 @@ async def _nothing(_store: PostgresStore) -> None:
 def test_a_search_that_nobody_waits_for_any_more_is_ended_by_the_server(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "_SEARCH_S_MAX", 0.3)
+    monkeypatch.setattr(postgres_store, "_SEARCH_S_MAX", 0.3)
     under_way = Query("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleepless%'")
 
     async def scene(store: PostgresStore) -> None:

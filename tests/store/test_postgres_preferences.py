@@ -11,10 +11,9 @@ from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Submission
 from qirsh.engine.batcher import Batch
 from qirsh.engine.entropy import system_entropy
-from qirsh.store.interface import OutcomeUnknown, UnusableDatabase
-from qirsh.store.postgres import PostgresStore, open_postgres
-from qirsh.store.postgres_connection import SETTINGS, preferred_otherwise
-from qirsh.store.queries import Query
+from qirsh.store.interface import OutcomeUnknown, Query, UnusableDatabase
+from qirsh.store.postgres.connection import SETTINGS, preferred_otherwise
+from qirsh.store.postgres.store import PostgresStore, open_postgres
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, installations, server
 from tests.store.filled import FILLED
@@ -88,7 +87,7 @@ def test_a_line_cut_around_a_commit_leaves_each_batch_done_once_whatever_is_pref
 def test_a_look_for_a_commit_that_fails_in_any_way_is_unknown_and_not_done_again(
     running: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qirsh.store.postgres._AWAY_S_MAX", 1.0)
+    monkeypatch.setattr("qirsh.store.postgres.store._AWAY_S_MAX", 1.0)
 
     async def scene() -> None:
         line = LineToDatabase(url)

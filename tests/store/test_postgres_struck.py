@@ -12,9 +12,8 @@ from qirsh.domain.command import CreatePayment
 from qirsh.domain.decide import Submission
 from qirsh.engine.batcher import Batch
 from qirsh.engine.entropy import system_entropy
-from qirsh.store.interface import StoreUnavailable
-from qirsh.store.postgres import PostgresStore, open_postgres
-from qirsh.store.queries import Query
+from qirsh.store.interface import Query, StoreUnavailable
+from qirsh.store.postgres.store import PostgresStore, open_postgres
 from tests.postgres import PostgresServer
 from tests.store.filled import FILLED
 

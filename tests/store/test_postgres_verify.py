@@ -10,11 +10,12 @@ import pytest
 
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store import chain, invariants, migrate
+from qirsh.store import migrate
+from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell
-from qirsh.store.invariant import Invariant
-from qirsh.store.postgres import open_postgres
-from qirsh.store.postgres_verify import GUARDS, LEADS_TO, REFERENCES, read_only, verify
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.postgres.verify import GUARDS, LEADS_TO, REFERENCES, read_only, verify
 from tests.domain.world import ENTROPY_SEED
 from tests.store.conftest import PostgresEngine
 from tests.store.filled import FILLED, PostgresHand
@@ -46,7 +47,7 @@ def sentences(url: str) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(spoilt: Spoilt) -> None:
     told: list[Invariant] = []
     assert verify(spoilt.url, told.append) == []
-    assert told == [GUARDS, REFERENCES, *invariants.ALL, *chain.ALL]
+    assert told == [GUARDS, REFERENCES, *invariants.ALL, *hash_chain.ALL]
 
 
 # No.

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 
 from qirsh.domain.decide import Submission
 from qirsh.engine.batcher import Batch
-from qirsh.store.interface import Store
-from qirsh.store.queries import Query
-from qirsh.store.rows import WRITTEN
+from qirsh.store.interface import Query, Store
+from qirsh.store.tables import WRITTEN
 from tests.domain.invariant import complaints
 from tests.domain.wish import SEED, batches
 from tests.domain.world import START, World

@@ -7,9 +7,9 @@ from typing import Any, Final
 import apsw
 import pytest
 
-from qirsh.store import recheck
-from qirsh.store.postgres_connection import SETTINGS
-from qirsh.store.queries import Query
+from qirsh.store.integrity import incremental_checks
+from qirsh.store.interface import Query
+from qirsh.store.postgres.connection import SETTINGS
 from tests.postgres import PostgresServer, server
 from tests.store.filled import FILLED, PostgresHand, SqliteHand, fill, fill_postgres
 
@@ -22,7 +22,11 @@ FIRST_PAYMENT: Final = 1_000_000
 # Of one row that is asked of: its neighbours on both sides, its payment, its accounts; and steps of SQLite's machine.
 ROWS_MAX: Final = 20
 STEPS_MAX: Final = 500
-OF_TABLES: Final = {"transfer": recheck.TRANSFERS, "payment": recheck.PAYMENTS, "balance": recheck.BALANCES}
+OF_TABLES: Final = {
+    "transfer": incremental_checks.TRANSFERS,
+    "payment": incremental_checks.PAYMENTS,
+    "balance": incremental_checks.BALANCES,
+}
 CHECKS: Final = [
     pytest.param(check.sql, table, id=check.name) for table, checks in OF_TABLES.items() for check in checks
 ]
@@ -129,7 +133,7 @@ def test_a_check_reads_a_few_rows_for_each_that_it_is_asked_of(work: Work, sql: 
     assert work(Query(sql), *_last(table)) < 1
 
 
-@pytest.mark.parametrize("place", range(len(recheck.SLICES)))
+@pytest.mark.parametrize("place", range(len(incremental_checks.SLICES)))
 def test_the_end_of_a_slice_is_found_at_its_rows(work: Work, place: int) -> None:
-    query, _ = recheck.SLICES[place]
+    query, _ = incremental_checks.SLICES[place]
     assert work(query, 0, ASKED) < 1

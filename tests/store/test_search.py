@@ -12,10 +12,10 @@ import pytest
 
 from qirsh.domain.command import IndexMetadata
 from qirsh.domain.metadata_index import MetadataEntry
-from qirsh.store import postgres, sqlite
-from qirsh.store.interface import Store, StoreUnavailable
-from qirsh.store.queries import Query
-from qirsh.store.rows import ACCOUNT, INDEXED_BLOCK
+from qirsh.store.interface import Query, Store, StoreUnavailable
+from qirsh.store.postgres import store as postgres
+from qirsh.store.sqlite import store as sqlite
+from qirsh.store.tables import ACCOUNT, INDEXED_BLOCK
 from tests.store.filled import FILLED, open_store
 from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, opening, player, submit
 

@@ -20,11 +20,10 @@ import pytest
 
 from qirsh.domain.state import State
 from qirsh.store import migrate
-from qirsh.store.interface import DatabaseInUse, OutcomeUnknown, Store, StoreUnavailable, UnusableDatabase
-from qirsh.store.queries import Query
-from qirsh.store.rows import ACCOUNT, COUNTER, PAYMENT
-from qirsh.store.sqlite import SqliteStore
-from qirsh.store.sqlite_verify import verify
+from qirsh.store.interface import DatabaseInUse, OutcomeUnknown, Query, Store, StoreUnavailable, UnusableDatabase
+from qirsh.store.sqlite.store import SqliteStore
+from qirsh.store.sqlite.verify import verify
+from qirsh.store.tables import ACCOUNT, COUNTER, PAYMENT
 from tests.store.filled import FILLED, fill, open_store
 from tests.store.test_conformance import Act, asking, house, opening, submit
 
@@ -87,7 +86,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 OPEN_IT: Final = """
 import sys, pathlib
 from qirsh.store.interface import DatabaseInUse
-from qirsh.store.sqlite import SqliteStore
+from qirsh.store.sqlite.store import SqliteStore
 try:
     SqliteStore(pathlib.Path(sys.argv[1]), clock=lambda: 0, entropy=bytes)
 except DatabaseInUse as error:

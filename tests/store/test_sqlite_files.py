@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 from qirsh.store.interface import Store, StoreBroken, UnusableDatabase
-from qirsh.store.rows import ACCOUNT
-from qirsh.store.sqlite_verify import verify
+from qirsh.store.sqlite.verify import verify
+from qirsh.store.tables import ACCOUNT
 from tests.store.filled import FILLED, open_store
 from tests.store.test_conformance import asking, house, opening, submit
 from tests.store.test_sqlite import (

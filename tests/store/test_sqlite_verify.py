@@ -12,10 +12,11 @@ from typing import Final
 import apsw
 import pytest
 
-from qirsh.store import chain, invariants, migrate
+from qirsh.store import migrate
+from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell, Store
-from qirsh.store.invariant import Invariant
-from qirsh.store.sqlite_verify import FILE, GUARDS, read_only, verify
+from qirsh.store.sqlite.verify import FILE, GUARDS, read_only, verify
 from tests.store.filled import FILLED, SqliteHand, open_store
 from tests.store.test_conformance import asking, opening, submit
 
@@ -33,7 +34,7 @@ def sentences(path: Path) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(filled: Path) -> None:
     told: list[Invariant] = []
     assert verify(filled, told.append) == []
-    assert told == [GUARDS, *FILE, *invariants.ALL, *chain.ALL]
+    assert told == [GUARDS, *FILE, *invariants.ALL, *hash_chain.ALL]
 
 
 def test_a_database_of_nothing_is_good(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_of_a_half_migrated_schema_nothing_can_be_told(hand: SqliteHand, monkeyp
 
 
 def test_of_a_file_out_of_reach_nothing_can_be_told(hand: SqliteHand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qirsh.store.sqlite_verify._BUSY_MS", 50)
+    monkeypatch.setattr("qirsh.store.sqlite.verify._BUSY_MS", 50)
     hand.type("SELECT 1")
     greedy = apsw.Connection(str(hand.path))
     hand.close()
@@ -215,7 +216,7 @@ def test_what_it_leaves_behind_is_for_the_owner_alone(filled: Path, tmp_path: Pa
 
 VERIFY: Final = """
 import sys, pathlib
-from qirsh.store.sqlite_verify import verify
+from qirsh.store.sqlite.verify import verify
 print([violation.sentence for violation in verify(pathlib.Path(sys.argv[1]), lambda _: None)])
 """
 

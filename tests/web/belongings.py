@@ -5,10 +5,9 @@ Tests that go through all routes find it here. A route that is not listed fails 
 
 from typing import Final, Literal, NamedTuple
 
-from qirsh.web.app import ROUTES
-from qirsh.web.callers import KEY
-from qirsh.web.customer.routes import PAGES
-from qirsh.web.route import Route
+from qirsh.web.app import PAGE_ROUTES, ROUTES
+from qirsh.web.http.authentication import KEY
+from qirsh.web.http.route import Route
 from tests.live import PIN, Call, Customer, Merchant, World, cancel, create, pay, post, refund, trial
 
 Kind = Literal["payment", "test payment", "paid payment", "refund", "event"]
@@ -38,7 +37,7 @@ BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/wallet/remote-payments/{id}/pay": {"pin": PIN},
 }
 # Pages have tests of their own: test_page_access.
-BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES if route not in PAGES}
+BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES if route not in PAGE_ROUTES}
 KEYED: Final = tuple(name for name, route in BY_NAME.items() if route.token is KEY)
 # Everything that changes something may be sent with an Idempotency-Key, but for signing in.
 ONCE: Final = tuple(

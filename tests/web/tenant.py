@@ -8,8 +8,8 @@ import pyotp
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.person import Login
-from qirsh.engine.envelope import Envelope
-from qirsh.store.rows import LOGIN
+from qirsh.engine.mail_crypto import Envelope
+from qirsh.store.tables import LOGIN
 from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess
 from tests.mailbox import mails_to

@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from qirsh.web.client_address import client_address
+from qirsh.web.http.client_address import client_address
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8:1::/48"))
 

@@ -16,10 +16,10 @@ import uvloop
 
 from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, TARGET_BYTES_MAX
 from qirsh.service import StoppingServer
-from qirsh.web.connection import Connection
-from qirsh.web.http import SECURITY_HEADERS, Request, Response
-from qirsh.web.uploads import Uploads
-from qirsh.web.waiters import Waiters
+from qirsh.web.http.message import SECURITY_HEADERS, Request, Response
+from qirsh.web.http.waiters import Waiters
+from qirsh.web.server.connection import Connection
+from qirsh.web.server.uploads import Uploads
 
 RECEIVE_S = 0.25
 KEEP_ALIVE_S = 0.3

@@ -11,9 +11,10 @@ from argon2.low_level import Type
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.people_command import SetSecondFactor
 from qirsh.engine.passwords import Passwords
-from qirsh.store.rows import LOGIN
-from qirsh.web.rate_limit import RateLimits
-from qirsh.web.sign_in import RECOVERY, TOTP_PURPOSE
+from qirsh.store.tables import LOGIN
+from qirsh.web.auth.credentials import RECOVERY
+from qirsh.web.auth.totp import seal_seed
+from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
 from tests.postgres import PostgresServer
@@ -41,7 +42,7 @@ def guarded(door: InProcess) -> Customer:
     customer = door.customer()
     door.clock.advance(60_000)
     person = person_of(door, customer)
-    sealed = door.parts.keyring.seal(SEED.encode(), TOTP_PURPOSE)
+    sealed = seal_seed(door.parts.keyring, SEED)
     recovery = door.parts.keyring.code_mac(RECOVERY, str(person), RECOVERY_CODE)
     door.run(door.parts.engine.submit(SetSecondFactor(customer.email, person, sealed, 0, recovery, ())))
     return customer

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from qirsh.domain.people_command import AddPasskey, StartChallenge
-from qirsh.store.invariant import Violation
+from qirsh.store.integrity.invariant import Violation
 from tests.altered import alter
 from tests.guest import Guest
 from tests.live import PASSWORD, PIN, Customer, InProcess, in_process, refund, refused, sign_in

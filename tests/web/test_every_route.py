@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from qirsh.web.callers import KEY
+from qirsh.web.http.authentication import KEY
 from tests.live import Call, Live, Merchant, field_errors, outcome, post, refused, retrieve, wait_until
 from tests.web.belongings import (
     BODIES,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from qirsh.web.rate_limit import RateLimits
+from qirsh.web.http.rate_limit import RateLimits
 from tests.live import ORIGIN, Call, InProcess, Live, World, cancel, in_process, pay, refund, refused, retrieve
 from tests.visitor import Visitor
 

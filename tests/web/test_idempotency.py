@@ -9,7 +9,7 @@ from typing import Final
 import httpx2
 import pytest
 
-from qirsh.web.callers import KEY
+from qirsh.web.http.authentication import KEY
 from tests.live import (
     PAYMENTS,
     PURSE,

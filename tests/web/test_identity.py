@@ -6,7 +6,7 @@ import zlib
 import msgspec
 import pytest
 
-from qirsh.web.identity_facts import Facts, unseal_facts
+from qirsh.engine.identity_facts import Facts, unseal_facts
 from tests.guest import Guest
 from tests.live import InProcess, Live, World
 from tests.mailbox import words_to
@@ -54,7 +54,7 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
         [(state, sealed)] = books.select("SELECT state, facts_sealed FROM identity WHERE person = ?", owner)
         pictures = books.select("SELECT side, sealed FROM identity_image WHERE person = ? ORDER BY side", owner)
     assert state == "submitted"
-    assert unseal_facts(still.parts, bytes(sealed)) == msgspec.convert(FACTS, Facts)
+    assert unseal_facts(still.parts.keyring, bytes(sealed)) == msgspec.convert(FACTS, Facts)
     assert [side for side, _ in pictures] == ["back", "front"]
     for _, kept in pictures:
         plain = still.parts.keyring.unseal(bytes(kept), b"identity image")

@@ -6,7 +6,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from qirsh.web.callers import SESSION
+from qirsh.web.http.authentication import SESSION
 from tests.live import START, InProcess, pay, refund, retrieve, see, sign_in, trial
 from tests.web.belongings import BY_NAME, NAMES, Belongings, belongings, call_of, takes_an_id
 

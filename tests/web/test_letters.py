@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.web.documents.letters import (
+from qirsh.web.documents.bidi_text import (
     ARABIC,
     ELLIPSIS,
     LATIN,

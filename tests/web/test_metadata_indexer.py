@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
-from qirsh.store import postgres as postgres_store
-from qirsh.store import sqlite as sqlite_store
 from qirsh.store.interface import Instance
+from qirsh.store.postgres import store as postgres_store
+from qirsh.store.sqlite import store as sqlite_store
 from qirsh.workers import metadata_indexer
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from tests.live import InProcess, Live, Merchant, World, create, in_process, live, wait_until

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from qirsh.domain.limits import FORM_BYTES_MAX, PART_HEAD_BYTES_MAX
-from qirsh.web.customer.multipart import File, Sent, read_multipart
-from qirsh.web.http import Request
-from qirsh.web.refusals import Problem
+from qirsh.web.html.multipart import File, Sent, read_multipart
+from qirsh.web.http.message import Request
+from qirsh.web.http.problems import Problem
 from tests.live import InProcess, in_process
 
 BOUNDARY = b"----WebKitFormBoundary7MA4YWxkTrZu0gW"

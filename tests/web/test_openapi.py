@@ -11,19 +11,19 @@ import jsonschema_rs
 import msgspec
 import pytest
 
+from qirsh.contract.views import PaymentView
 from qirsh.domain import event, limits
 from qirsh.domain.api_key import SCOPES
 from qirsh.web.api.bodies import Body
-from qirsh.web.api.views import PaymentView
 from qirsh.web.app import ROUTES
-from qirsh.web.callers import KEY
-from qirsh.web.http import Request, Response
+from qirsh.web.http.authentication import KEY
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import KINDS
+from qirsh.web.http.route import Route, Told
 from qirsh.web.openapi.document import document
 from qirsh.web.openapi.problems import FIELD_CODES, codes_of
-from qirsh.web.openapi.shapes import Shapes, example_of
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import KINDS
-from qirsh.web.route import Route, Told
+from qirsh.web.openapi.schemas import Shapes, example_of
 from tests.description import BASE_URL
 from tests.live import (
     ORIGIN,

@@ -14,7 +14,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.operator_command import AcceptAppointment, AskOperatorEnd
 from qirsh.domain.refusal import Refused
-from qirsh.store.rows import LOGIN
+from qirsh.store.tables import LOGIN
 from tests.altered import alter
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Operator, in_process

@@ -8,7 +8,8 @@ import httpx2
 import pytest
 
 from qirsh.engine import batcher, passwords
-from qirsh.store import postgres, sqlite
+from qirsh.store.postgres import store as postgres
+from qirsh.store.sqlite import store as sqlite
 from tests.live import InProcess, Live, create, in_process, outcome, pay, refused, retrieve, sign_in
 from tests.postgres import PostgresServer
 
@@ -155,7 +156,7 @@ def test_a_command_that_the_database_refuses_fails_alone(still: InProcess) -> No
 def test_failures_do_not_use_up_the_payment_numbers(
     engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for store in (sqlite, postgres):
+    for store in (postgres, sqlite):
         monkeypatch.setattr(store, "PAYMENT_NUMBER_BLOCK", 20)
     with in_process(engine, shops=1, people=1) as world, world.spoiled("spoiled"):
         key = world.merchants[0].key

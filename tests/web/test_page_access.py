@@ -5,13 +5,13 @@ from typing import Final
 import httpx2
 import pytest
 
-from qirsh.web.customer.routes import PAGES
-from qirsh.web.route import Route
+from qirsh.web.app import PAGE_ROUTES
+from qirsh.web.http.route import Route
 from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess
 
 ROLES: Final = ("nobody", "newcomer", "customer", "owner", "operator")
-BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGES}
+BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGE_ROUTES}
 READ: Final = [name for name, route in BY_NAME.items() if route.method == "GET"]
 POSTED: Final = [name for name, route in BY_NAME.items() if route.method == "POST"]
 # Pages that anybody may open. Every other one leads whoever is not signed in to the door.
@@ -91,7 +91,7 @@ def is_unheard(answer: httpx2.Response) -> bool:
 
 
 def test_the_open_pages_exist() -> None:
-    assert {path for path in OPEN if path not in {route.path for route in PAGES}} == set()
+    assert {path for path in OPEN if path not in {route.path for route in PAGE_ROUTES}} == set()
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -9,8 +9,8 @@ import pytest
 import qirsh.web
 
 WEB: Final = Path(qirsh.web.__file__).parent
-TEMPLATES: Final = sorted((WEB / "templates").iterdir())
-STYLES: Final = sorted((WEB / "static").glob("*.css"))
+TEMPLATES: Final = sorted(WEB.glob("*/templates/*"))
+STYLES: Final = sorted((WEB / "html" / "static").glob("*.css"))
 # A page that is read from right to left is the mirror image of one that is not, with the same sheet.
 PHYSICAL: Final = re.compile(
     r"(?<![-\w])(?:(?:margin|padding|border|scroll-margin)-(?:left|right|top|bottom)|left|right|float"
@@ -38,10 +38,10 @@ def test_style_sheets_are_logical_and_load_nothing_but_files_beside_them(sheet: 
     loaded = re.findall(r"url\((.*?)\)", text)
     # What is kept for ever has its version in its name.
     assert all(re.fullmatch(r'"[a-z-]+-\d+\.\d+\.\d+-\d+\.woff2"', name) for name in loaded)
-    assert all((WEB / "static" / name.strip('"')).exists() for name in loaded)
+    assert all((WEB / "html" / "static" / name.strip('"')).exists() for name in loaded)
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: f"{template.parts[-3]}/{template.name}")
 def test_templates_have_no_inline_code_and_trust_no_text(template: Path) -> None:
     text = template.read_text()
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", text)
@@ -50,7 +50,7 @@ def test_templates_have_no_inline_code_and_trust_no_text(template: Path) -> None
     assert not re.search(r"=\{\{", text)
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: f"{template.parts[-3]}/{template.name}")
 def test_only_the_layout_says_which_language_it_is(template: Path) -> None:
     text = template.read_text()
     if template.name == "layout.html":

@@ -2,8 +2,9 @@
 
 import pytest
 
-from qirsh.web.api.parameters import PaymentParameters, read
-from qirsh.web.refusals import Problem
+from qirsh.web.api.parameters import PaymentParameters
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.query import read
 from tests.live import Call, Live, field_errors, refused
 
 

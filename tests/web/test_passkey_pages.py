@@ -10,7 +10,7 @@ import pytest
 
 from qirsh.domain.limits import PASSKEYS_MAX
 from qirsh.domain.people_command import AddPasskey
-from qirsh.web.rate_limit import RateLimits
+from qirsh.web.http.rate_limit import RateLimits
 from tests.authenticator import Authenticator
 from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess, in_process

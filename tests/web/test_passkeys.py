@@ -10,9 +10,9 @@ import pytest
 
 from qirsh.domain.limits import PASSKEY_CHALLENGE_MS
 from qirsh.engine.keyring import Keyring
-from qirsh.web import passkeys
-from qirsh.web.parts import Parts
-from qirsh.web.passkeys import NewPasskey, Proof, Purpose
+from qirsh.web.auth import passkeys
+from qirsh.web.auth.passkeys import NewPasskey, Proof, Purpose
+from qirsh.web.http.context import Parts
 from tests.authenticator import EDDSA, ES256, ES512, RS256, Authenticator, decoded, encoded
 from tests.live import InProcess, in_process
 

@@ -12,10 +12,11 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.limits import FORM_BYTES_MAX, SESSION_MS
 from qirsh.domain.payment import Payment
 from qirsh.engine.money_stop import MoneyStop
-from qirsh.web.app import App
-from qirsh.web.callers import Callers
-from qirsh.web.customer.return_address import after_leaving, after_paying, form_origin
-from qirsh.web.http import Request, Response
+from qirsh.web.app import ROUTES
+from qirsh.web.http.authentication import Callers
+from qirsh.web.http.message import Request, Response
+from qirsh.web.pay.return_address import after_leaving, after_paying, form_origin
+from qirsh.web.server.router import Router
 from tests.altered import alter
 from tests.guest import FORM
 from tests.live import (
@@ -302,7 +303,7 @@ def test_a_sign_out_is_heard_by_other_processes(still: InProcess) -> None:
     visitor = at(still).signed_in(customer)
     callers = Callers(still.parts.store, still.parts.clock, MoneyStop())
     parts = msgspec.structs.replace(still.parts, callers=callers)
-    elsewhere = App(parts)
+    elsewhere = Router(parts, ROUTES)
     still.run(parts.callers.poll())
     request = Request(
         "1", "GET", f"/pay/{visitor.payment_id}", b"", {b"cookie": f"qirsh={visitor.cookies['qirsh']}".encode()}, b""
@@ -361,7 +362,7 @@ def over_https(world: InProcess, method: str, path: str, body: bytes = b"", **he
     """The same service, as a proxy with a certificate reaches it."""
     parts = msgspec.structs.replace(world.parts, base_url="https://pay.example")
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    return world.run(App(parts).answer(Request("req_1", method, path, b"", named, body)))
+    return world.run(Router(parts, ROUTES).answer(Request("req_1", method, path, b"", named, body)))
 
 
 def test_over_https_cookies_belong_to_this_host_alone(still: InProcess) -> None:
@@ -412,7 +413,7 @@ def test_our_own_origin_is_known_as_browsers_write_it(still: InProcess, base_url
     path = f"/pay/{still.payment(still.merchants[0])}/sign-out"
     for said, status in ((origin, 415), (f"{origin}0", 403), (origin.replace("pay", "play"), 403)):
         asked = Request("req_1", "POST", path, b"", {b"origin": said.encode()}, b"")
-        assert still.run(App(parts).answer(asked)).status == status
+        assert still.run(Router(parts, ROUTES).answer(asked)).status == status
 
 
 # What a form may hold.

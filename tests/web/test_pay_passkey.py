@@ -11,7 +11,7 @@ import pytest
 from qirsh.domain.limits import PASSKEY_CHALLENGE_MS, PIN_ATTEMPTS_MAX
 from qirsh.domain.people_command import AddPasskey
 from qirsh.domain.refusal import Refused
-from qirsh.web import passkeys
+from qirsh.web.auth import passkeys
 from tests.altered import alter
 from tests.authenticator import Authenticator
 from tests.live import PURSE, WRONG_PIN, Customer, InProcess, in_process, pay, retrieve

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qirsh.store import payment_search
+from qirsh.store.reads import payment_search
 from qirsh.web.api import payment_list
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from tests.live import PAYMENTS, InProcess, Live, Merchant, World, create, field_errors, in_process, live, pay, retrieve

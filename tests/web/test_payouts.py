@@ -7,7 +7,7 @@ import pytest
 
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.people_command import AskPayout
-from qirsh.web.bank_details import is_iban, normal_account
+from qirsh.engine.bank_details import is_iban, normal_account
 from tests.guest import Guest
 from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess, World, pay, refused
 from tests.mailbox import mails, words_to

@@ -14,7 +14,7 @@ from PIL.ExifTags import GPS, IFD, Base
 from PIL.PngImagePlugin import PngInfo
 
 from qirsh.domain.limits import PICTURE_BYTES_MAX, PICTURE_SCANS_MAX
-from qirsh.web.picture import clean_picture
+from qirsh.web.documents.picture import clean_picture
 
 SECRET = "33.5138N 36.2765E Damascus"
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
 from qirsh.domain.limits import PICTURE_BYTES_MAX, PICTURE_OTHER_PIXELS_MAX
+from qirsh.web.documents.picture import webp_pixels
 from qirsh.web.documents.qr import dark_rows, qr_svg
 from qirsh.web.documents.qr_reading import payment_id_of, read_qr
-from qirsh.web.picture import webp_pixels
 
 ADDRESS: Final = "https://pay.example/pay/1234567812345670"
 BASE: Final = "https://pay.example"

@@ -14,7 +14,7 @@ from qirsh.domain import limits
 from qirsh.domain.api_key import make_token
 from qirsh.engine.clock import ManualClock
 from qirsh.settings import BadSetting, read_settings
-from qirsh.web.rate_limit import Limit, RateLimits, wait_s
+from qirsh.web.http.rate_limit import Limit, RateLimits, wait_s
 from tests.live import (
     BALANCES,
     PAYMENTS,

@@ -7,7 +7,7 @@ import pytest
 from pypdf import PdfReader
 
 from qirsh.engine.keyring import Keyring
-from qirsh.web.customer.receipt import receipt_token
+from qirsh.web.pay.receipt import receipt_token
 from tests.live import ORIGIN, Call, InProcess, Live, World, refund, trial
 from tests.visitor import Visitor
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from qirsh.web.app import ROUTES
-from qirsh.web.openapi.chapters import chapters_of, words
+from qirsh.web.http.problems import KINDS
 from qirsh.web.openapi.document import document
-from qirsh.web.refusals import KINDS
+from qirsh.web.openapi.reference_view import chapters_of, words
 from tests.description import BASE_URL
 from tests.live import Call, Live
 

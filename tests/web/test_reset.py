@@ -11,7 +11,7 @@ from qirsh.domain.people_command import RenewPasswordHash, StartChallenge
 from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refused
 from qirsh.engine.passwords import Passwords
-from qirsh.store.rows import LOGIN
+from qirsh.store.tables import LOGIN
 from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
 from tests.mailbox import last_mail, link_of, mails_to, word_of

@@ -7,7 +7,7 @@ import pyotp
 import pytest
 
 from qirsh.domain.limits import RECOVERY_CODES
-from qirsh.web.rate_limit import RateLimits
+from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, in_process, sign_in
 from tests.postgres import PostgresServer

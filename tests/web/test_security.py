@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from qirsh.store.rows import PIN as PIN_TABLE
-from qirsh.web.customer.device_name import browser_and_system
-from qirsh.web.rate_limit import RateLimits
+from qirsh.store.tables import PIN as PIN_TABLE
+from qirsh.web.account.device_name import browser_and_system
+from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
 from tests.live import BALANCES, PASSWORD, PIN, WRONG_PIN, Call, Customer, InProcess, in_process, pay, sign_in
 from tests.mailbox import link_of, word_of

@@ -13,8 +13,8 @@ from qirsh.domain.command import Command
 from qirsh.domain.limits import MAILS_ASKED_PER_HOUR, MAILS_TO_ONE_PER_HOUR
 from qirsh.engine.batcher import Engine
 from qirsh.engine.passwords import Passwords
-from qirsh.web.customer.new_secret import _guessable, pin_fault
-from qirsh.web.rate_limit import RateLimits
+from qirsh.web.auth.password_policy import _guessable, pin_fault
+from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
 from tests.live import PASSWORD, PIN, InProcess, in_process, sign_in
 from tests.mailbox import last_mail, mails_to, word_of

@@ -13,8 +13,8 @@ import httpx2
 import pypdf
 import pytest
 
-from qirsh.store.movement import Place, place_before
-from qirsh.web.customer import statement_page
+from qirsh.store.reads.account_entries import Place, place_before
+from qirsh.web.wallet import statement_page
 from tests.altered import alter
 from tests.guest import Guest
 from tests.live import PIN, WALLET, Call, Customer, InProcess, Merchant, in_process, post, refund
@@ -259,7 +259,7 @@ def test_long_statements_are_read_in_pages(still: InProcess, monkeypatch: pytest
     for _ in range(9):
         still.paid(merchant, customer)
     for lines in (1, 2, 5, 10, 11):
-        monkeypatch.setattr("qirsh.store.movement.STATEMENT_LINES_AT_ONCE", lines)
+        monkeypatch.setattr("qirsh.store.reads.account_entries.STATEMENT_LINES_AT_ONCE", lines)
         found = statement(Guest(still).entered(customer), still.now_ms(), still.now_ms())
         assert len(found) == 12
         assert is_whole(found)

@@ -15,13 +15,13 @@ import pytest
 from qirsh.domain.api_key import PAGE_SESSION_KIND, SESSION_KIND, make_token
 from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
 from qirsh.settings import Settings, read_settings
-from qirsh.store.rows import LOGIN
-from qirsh.web.connection import Connection
-from qirsh.web.http import Request, Response
-from qirsh.web.parts import Parts
-from qirsh.web.route import Route
-from qirsh.web.sign_in import Proof, open_session
-from qirsh.web.uploads import Uploads
+from qirsh.store.tables import LOGIN
+from qirsh.web.auth.credentials import Proof, open_session
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.route import Route
+from qirsh.web.server.connection import Connection
+from qirsh.web.server.uploads import Uploads
 from tests.app_in_thread import ServedApp, app_in_thread, eventually
 from tests.live import InProcess, free_port
 

@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from qirsh.web.customer.visit import Visit, signed_in, visit_of
-from qirsh.web.http import Request, Response
-from qirsh.web.refusals import Problem
+from qirsh.web.html.page_context import Visit, signed_in, visit_of
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
 from tests.guest import FORM
 from tests.live import InProcess
 from tests.visitor import Visitor

@@ -243,7 +243,7 @@ def test_a_search_looks_at_a_bounded_number_and_can_go_on(still: InProcess, monk
     for _ in range(12):
         still.clock.advance(1)
         still.paid(merchant, customer, note="hay")
-    monkeypatch.setattr("qirsh.store.movement.LIST_LOOKED_AT_MAX", 5)
+    monkeypatch.setattr("qirsh.store.reads.account_entries.LIST_LOOKED_AT_MAX", 5)
     guest = Guest(still).entered(customer)
     assert "look further back" in guest.read("/wallet/history", words="needle", currency="USD")
     assert len(everything(guest, words="needle", currency="USD")) == 1

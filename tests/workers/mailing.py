@@ -4,8 +4,8 @@ from typing import Final
 
 from qirsh.domain.people_command import StartChallenge
 from qirsh.engine.entropy import system_entropy
-from qirsh.engine.envelope import Envelope, letter
 from qirsh.engine.keyring import Keyring
+from qirsh.engine.mail_crypto import Envelope, letter
 from tests.live import InProcess
 
 CODE: Final = "482913"

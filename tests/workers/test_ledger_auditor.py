@@ -12,10 +12,11 @@ import pytest
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store import recheck, sqlite
+from qirsh.store.integrity import incremental_checks
+from qirsh.store.integrity.invariant import rule
 from qirsh.store.interface import Store
-from qirsh.store.invariant import rule
-from qirsh.store.postgres import open_postgres
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.sqlite import store as sqlite_store
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from tests.domain.world import ENTROPY_SEED
 from tests.live import Call, InProcess, Live, World, create, in_process, live, pay, refused, retrieve, wait_until
@@ -216,8 +217,8 @@ def test_a_check_that_takes_too_long_is_not_asked_again_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0"
-    monkeypatch.setattr(recheck, "SUMS", rule(1, "without end", "{}", endless))
-    monkeypatch.setattr(sqlite, "_SEARCH_S_MAX", 0.2)
+    monkeypatch.setattr(incremental_checks, "SUMS", rule(1, "without end", "{}", endless))
+    monkeypatch.setattr(sqlite_store, "_SEARCH_S_MAX", 0.2)
     fill(tmp_path / "qirsh.db")
 
     async def for_a_while() -> None:

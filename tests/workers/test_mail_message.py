@@ -9,7 +9,7 @@ from email.policy import compat32, default
 import pytest
 
 from qirsh.language.catalog import LANGUAGES
-from qirsh.language.letter import KINDS, compose
+from qirsh.language.mail_templates import KINDS, compose
 from qirsh.workers.mail_message import NoAddress, message_of
 from tests.language.letters import BASE_URL, EVERY_LETTER
 

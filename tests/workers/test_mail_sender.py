@@ -12,7 +12,7 @@ from aiosmtpd.smtp import SMTP
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.workers.mail_sender import MailSender
-from qirsh.workers.smtp_line import SmtpLine
+from qirsh.workers.smtp_client import SmtpLine
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
 from tests.workers.mailing import CODE, LINK, post, waiting

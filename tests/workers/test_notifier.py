@@ -13,8 +13,8 @@ from qirsh.domain.limits import NOTICE_LATE_MS
 from qirsh.domain.people_command import AskPayout, ChangeProfile, ErasePerson, MailSent, Notify
 from qirsh.domain.person import Person
 from qirsh.domain.seal import NOTHING
-from qirsh.store import chain
-from qirsh.store.rows import COUNTER, LOGIN
+from qirsh.store.integrity import hash_chain
+from qirsh.store.tables import COUNTER, LOGIN
 from qirsh.workers import notifier as notifier_module
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.sealer import Sealer
@@ -215,7 +215,7 @@ def test_a_transfer_that_comes_late_into_a_gap_is_told_by_the_seal_that_covers_i
 
 
 def _top(world: InProcess) -> int:
-    [(_, top)] = world.run(world.parts.store.select(chain.TOPS))
+    [(_, top)] = world.run(world.parts.store.select(hash_chain.TOPS))
     assert isinstance(top, int)
     return top
 
@@ -230,12 +230,12 @@ async def _sealed_without(world: InProcess, first: int, *, missing: tuple[int, .
     pieces = []
     for one in range(first, first + 5):
         if one not in missing:
-            pieces += await store.search(chain.pieces_query(chain.TRANSFERS), one, one)
-    [last] = (await store.search(chain.SEALS_BACKWARDS, 2**62))[:1]
+            pieces += await store.search(hash_chain.pieces_query(hash_chain.TRANSFERS), one, one)
+    [last] = (await store.search(hash_chain.SEALS_BACKWARDS, 2**62))[:1]
     audit_first = await _audit_next(world)
     covers = (
-        chain.cover(chain.AUDIT_ENTRIES, first=audit_first, late=[], pieces=[]),
-        chain.cover(chain.TRANSFERS, first=first, late=[], pieces=pieces),
+        hash_chain.cover(hash_chain.AUDIT_ENTRIES, first=audit_first, late=[], pieces=[]),
+        hash_chain.cover(hash_chain.TRANSFERS, first=first, late=[], pieces=pieces),
     )
     assert covers[1].missing == tuple((one, one) for one in missing)
     assert last[3] != NOTHING
@@ -243,7 +243,7 @@ async def _sealed_without(world: InProcess, first: int, *, missing: tuple[int, .
 
 
 async def _audit_next(world: InProcess) -> int:
-    [last] = (await world.parts.store.search(chain.SEALS_BACKWARDS, 2**62))[:1]
+    [last] = (await world.parts.store.search(hash_chain.SEALS_BACKWARDS, 2**62))[:1]
     found = seal.read(last[2])
     assert found is not None
     return next(cover.last + 1 for cover in found.covers if cover.table == "audit")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from qirsh.workers.smtp_line import LineDown, NeverDeliverable, SmtpLine, Undelivered
+from qirsh.workers.smtp_client import LineDown, NeverDeliverable, SmtpLine, Undelivered
 from tests.live import free_port
 from tests.workers.post_office import (
     PASSWORD,

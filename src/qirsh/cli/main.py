@@ -6,13 +6,14 @@ import apsw
 import click
 
 from qirsh import __version__
-from qirsh.cli import operate, operate_operators, operate_people
-from qirsh.cli.demo import demo_command
-from qirsh.cli.doctor import doctor_command
-from qirsh.cli.ending import Stopped
-from qirsh.cli.inspect import status_command, verify_command
-from qirsh.cli.operate_payout import payout_group
-from qirsh.cli.serve import serve_command
+from qirsh.cli.demo.command import demo_command
+from qirsh.cli.doctor.command import doctor_command
+from qirsh.cli.errors import Stopped
+from qirsh.cli.operator import command as operator_command
+from qirsh.cli.operator import operators, people
+from qirsh.cli.operator.payouts import payout_group
+from qirsh.cli.serve.command import serve_command
+from qirsh.cli.status import status_command, verify_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
 
@@ -57,15 +58,15 @@ for command in (
     status_command,
     verify_command,
     doctor_command,
-    operate_operators.operator_group,
-    operate.person_group,
-    operate_people.identity_group,
-    operate.account_group,
-    operate.key_group,
-    operate.deposit_group,
-    operate.withdraw_group,
+    operators.operator_group,
+    operator_command.person_group,
+    people.identity_group,
+    operator_command.account_group,
+    operator_command.key_group,
+    operator_command.deposit_group,
+    operator_command.withdraw_group,
     payout_group,
-    operate.audit_group,
+    operator_command.audit_group,
 ):
     qirsh.add_command(command)
 

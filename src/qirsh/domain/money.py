@@ -1,6 +1,6 @@
 """Currencies and amounts: whole minor units, never floats. Balances and transfers live in `ledger`."""
 
-from typing import Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -26,6 +26,8 @@ CURRENCIES: Final[dict[str, Currency]] = {
         Currency("EUR", 2, "1999-01-01"),
     )
 }
+# The same codes as a type, for what reads them.
+CurrencyCode: Any = Literal[tuple(CURRENCIES)]
 
 
 def is_amount(amount_minor: int) -> bool:

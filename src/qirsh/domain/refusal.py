@@ -1,7 +1,7 @@
 """Refusals: the closed list of ways to say no, in order of precedence.
 
 When several hold at once, the rule names the first of them, so that the same question always gets the same answer.
-What each looks like over HTTP stands in `web.refusals`.
+What each looks like over HTTP stands in `web.http.problems`.
 """
 
 import enum

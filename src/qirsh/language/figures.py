@@ -107,3 +107,9 @@ def duration(milliseconds: int, code: str) -> str:
 
 def _moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds // 1000, UTC)
+
+
+def grouped(number: str | int) -> str:
+    """By fours, as people read long numbers to each other."""
+    digits = str(number)
+    return " ".join(digits[start : start + 4] for start in range(0, len(digits), 4))

@@ -1,15 +1,16 @@
 """What the service asks of a database. Every engine is held to this by one conformance suite."""
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, NewType, Protocol, TypeVar
 
 import msgspec
 
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.state import Needs, State
-from qirsh.store.queries import Query
-from qirsh.store.rows import Table
+from qirsh.store.tables import Table
 
 R = TypeVar("R", bound=msgspec.Struct)
+# SQL whose arguments are $1, $2, ... in order of appearance.
+Query = NewType("Query", str)
 
 
 class StoreUnavailable(Exception):

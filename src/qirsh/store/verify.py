@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from qirsh.store import postgres_verify, sqlite_verify
-from qirsh.store.chain import Head
-from qirsh.store.invariant import Invariant, Violation
+from qirsh.store.integrity.hash_chain import Head
+from qirsh.store.integrity.invariant import Invariant, Violation
+from qirsh.store.postgres import verify as postgres_verify
+from qirsh.store.sqlite import verify as sqlite_verify
 
 
 def verify(database: Path | str, progress: Callable[[Invariant], None], head: Head | None = None) -> list[Violation]:

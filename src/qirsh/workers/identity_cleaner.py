@@ -7,8 +7,8 @@ from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
 from qirsh.domain.people_command import ForgetChallenge, ForgetImages
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
-from qirsh.store import people_queries
 from qirsh.store.interface import Store
+from qirsh.store.reads import people as people_queries
 from qirsh.workers.role import Role
 
 _LOOK_EVERY_S: Final = 60

@@ -9,10 +9,10 @@ from qirsh.domain.command import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.stop import Stop
 from qirsh.engine.batcher import Engine
-from qirsh.store import queries, recheck
-from qirsh.store.interface import Store, StoreUnavailable
-from qirsh.store.invariant import ROWS_NAMED_MAX, Invariant, violations_of
-from qirsh.store.queries import Query
+from qirsh.store.integrity import incremental_checks
+from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, violations_of
+from qirsh.store.interface import Query, Store, StoreUnavailable
+from qirsh.store.reads import queries
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class LedgerAuditor:
         self._engine = engine
         self._checked: int | None = None  # The last transfer that was looked at when it was new.
         self._top = 0  # The last one that was there a cycle ago: whoever took a lower id has committed since.
-        self._slices = [0] * len(recheck.SLICES)
+        self._slices = [0] * len(incremental_checks.SLICES)
         self._told: set[str] = set()
 
     async def run(self) -> None:
@@ -58,11 +58,11 @@ class LedgerAuditor:
 
         The others need not be asked, and what they might stumble over must not hide it.
         """
-        if found := await self._broken(recheck.SUMS):
+        if found := await self._broken(incremental_checks.SUMS):
             return found
         if found := await self._new():
             return found
-        for place, (end_query, checks) in enumerate(recheck.SLICES):
+        for place, (end_query, checks) in enumerate(incremental_checks.SLICES):
             first = self._slices[place] + 1
             [(last,)] = await self._store.search(end_query, first - 1, AUDIT_SLICE_ROWS)
             self._slices[place] = last or 0
@@ -73,14 +73,14 @@ class LedgerAuditor:
     async def _new(self) -> list[str]:
         """What is wrong with all that was touched by transfers that are new since the last look."""
         before = self._top
-        [(self._top,)] = await self._store.select(recheck.TOP)
+        [(self._top,)] = await self._store.select(incremental_checks.TOP)
         if self._checked is None:
             self._checked = max(0, self._top - AUDIT_ROWS_MAX)
         if before <= self._checked:
             return []
         first, last = self._checked + 1, min(before, self._checked + AUDIT_ROWS_MAX)
         self._checked = last
-        return await self._first_broken(recheck.TRANSFERS, first, last)
+        return await self._first_broken(incremental_checks.TRANSFERS, first, last)
 
     async def _first_broken(self, checks: Iterable[Invariant], first: int, last: int) -> list[str]:
         for check in checks:

@@ -11,15 +11,15 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.people_command import MailFailed, MailSent
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
-from qirsh.engine.envelope import opened
 from qirsh.engine.keyring import Keyring
-from qirsh.language.letter import compose
-from qirsh.store import queries
+from qirsh.engine.mail_crypto import opened
+from qirsh.language.mail_templates import compose
 from qirsh.store.interface import Store
-from qirsh.store.thread import WorkThread
+from qirsh.store.reads import queries
+from qirsh.store.sqlite.thread import WorkThread
 from qirsh.workers.mail_message import NoAddress, message_of
 from qirsh.workers.role import Role
-from qirsh.workers.smtp_line import LineDown, NeverDeliverable, SmtpLine, Undelivered
+from qirsh.workers.smtp_client import LineDown, NeverDeliverable, SmtpLine, Undelivered
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from qirsh.domain.limits import (
 )
 from qirsh.domain.metadata_index import MetadataEntry, entries_of
 from qirsh.engine.batcher import Engine
-from qirsh.store import queries
 from qirsh.store.interface import Store
+from qirsh.store.reads import queries
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)

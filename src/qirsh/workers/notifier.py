@@ -18,13 +18,12 @@ from qirsh.domain.people_command import Notify
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.engine.entropy import Entropy
-from qirsh.engine.envelope import Envelope, letter
 from qirsh.engine.keyring import Keyring
-from qirsh.store.chain import TRANSFERS
-from qirsh.store.halving import last_before
-from qirsh.store.interface import Store
-from qirsh.store.queries import Query
-from qirsh.store.rows import COUNTER
+from qirsh.engine.mail_crypto import Envelope, letter
+from qirsh.store.integrity.hash_chain import TRANSFERS
+from qirsh.store.interface import Query, Store
+from qirsh.store.reads.bisect_by_time import last_before
+from qirsh.store.tables import COUNTER
 from qirsh.workers.role import Role
 
 _LOOK_EVERY_S: Final = 1.0

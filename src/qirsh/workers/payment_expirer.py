@@ -8,8 +8,8 @@ from qirsh.domain.command import Expire
 from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
-from qirsh.store import queries
 from qirsh.store.interface import Store
+from qirsh.store.reads import queries
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)

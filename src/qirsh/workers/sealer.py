@@ -10,7 +10,7 @@ from qirsh.domain.limits import SEAL_LATE_MS, SEAL_ROWS_MAX
 from qirsh.domain.seal import Cover, Run, Seal
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.engine.clock import Clock
-from qirsh.store import chain
+from qirsh.store.integrity import hash_chain
 from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 from qirsh.workers.role import Role
 
@@ -28,8 +28,10 @@ class _Chain:
     def __init__(self) -> None:
         self.number = 0
         self.hash = seal.NOTHING
-        self.next = dict.fromkeys(chain.SEALED, 1)
-        self.gaps: dict[str, list[tuple[int, Run]]] = {table: [] for table in chain.SEALED}  # With when they were seen.
+        self.next = dict.fromkeys(hash_chain.SEALED, 1)
+        self.gaps: dict[str, list[tuple[int, Run]]] = {
+            table: [] for table in hash_chain.SEALED
+        }  # With when they were seen.
 
     def add(self, made: Seal, covers: tuple[Cover, ...]) -> None:
         """A link more."""
@@ -93,15 +95,15 @@ class Sealer:
             await self._role.give_up()
 
     async def _read_tops(self) -> dict[str, int]:
-        [tops] = await self._store.select(chain.TOPS)
-        return dict(zip(chain.SEALED, tops, strict=True))
+        [tops] = await self._store.select(hash_chain.TOPS)
+        return dict(zip(hash_chain.SEALED, tops, strict=True))
 
     async def _seal_up_to(self, tops: dict[str, int]) -> None:
         """A few thousand rows a seal; if there are more, the next one at once."""
         is_full = True
         while is_full:
             end = self._chain = self._chain or await self._read()
-            found = [await self._cover(end, table, tops.get(table, 0)) for table in chain.SEALED]
+            found = [await self._cover(end, table, tops.get(table, 0)) for table in hash_chain.SEALED]
             covers = tuple(cover for cover, _ in found)
             is_full = any(count == SEAL_ROWS_MAX for _, count in found)
             if not any(cover.digests for cover in covers):
@@ -114,10 +116,10 @@ class Sealer:
 
     async def _cover(self, end: _Chain, table: str, top: int) -> tuple[Cover, int]:
         """What the next seal says of a table, and how many rows of it are new."""
-        sealed, first = chain.SEALED[table], end.next[table]
+        sealed, first = hash_chain.SEALED[table], end.next[table]
         late = await self._late(end, table)
-        pieces = await self._store.search(chain.pieces_query(sealed), first, top) if first <= top else []
-        cover = chain.cover(sealed, first=first, late=late, pieces=pieces)
+        pieces = await self._store.search(hash_chain.pieces_query(sealed), first, top) if first <= top else []
+        cover = hash_chain.cover(sealed, first=first, late=late, pieces=pieces)
         return cover, sum(piece[1] for piece in pieces)
 
     async def _late(self, end: _Chain, table: str) -> list[tuple[int, str]]:
@@ -128,7 +130,7 @@ class Sealer:
         if not turn:
             return []
         known[:] = [*known[_GAPS_AT_ONCE:], *turn]
-        rows = await self._store.search(chain.late_query(chain.SEALED[table], [run for _, run in turn]))
+        rows = await self._store.search(hash_chain.late_query(hash_chain.SEALED[table], [run for _, run in turn]))
         return [(row, line) for row, line in rows][:SEAL_ROWS_MAX]
 
     async def _read(self) -> _Chain:
@@ -136,7 +138,7 @@ class Sealer:
         end, oldest = _Chain(), self._clock() - SEAL_LATE_MS
         found: list[tuple[Seal, tuple[Cover, ...]]] = []
         before = 2**62
-        while page := await self._store.search(chain.SEALS_BACKWARDS, before):
+        while page := await self._store.search(hash_chain.SEALS_BACKWARDS, before):
             for number, at, content, hashed in page:
                 link = seal.read(content)
                 if link is None:

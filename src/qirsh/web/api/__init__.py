@@ -1,1 +1,1 @@
-"""For the merchant's server and the customer's app: JSON."""
+"""The JSON calls."""

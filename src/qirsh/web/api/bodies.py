@@ -1,7 +1,6 @@
 """JSON bodies of requests: read strictly and fast; when something is wrong, again slowly, to name every wrong field."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, get_args, get_type_hints
 
@@ -11,30 +10,12 @@ from msgspec.structs import astuple
 
 from qirsh.domain import limits
 from qirsh.domain.account import origin
-from qirsh.domain.money import CURRENCIES
+from qirsh.domain.money import CurrencyCode
 from qirsh.domain.person import is_pin
 from qirsh.web.api.metadata import TOO_LONG, colons_in, why_not_metadata
-from qirsh.web.http import Request, json_body
-from qirsh.web.refusals import FieldError, Problem
-
-Wrong = tuple[str, str]  # A stable code, and words.
-Check = Callable[[Any], Wrong | None]
-
-_CONTROL: Final = frozenset(chr(code) for code in (*range(32), 127))
-_CURRENCY = Literal["SYP", "USD", "TRY", "EUR"]
-assert set(_CURRENCY.__args__) == set(CURRENCIES)  # type: ignore[attr-defined]
-
-
-def no_controls(allowed: str = "") -> Check:
-    """A check for texts of one line, or of several when line breaks are allowed."""
-    refused = _CONTROL - set(allowed)
-
-    def check(value: str) -> Wrong | None:
-        if value.isprintable() or refused.isdisjoint(value):
-            return None
-        return ("control_character", "Must not have control characters.")
-
-    return check
+from qirsh.web.http.field_checks import Check, Wrong, in_words, no_controls
+from qirsh.web.http.message import Request, json_body
+from qirsh.web.http.problems import FieldError, Problem
 
 
 def _url(value: str) -> Wrong | None:
@@ -63,7 +44,7 @@ class CreatePaymentBody(Body):
     """A merchant asks for money."""
 
     amount: Annotated[int, Meta(ge=1, le=limits.AMOUNT_MAX)]
-    currency: _CURRENCY
+    currency: CurrencyCode
     note: Annotated[str, Meta(max_length=limits.NOTE_CHARACTERS_MAX)] = ""
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
     reference: Annotated[str, Meta(max_length=limits.REFERENCE_CHARACTERS_MAX)] | UnsetType = UNSET
@@ -212,27 +193,6 @@ def _explain(reader: Reader, text: bytes) -> NoReturn:
     if errors:
         raise Problem("validation_failed", errors=errors)
     raise Problem("invalid_json", detail="A number in the body is out of range.")
-
-
-# What msgspec says, and what we make of it: a code, and words for people of any programming language.
-_WORDS: Final = (
-    (re.compile(r"Invalid enum value"), "unknown_value", "Must be one of the documented values, spelt exactly so."),
-    (re.compile(r"of length >= (\d+)"), "too_short", "Must have at least {} characters."),
-    (re.compile(r"of length <= (\d+)"), "too_long", "Must have at most {} characters."),
-    (re.compile(r"int >= (\d+)"), "out_of_range", "Must be at least {}."),
-    (re.compile(r"int <= (\d+)"), "out_of_range", "Must be at most {}."),
-    (re.compile(r"out of range"), "out_of_range", "Is out of every range."),
-    (re.compile(r"Expected int"), "wrong_type", "Must be a whole number, without quotes or a decimal point."),
-    (re.compile(r"Expected str"), "wrong_type", "Must be a string."),
-)
-
-
-def in_words(said: str) -> Wrong:
-    """A code, and words that need no knowledge of ours."""
-    for pattern, code, words in _WORDS:
-        if found := pattern.search(said):
-            return code, words.format(*found.groups())
-    return "wrong_type", "Must be of another type."
 
 
 def _why_not(raw: msgspec.Raw, kind: Any, check: Check | None) -> Wrong | None:  # noqa: ANN401 - a type

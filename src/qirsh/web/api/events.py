@@ -4,20 +4,21 @@ import asyncio
 from contextlib import suppress
 from typing import Any, Final
 
+from qirsh.contract.timestamps import timestamp
+from qirsh.contract.views import EventPage, EventView, RefundAndPayment, data, payment_view, refund_view
 from qirsh.domain.event import event_id, parse_event_id
 from qirsh.domain.limits import EVENTS_LISTED_MS
 from qirsh.domain.payment import Payment, at_version
 from qirsh.domain.refund import Refund
-from qirsh.store import queries
-from qirsh.web.api import parameters
-from qirsh.web.api.cursor import bad_cursor
+from qirsh.store.reads import queries
 from qirsh.web.api.parameters import EventParameters
-from qirsh.web.api.views import EventPage, EventView, RefundAndPayment, data, moment, payment_view, refund_view
-from qirsh.web.callers import Caller
-from qirsh.web.http import Request, Response
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem
-from qirsh.web.waiters import events_of
+from qirsh.web.http.authentication import Caller
+from qirsh.web.http.context import Parts
+from qirsh.web.http.cursor import bad_cursor
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.query import read
+from qirsh.web.http.waiters import events_of
 
 _OF_EVENT: Final = 6  # Columns before those of the payment.
 _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
@@ -30,7 +31,7 @@ async def list_events(parts: Parts, request: Request) -> Response:
     """
     caller = request.caller
     assert caller is not None
-    asked = parameters.read(EventParameters, request.query)
+    asked = read(EventParameters, request.query)
     rows = await parts.store.select(queries.LAST_EVENT, caller.account)
     last = rows[0][0] if rows else 0
     after = await _first_listed(parts, caller.account, last) - 1
@@ -48,7 +49,7 @@ async def see_event(parts: Parts, request: Request) -> Response:
     """One event, also when it is no longer listed."""
     caller = request.caller
     assert caller is not None
-    named = parse_event_id(request.argument)
+    named = parse_event_id(request.arguments["id"])
     if named is None or named[0] != caller.account:
         raise Problem("not_found")
     rows = await parts.store.search(queries.EVENT, *named)
@@ -115,4 +116,4 @@ def _view(parts: Parts, caller: Caller, row: tuple[Any, ...]) -> EventView:
             refund_view(refund, payment_id, currency=payment.currency, is_live=caller.is_live), seen
         )
     name = event_id(account=caller.account, sequence=sequence, epoch=epoch)
-    return EventView(name, kind, moment(created_at), told)
+    return EventView(name, kind, timestamp(created_at), told)

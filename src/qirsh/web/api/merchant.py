@@ -1,11 +1,12 @@
 """Who asks, and in which currencies one can ask."""
 
+from qirsh.contract.timestamps import timestamp
+from qirsh.contract.views import CurrencyList, CurrencyView, KeyView, MeView, data
 from qirsh.domain.account import Account
 from qirsh.domain.money import CURRENCIES
-from qirsh.store.rows import ACCOUNT, API_KEY
-from qirsh.web.api.views import CurrencyList, CurrencyView, KeyView, MeView, data, moment
-from qirsh.web.http import Request, Response
-from qirsh.web.parts import Parts
+from qirsh.store.tables import ACCOUNT, API_KEY
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
 
 
 async def me(parts: Parts, request: Request) -> Response:
@@ -27,8 +28,8 @@ async def me(parts: Parts, request: Request) -> Response:
             key.name,
             key.hint,
             key.scopes.split(),
-            moment(key.created_at),
-            None if key.expires_at is None else moment(key.expires_at),
+            timestamp(key.created_at),
+            None if key.expires_at is None else timestamp(key.expires_at),
         ),
     )
     return Response(200, data(view))

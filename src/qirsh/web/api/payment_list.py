@@ -6,18 +6,18 @@ from typing import Final
 
 import msgspec
 
+from qirsh.contract.timestamps import milliseconds
+from qirsh.contract.views import PaymentPage, data, payment_view
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
-from qirsh.store import statement
-from qirsh.store.payment_search import END_OF_TIME, Place, Wanted, search_payments
-from qirsh.store.rows import PAYMENT
-from qirsh.web.api import parameters
-from qirsh.web.api.balance import cursor_of, places_of
-from qirsh.web.api.cursor import bad_cursor, cursor, parts_of
-from qirsh.web.api.parameters import PaymentParameters, milliseconds
-from qirsh.web.api.views import PaymentPage, data, payment_view
-from qirsh.web.http import Request, Response
-from qirsh.web.parts import Parts
+from qirsh.store.reads import statement
+from qirsh.store.reads.payment_search import END_OF_TIME, Place, Wanted, search_payments
+from qirsh.store.tables import PAYMENT
+from qirsh.web.api.parameters import PaymentParameters
+from qirsh.web.http.context import Parts
+from qirsh.web.http.cursor import bad_cursor, cursor, cursor_of, parts_of, places_of
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.query import read
 
 _LOADED_AT_ONCE: Final = 101
 
@@ -26,7 +26,7 @@ async def list_payments(parts: Parts, request: Request) -> Response:
     """One page. Each payment that was there when the first page was read is on exactly one page."""
     caller = request.caller
     assert caller is not None
-    asked = parameters.read(PaymentParameters, request.query)
+    asked = read(PaymentParameters, request.query)
     wanted = Wanted(
         caller.account,
         asked.status,

@@ -4,23 +4,24 @@ from typing import Final
 
 from msgspec import UNSET
 
+from qirsh.contract.views import IdView, RefundPage, RefundView, data, refund_view
 from qirsh.domain.command import RefundPayment
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund, is_refund_id, refund_id
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
-from qirsh.store import queries
-from qirsh.store.rows import PAYMENT, REFUND
-from qirsh.web.api import bodies, parameters
-from qirsh.web.api.cursor import cursor, parts_of
-from qirsh.web.api.once import once, replay_header
+from qirsh.store.reads import queries
+from qirsh.store.tables import PAYMENT, REFUND
+from qirsh.web.api import bodies
+from qirsh.web.api.idempotency import once, replay_header
 from qirsh.web.api.parameters import PageParameters
 from qirsh.web.api.remote_payments import own_payment, payment_number
-from qirsh.web.api.views import IdView, RefundPage, RefundView, data, refund_view
-from qirsh.web.http import Request, Response, json_body
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem, problem_of
+from qirsh.web.http.context import Parts
+from qirsh.web.http.cursor import cursor, parts_of
+from qirsh.web.http.message import Request, Response, json_body
+from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.query import read
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
@@ -55,20 +56,20 @@ async def refund(parts: Parts, request: Request) -> Response:
 
 async def refunds_of(parts: Parts, request: Request) -> Response:
     """The refunds of one payment, oldest first."""
-    asked = parameters.read(PageParameters, request.query)
+    asked = read(PageParameters, request.query)
     after = parts_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
     payment = await own_payment(parts, request)
     rows = await parts.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
     refunds = [Refund(*row) for row in rows[: asked.limit]]
     has_more = len(rows) > asked.limit
     next_cursor = cursor("r", refunds[-1].version) if has_more else None
-    views = [_view(request, payment, made, request.argument) for made in refunds]
+    views = [_view(request, payment, made, request.arguments["id"]) for made in refunds]
     return Response(200, data(RefundPage(views, next_cursor, has_more)))
 
 
 async def see_refund(parts: Parts, request: Request) -> Response:
     """One refund."""
-    found = await parts.store.find(REFUND, request.argument) if is_refund_id(request.argument) else None
+    found = await parts.store.find(REFUND, request.arguments["id"]) if is_refund_id(request.arguments["id"]) else None
     payment = await parts.store.find(PAYMENT, found.payment) if found else None
     if found is None or payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")

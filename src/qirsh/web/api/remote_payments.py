@@ -4,21 +4,21 @@ from typing import Final
 
 from msgspec import UNSET
 
+from qirsh.contract.views import data, payment_view
 from qirsh.domain.command import Cancel, Command, CreatePayment
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
-from qirsh.store.rows import PAYMENT
-from qirsh.web.api import bodies, parameters
+from qirsh.store.tables import PAYMENT
+from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body
-from qirsh.web.api.once import once, replay_header
-from qirsh.web.api.parameters import WaitParameters
-from qirsh.web.api.views import data, payment_view
-from qirsh.web.http import REPLAYED, Request, Response, json_body
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem, problem_of
-from qirsh.web.waiting import final_or_late
+from qirsh.web.api.idempotency import once, replay_header
+from qirsh.web.http.context import Parts
+from qirsh.web.http.final_payment import final_or_late
+from qirsh.web.http.message import REPLAYED, Request, Response, json_body
+from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.query import WaitParameters, read
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
@@ -54,15 +54,15 @@ async def retrieve(parts: Parts, request: Request) -> Response:
     """200 with the payment; with `?wait=`, after it has become final or at the end of the wait."""
     caller = request.caller
     assert caller is not None
-    wait_s = parameters.read(WaitParameters, request.query).wait if request.query else 0
+    wait_s = read(WaitParameters, request.query).wait if request.query else 0
     # What `own_payment` does, without the cost of waiting for one more function: this is the call that is made most.
-    number = parts.identifiers.payment_number(request.argument)
+    number = parts.identifiers.payment_number(request.arguments["id"])
     payment = None if number is None else await parts.store.find(PAYMENT, number)
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
         payment = await final_or_late(parts, payment.number, wait_s)
-    view = payment_view(payment, request.argument, base_url=parts.base_url, is_live=caller.is_live)
+    view = payment_view(payment, request.arguments["id"], base_url=parts.base_url, is_live=caller.is_live)
     return Response(200, data(view))
 
 
@@ -78,7 +78,7 @@ async def change_payment(parts: Parts, request: Request, command: Command, told:
     """Carry out what changes the payment that the address names: 200 with the payment after it."""
     caller = request.caller
     assert caller is not None
-    payment_id = request.argument
+    payment_id = request.arguments["id"]
 
     def render(payment: Payment, _state: State) -> Answer:
         view = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
@@ -92,7 +92,7 @@ async def change_payment(parts: Parts, request: Request, command: Command, told:
 
 def payment_number(parts: Parts, request: Request) -> int:
     """Of the payment that the address names. A mistyped id never reaches the database."""
-    number = parts.identifiers.payment_number(request.argument)
+    number = parts.identifiers.payment_number(request.arguments["id"])
     if number is None:
         raise Problem("not_found")
     return number

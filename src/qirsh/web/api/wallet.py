@@ -1,21 +1,22 @@
 """The customer's calls: sign in, see balances, see a payment and pay it."""
 
+from qirsh.contract.timestamps import timestamp
+from qirsh.contract.views import SessionView, data, payer_body
 from qirsh.domain.api_key import SESSION_KIND
 from qirsh.domain.command import Pay
 from qirsh.domain.decide import Answer
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.state import State
-from qirsh.store.rows import ACCOUNT, PAYMENT
+from qirsh.store.tables import ACCOUNT, PAYMENT
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
-from qirsh.web.api.once import once, replay_header
+from qirsh.web.api.idempotency import once, replay_header
 from qirsh.web.api.remote_payments import payment_number
-from qirsh.web.api.views import SessionView, data, moment, payer_body
-from qirsh.web.http import Request, Response, json_body
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import Problem, problem_of
-from qirsh.web.sign_in import open_session, prove_from_outside
+from qirsh.web.auth.credentials import open_session, prove_from_outside
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response, json_body
+from qirsh.web.http.problems import Problem, problem_of
 
 
 async def sign_in(parts: Parts, request: Request) -> Response:
@@ -25,7 +26,7 @@ async def sign_in(parts: Parts, request: Request) -> Response:
     if proof is None:
         raise Problem("wrong_credentials")
     token, session = await open_session(parts, proof, SESSION_KIND, request)
-    return Response(201, data(SessionView(token, moment(session.expires_at))))
+    return Response(201, data(SessionView(token, timestamp(session.expires_at))))
 
 
 async def balances(parts: Parts, request: Request) -> Response:
@@ -45,7 +46,7 @@ async def see(parts: Parts, request: Request) -> Response:
     # Whoever has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
     if payment.payer not in {None, request.caller.account}:
         raise Problem("already_paid")
-    body = payer_body(payment, request.argument, merchant_name=merchant.name, is_live=merchant.mode == "live")
+    body = payer_body(payment, request.arguments["id"], merchant_name=merchant.name, is_live=merchant.mode == "live")
     return Response(200, body)
 
 
@@ -58,7 +59,7 @@ async def pay(parts: Parts, request: Request) -> Response:
     only_once = once(parts, request, caller, b"")  # Without the body: all it holds is the PIN.
     body = bodies.read(bodies.PAY, text)
     number = payment_number(parts, request)
-    payment_id = request.argument
+    payment_id = request.arguments["id"]
 
     def render(payment: Payment, state: State) -> Answer:
         merchant = state.accounts.get(payment.merchant)

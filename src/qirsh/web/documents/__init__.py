@@ -1,1 +1,1 @@
-"""What people take away: receipts and statements on paper, statements for spreadsheets, and QR codes."""
+"""PDF, CSV, QR codes and pictures."""

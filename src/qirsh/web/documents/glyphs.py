@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from fpdf.enums import TextDirection
 from fpdf.fonts import TTFFont
 
-from qirsh.web.documents.letters import Run
+from qirsh.web.documents.bidi_text import Run
 
 # The text of a dot: its letter has all of it.
 _NOTHING: Final = (0x200B,)

@@ -8,7 +8,7 @@ import zxingcpp
 from PIL import Image
 
 from qirsh.language.figures import latin_digits
-from qirsh.web.picture import opened
+from qirsh.web.documents.picture import opened
 
 _EDGE_MAX: Final = 2000  # Pixels: a code that fills a tenth of the picture still has enough, and reading stays short.
 _DIGITS: Final = 16

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from qirsh.language.catalog import text
-from qirsh.language.figures import currency_name, day_and_time, money
-from qirsh.web.documents.letters import figure, one_line, plain
-from qirsh.web.documents.receipt import Receipt
-from qirsh.web.documents.sheet import (
+from qirsh.language.figures import currency_name, day_and_time, grouped, money
+from qirsh.web.documents.bidi_text import figure, one_line, plain
+from qirsh.web.documents.page_canvas import (
     BRASS,
     BRASS_SOFT,
     CARD,
@@ -21,7 +20,7 @@ from qirsh.web.documents.sheet import (
     Face,
     Sheet,
 )
-from qirsh.web.pages import grouped
+from qirsh.web.documents.receipt import Receipt
 
 _WIDTH: Final = 148.0  # A5.
 _HEIGHT: Final = 210.0

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Final
 
 from qirsh.domain.money import format_amount
+from qirsh.language.figures import grouped
 from qirsh.web.documents.statement import Statement
-from qirsh.web.pages import grouped
 
 COLUMNS: Final = (
     *("time", "kind", "other_name", "other_account", "payment_id", "note"),

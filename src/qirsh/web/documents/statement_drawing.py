@@ -6,11 +6,10 @@ from typing import Final, NamedTuple
 from qirsh.domain.ledger import Kind
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.language.figures import currency_name, day, money
-from qirsh.web.documents.letters import Written, figure, isolated, one_line, plain
-from qirsh.web.documents.sheet import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, Sheet
+from qirsh.language.figures import currency_name, day, grouped, money
+from qirsh.web.documents.bidi_text import Written, figure, isolated, one_line, plain
+from qirsh.web.documents.page_canvas import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, Sheet
 from qirsh.web.documents.statement import Line, Statement
-from qirsh.web.pages import grouped
 
 KINDS: Final[dict[Kind, str]] = {
     "pay": _("Payment"),

@@ -1,1 +1,1 @@
-"""The API's description (OpenAPI 3.1) and the reference page that is made from it."""
+"""The description of the JSON API, and the reference page made from it."""

@@ -4,23 +4,14 @@ import re
 from typing import Any, Final
 
 from qirsh import __version__
+from qirsh.contract.examples import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json
 from qirsh.domain import limits
-from qirsh.web.callers import KEY
+from qirsh.web.http.authentication import KEY
+from qirsh.web.http.route import Route, Told
 from qirsh.web.openapi import problems
-from qirsh.web.openapi.shapes import Shape, Shapes, example_of, field_example
+from qirsh.web.openapi.field_docs import SINGLE_LINE, Word, word_of
+from qirsh.web.openapi.schemas import Shape, Shapes, example_of, field_example
 from qirsh.web.openapi.webhooks import webhooks
-from qirsh.web.openapi.words import (
-    BASE_URL,
-    EVENT_ID,
-    PAYMENT_ID,
-    REFUND_ID,
-    REQUEST_ID,
-    SINGLE_LINE,
-    Json,
-    Word,
-    word_of,
-)
-from qirsh.web.route import Route, Told
 
 JSON_TYPE: Final = "application/json"
 API_KEY: Final = "apiKey"

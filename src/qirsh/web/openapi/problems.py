@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from typing import Any, Final
 
+from qirsh.contract.examples import REQUEST_ID, Json
 from qirsh.domain import limits
-from qirsh.web.openapi.words import REQUEST_ID, Json
-from qirsh.web.refusals import KINDS
-from qirsh.web.route import Route
+from qirsh.web.http.problems import KINDS
+from qirsh.web.http.route import Route
 
 PROBLEM: Final = "Problem"
 PROBLEM_TYPE: Final = "application/problem+json"

@@ -5,13 +5,13 @@ from typing import Final
 import msgspec
 
 from qirsh.language.catalog import DEFAULT
-from qirsh.web.http import Request, Response, head
-from qirsh.web.openapi.chapters import chapters_of, faults, words
+from qirsh.web.html.rendering import page
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.route import Route
 from qirsh.web.openapi.document import document
 from qirsh.web.openapi.problems import example
-from qirsh.web.pages import page
-from qirsh.web.parts import Parts
-from qirsh.web.route import Route
+from qirsh.web.openapi.reference_view import chapters_of, faults, words
 
 # It changes with the program only; a proxy may keep it for a while.
 _HEAD: Final = head(b"application/json", cache=b"public, max-age=300")
@@ -40,7 +40,7 @@ class Reference:
             described = document(self._routes, parts.base_url)
             made = page(
                 DEFAULT,
-                "docs.html",
+                "openapi/reference.html",
                 document=described,
                 about=[words(paragraph) for paragraph in described["info"]["description"].split("\n\n")],
                 chapters=chapters_of(described),

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
+from qirsh.contract.examples import CANCELLED_EXAMPLE, CREATED, EVENT_ID, EXPIRED_EXAMPLE, PAID, Json
+from qirsh.contract.views import PaymentView, RefundAndPayment
 from qirsh.domain.event import REFUND_CREATED
-from qirsh.web.api.views import PaymentView, RefundAndPayment
-from qirsh.web.openapi.shapes import Shape, Shapes, example_of
-from qirsh.web.openapi.words import CANCELLED_EXAMPLE, CREATED, EVENT_ID, EXPIRED_EXAMPLE, PAID, Json
+from qirsh.web.openapi.schemas import Shape, Shapes, example_of
 
 LATER: Final = (
     "Delivery follows in a later version of this service; the shape is already that of the event. Until then, pull"

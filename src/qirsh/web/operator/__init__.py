@@ -1,1 +1,1 @@
-"""For the people who run the service."""
+"""What operators do: actions by the control socket, and the page of an appointment."""

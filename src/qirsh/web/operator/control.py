@@ -16,14 +16,14 @@ import msgspec
 from qirsh.domain.operator import Operator, may_act
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
-from qirsh.store import queries
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
-from qirsh.store.rows import ACCOUNT, OPERATOR, PERSON
-from qirsh.web.operator.act import Actor, NotDone
-from qirsh.web.operator.acts import ACTS
-from qirsh.web.parts import Parts
-from qirsh.web.refusals import KINDS
-from qirsh.web.sign_in import prove
+from qirsh.store.reads import queries
+from qirsh.store.tables import ACCOUNT, OPERATOR, PERSON
+from qirsh.web.auth.credentials import prove
+from qirsh.web.http.context import Parts
+from qirsh.web.http.problems import KINDS
+from qirsh.web.operator.action import Actor, NotDone
+from qirsh.web.operator.actions import ACTS
 
 log = logging.getLogger(__name__)
 

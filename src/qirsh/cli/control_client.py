@@ -1,0 +1,161 @@
+"""Whether a server runs on this data, what it says of itself, and how an operator's wish reaches it."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+import uvloop
+
+from qirsh.cli.errors import Stopped
+from qirsh.service import opened
+from qirsh.settings import Settings
+from qirsh.store.interface import DatabaseInUse
+from qirsh.web.operator.control import Reply, Wish, perform
+
+_ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk, not for ever.
+_CHECK_S_MAX: Final = 3600  # A full check reads every row there is.
+_SOCKET_PATH_BYTES: Final = 104 if sys.platform == "darwin" else 108
+_STARTING_S_MAX: Final = 3  # Between taking the lock and opening the socket a server needs a moment.
+
+
+class Server(msgspec.Struct, frozen=True):
+    """What a running server says of itself."""
+
+    pid: int
+    address: str  # Where it listens.
+    base_url: str  # How it is reached from outside.
+    processes: int = 1  # That serve. With several, the one that is told of is their parent.
+
+
+@contextlib.contextmanager
+def told(settings: Settings, server: Server) -> Iterator[None]:
+    """Leave word for `found`, under a lock that ends with us, however we end."""
+    path = _word(settings)
+    with _written(path, msgspec.json.encode(server)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        scratch = Path(file.name)
+        scratch.rename(path)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(FileNotFoundError):  # By now it may be the word of another.
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    path.unlink()
+
+
+def found(settings: Settings) -> Server | None:
+    """The server that runs on this data. Word left behind by a killed one counts for nothing."""
+    try:
+        with _word(settings).open("rb") as file:
+            word = file.read()
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return msgspec.json.decode(word, type=Server)
+    except PermissionError:
+        raise _of_another_user(_word(settings)) from None
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return None
+
+
+def send(settings: Settings, wish: Wish) -> Reply:
+    """Carried out by the running server, or here when none runs, under the same lock."""
+    give_up_at = time.monotonic() + _STARTING_S_MAX
+    while True:
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            return _sent(settings, wish)
+        try:
+            return uvloop.run(_performed(settings, wish))
+        except DatabaseInUse:
+            if time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.1)
+
+
+async def _performed(settings: Settings, wish: Wish) -> Reply:
+    async with opened(settings) as parts:
+        return await perform(parts, wish)
+
+
+def _sent(settings: Settings, wish: Wish) -> Reply:
+    with _connected(settings) as connection:
+        if wish.act.startswith("audit "):
+            connection.settimeout(_CHECK_S_MAX)
+        try:
+            connection.sendall(msgspec.json.encode(wish) + b"\n")
+            with connection.makefile("rb") as lines:
+                return msgspec.json.decode(lines.readline(), type=Reply)
+        except (OSError, msgspec.MsgspecError):
+            message = "the server went away before it answered: it may have been done or not; look before you try again"
+            raise Stopped(message) from None
+
+
+def check_nobody_serves(settings: Settings) -> None:
+    """Two in one directory would take the control socket from each other. SQLite's lock says the same earlier."""
+    server = found(settings)
+    if server is not None:
+        message = f"process {server.pid} serves from {settings.data_dir}: set QIRSH_DATA_DIR to a directory of its own"
+        raise Stopped(message)
+
+
+def check_socket_path(settings: Settings) -> None:
+    """The kernel keeps it in a field of fixed size."""
+    if len(os.fsencode(settings.control_socket)) >= _SOCKET_PATH_BYTES:
+        message = (
+            f"QIRSH_DATA_DIR: {settings.data_dir} is too long for the control socket inside it: use a shorter path"
+        )
+        raise Stopped(message)
+
+
+def _connected(settings: Settings) -> socket.socket:
+    check_socket_path(settings)
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(_ANSWER_S_MAX)
+        connection.connect(str(settings.control_socket))
+    except PermissionError:
+        connection.close()
+        raise _of_another_user(settings.control_socket) from None
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _of_another_user(path: Path) -> Stopped:
+    return Stopped(f"{path} belongs to another user: run this as the user who serves")
+
+
+def _word(settings: Settings) -> Path:
+    return settings.data_dir / "serving.json"
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """A file that only its user can read, whole or not at all."""
+    with _written(path, content) as file:
+        Path(file.name).rename(path)
+
+
+@contextlib.contextmanager
+def _written(path: Path, content: bytes) -> Iterator[IO[bytes]]:
+    """A file that is safe on the disk, beside the path and not there yet."""
+    scratch = path.with_name(f"{path.name}.new")
+    scratch.unlink(missing_ok=True)
+    # By its name it can be moved; opened by its number it would have none.
+    with open(scratch, "xb", opener=_privately) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        yield file
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,138 @@
+"""`qirsh demo`: a service with people, money and a past, ready to be tried, that keeps its own folder."""
+
+import logging
+import shlex
+import signal
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from qirsh.cli.database_probe import shown
+from qirsh.cli.demo.build import prepared
+from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
+from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
+from qirsh.cli.errors import Stopped
+from qirsh.cli.log import log_to_stderr
+from qirsh.cli.serve.command import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
+from qirsh.service import opened
+from qirsh.settings import Settings, read_settings
+from qirsh.store.tables import ACCOUNT, LOGIN
+from qirsh.web.http.context import Parts
+
+_FROM: Final = "Qirsh <qirsh@demo.example>"
+# Pasted as it stands into any sh. What it prints last holds "status":"paid".
+_CURL: Final = """\
+# 1. The shop's server asks for 100.98 USD.
+PAYMENT=$(curl -sS {base_url}/api/v1/remote-payments \\
+  -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\
+  -d '{{"amount":10098,"currency":"USD","note":"Order 1061"}}' | sed -n 's/.*"id":"\\([0-9]*\\)".*/\\1/p')
+# 2. The customer signs in,
+TOKEN=$(curl -sS {base_url}/api/v1/wallet/sessions -H 'Content-Type: application/json' \\
+  -d '{{"email":"{email}","password":"{password}"}}' | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
+# 3. and pays with the PIN.
+curl -sS {base_url}/api/v1/wallet/remote-payments/$PAYMENT/pay \\
+  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{{"pin":"{pin}"}}'; echo
+# 4. The shop's server sees that it is paid.
+curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {api_key}'; echo"""
+
+
+@click.command("demo")
+@click.option("--port", type=click.IntRange(0, 65535), help="Instead of QIRSH_PORT; 0 takes any free one.")
+def demo_command(port: int | None) -> None:
+    """Start a service to try, with people, money and a week of payments."""
+    settings = msgspec.structs.replace(read_settings(), workers=1)  # The demo is one process.
+    if port is not None:
+        settings = msgspec.structs.replace(settings, port=port)
+    if port is not None or is_loopback(settings.base_url):
+        # A shell that has the variables of another demo must not lead people there; but a name for this machine stays,
+        # since browsers know passkeys of `localhost` only.
+        name = urlsplit(settings.base_url).hostname if is_loopback(settings.base_url) else settings.host
+        host = f"[{name}]" if name and ":" in name else name
+        settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
+    log_to_stderr(logging.WARNING)  # What is to be said of a good start stands on the screen.
+    raise_descriptor_limit()
+    # A terminal that closes is a wish to end well, like Ctrl-C.
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    run_until_signal(_run(settings))
+
+
+async def _run(settings: Settings) -> None:
+    demo = await prepared(settings)
+    async with opened(settings) as parts:
+        # Every demo has the same people; the number of a shop is its own.
+        login = await parts.store.find(LOGIN, demo.operator.email)
+        if login is None or await parts.store.find(ACCOUNT, int(demo.shop_account or 0)) is None:
+            message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
+            raise Stopped(message)
+        await add_payment_to_try(parts, demo)
+        await forget_decided_request(parts, demo)
+        keep_demo(settings, demo)
+        await serve_and_announce(settings, _keeping_mail(parts), lambda base_url: _show(settings, demo, base_url))
+
+
+def _keeping_mail(parts: Parts) -> Parts:
+    """Without a server for it nobody is written to, and whoever tries the demo reads what would have been sent."""
+    if parts.has_mail:
+        return parts
+    return msgspec.structs.replace(parts, has_mail=True, keeps_mail=True, mail_from=parts.mail_from or _FROM)
+
+
+def _show(settings: Settings, demo: Demo, base_url: str) -> None:
+    """Colour on a terminal, plain lines elsewhere; lines are never broken, so that they can be copied."""
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text.assemble("Qirsh demo on ", (base_url, "bold green"), ". Ctrl-C ends it; its data stays."))
+    for title, lines in _sections(settings, demo, base_url).items():
+        console.print(Text(f"\n{title}", style="bold"))
+        width = max(map(len, lines))
+        for name, value in lines.items():
+            console.print(Text(f"  {name:<{width}}  {value}"))
+    console.print(Text("\nA payment from beginning to end, to paste into a shell:\n", style="bold"))
+    curl = _CURL.format(
+        base_url=base_url,
+        api_key=demo.api_key,
+        email=demo.customer.email,
+        password=demo.customer.password,
+        pin=demo.customer.pin,
+    )
+    click.echo(f"{curl}\n")
+
+
+def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[str, str]]:
+    environment = f'eval "$(QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))} qirsh status --env)"'
+    return {
+        "Addresses": {
+            "API": f"{base_url}/api/v1",
+            "Reference": f"{base_url}/docs",
+            "Health": f"{base_url}/healthz  {base_url}/readyz",
+            **({"Mail": f"{base_url}/demo/mail"} if settings.smtp is None else {}),
+            "Data": f"{settings.data_dir}",
+            **({} if isinstance(settings.database, Path) else {"Database": shown(settings)}),
+            "All below as variables": environment,
+        },
+        f"Shop {SHOP}, account {demo.shop_account}": {
+            "Live key": demo.api_key,
+            "Test key": demo.test_api_key,
+            "Owner": _proof(demo.merchant),
+        },
+        "Customers, each with more than 1,000,000.00 of every currency": {
+            "Customer": _proof(demo.customer),
+            "Customer 2": _proof(demo.customer2),
+        },
+        "Operators": {
+            "Operator": _proof(demo.operator),
+            "Operator 2": _proof(demo.operator2),
+        },
+        "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
+        | ({"A shop that waits": f"qirsh account approve {demo.requested_account}"} if demo.requested_account else {}),
+    }
+
+
+def _proof(player: Player) -> str:
+    pin = f"  PIN {player.pin}" if player.pin else ""
+    second_factor = f"  second factor {player.totp_secret}" if player.totp_secret else ""
+    return f"{player.email}  password {player.password}{pin}{second_factor}"

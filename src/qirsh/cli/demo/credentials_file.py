@@ -1,0 +1,83 @@
+"""The demo's credentials: random, made once, kept in a file that only its user can read."""
+
+import secrets
+import shlex
+from typing import Final
+
+import msgspec
+
+from qirsh.cli.control_client import write_private
+from qirsh.cli.errors import Stopped
+from qirsh.domain.limits import PIN_DIGITS
+from qirsh.settings import Settings
+
+# Without letters and digits that look alike, and without anything a shell or JSON would have to quote.
+_ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+class Player(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A person of the demo, and what they prove themselves with."""
+
+    email: str
+    password: str
+    pin: str = ""
+    totp_secret: str = ""
+    person: int = 0
+    account: str = ""
+
+
+class Demo(msgspec.Struct, rename="camel"):
+    """Everything that the demo prints and cannot be read back from its database."""
+
+    operator: Player
+    operator2: Player
+    merchant: Player
+    customer: Player
+    customer2: Player
+    shop_account: str = ""
+    api_key: str = ""
+    test_api_key: str = ""
+    payment: str = ""  # One that waits to be paid.
+    requested_account: str = ""  # A commercial account that waits for approval, as long as it does.
+    database: str = ""  # Where it is, without the password; empty for the file in its own folder.
+
+
+def new_password() -> str:
+    """Eighty bits, in groups that can be typed."""
+    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
+
+
+def new_pin() -> str:
+    """As a person would choose it, but random."""
+    return "".join(secrets.choice("0123456789") for _ in range(PIN_DIGITS))
+
+
+def read_demo(settings: Settings) -> Demo | None:
+    """The demo of this data directory; None if it has none."""
+    try:
+        return msgspec.json.decode(settings.demo_file.read_bytes(), type=Demo)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        message = f"{settings.demo_file} is damaged ({error}): remove the demo's folder and start again"
+        raise Stopped(message) from None
+
+
+def keep_demo(settings: Settings, demo: Demo) -> None:
+    """Write it whole or not at all."""
+    write_private(settings.demo_file, msgspec.json.format(msgspec.json.encode(demo), indent=2) + b"\n")
+
+
+def shell_lines(base_url: str, demo: Demo | None) -> list[str]:
+    """What `qirsh status --env` prints, for `eval` in a shell."""
+    values = {"BASE_URL": base_url}
+    if demo is not None:
+        values |= {"API_KEY": demo.api_key, "TEST_API_KEY": demo.test_api_key}
+        for who in ("merchant", "customer", "customer2", "operator", "operator2"):
+            player: Player = getattr(demo, who)
+            values |= {f"{who.upper()}_EMAIL": player.email, f"{who.upper()}_PASSWORD": player.password}
+            if who.startswith("customer"):
+                values[f"{who.upper()}_PIN"] = player.pin
+            if player.totp_secret:
+                values[f"{who.upper()}_TOTP_SECRET"] = player.totp_secret
+    return [f"QIRSH_{name}={shlex.quote(value)}" for name, value in values.items()]

@@ -1,0 +1,93 @@
+"""What `qirsh doctor` looks at on a PostgreSQL server. Its disk is not ours to see."""
+
+from pathlib import Path
+from typing import Final
+
+from qirsh.cli.database_probe import has_begun, look, shown
+from qirsh.cli.doctor.doctor_check import Finding, of_schema
+from qirsh.engine.clock import system_clock
+from qirsh.settings import Settings
+from qirsh.store.postgres.connection import DURABLE, NOW, VERSION_MIN, preferred_otherwise
+from qirsh.store.postgres.verify import read_only
+
+_CONNECTIONS_A_WORKER: Final = 10  # Its writers, readers and searchers, and what a restart has open at the same time.
+_CLOCKS_APART_MS_MAX: Final = 5_000
+
+
+def server(settings: Settings) -> Finding:
+    [(number, name, encoding, is_standby)] = look(
+        settings,
+        "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
+        " current_setting('server_encoding'), pg_is_in_recovery()",
+    )
+    if number < VERSION_MIN * 10_000:
+        return Finding("bad", f"{name} is too old: {VERSION_MIN} or newer is needed")
+    if encoding != "UTF8":
+        return Finding("bad", f"the database's encoding is {encoding}: create it with ENCODING 'UTF8'")
+    if is_standby:
+        return Finding("bad", "this server is a standby, which takes no writes")
+    return Finding("ok", f"{name} ({VERSION_MIN} or newer)")
+
+
+def database(settings: Settings) -> Finding:
+    if not has_begun(settings):
+        return Finding("note", f"{shown(settings)} has no tables yet; the first start makes them")
+    applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
+    return of_schema("postgres", shown(settings), applied)
+
+
+def durability(settings: Settings) -> Finding:
+    [values] = look(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in DURABLE)}")
+    if off := [name for name, value in zip(DURABLE, values, strict=True) if value == "off"]:
+        return Finding("bad", f"{', '.join(off)} off: the server loses what it acknowledged; set to on")
+    return Finding("ok", f"every commit is on the server's disk before it is answered (synchronous_commit {values[2]})")
+
+
+def preferences(settings: Settings) -> Finding:
+    """What the role or the database sets for its connections, and ours set otherwise."""
+    rows = look(
+        settings,
+        "SELECT unnest(s.setconfig) FROM pg_db_role_setting s"
+        " WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))"
+        " AND s.setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))",
+    )
+    if names := preferred_otherwise(default for (default,) in rows):
+        return Finding("note", f"the role or database sets {', '.join(names)}: our connections set their own instead")
+    return Finding("ok", "the role and the database set nothing that our connections would have to set back")
+
+
+def guards(settings: Settings) -> Finding:
+    if not has_begun(settings):
+        return Finding("note", "not there yet; the first start makes them")
+    assert not isinstance(settings.database, Path), "the table of checks knows the engine"
+    with read_only(settings.database) as reading:
+        faults = [" ".join(fault) for fault in reading.broken_guards()]
+    if faults:
+        more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+        return Finding("bad", f"the database would take bad money: {faults[0]}{more}; see `qirsh verify`")
+    return Finding("ok", "awake, and as the migrations made them")
+
+
+def connections(settings: Settings) -> Finding:
+    needed = settings.workers * _CONNECTIONS_A_WORKER
+    [(allowed, others)] = look(
+        settings,
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        " - coalesce(current_setting('reserved_connections', true)::int, 0),"
+        # Of other users' sessions only those who may monitor see more than that they are there.
+        " (SELECT count(*)::int FROM pg_stat_activity WHERE datid IS NOT NULL"
+        " AND coalesce(backend_type, 'client backend') = 'client backend'"
+        " AND coalesce(application_name, '') NOT LIKE 'qirsh%')",
+    )
+    words = f"{allowed} allowed, {others} used by others, {needed} needed for QIRSH_WORKERS = {settings.workers}"
+    return Finding("bad" if allowed - others < needed else "ok", words)
+
+
+def clocks_apart(settings: Settings) -> Finding | None:
+    """Payments go by the server's clock, sessions and second factors by ours."""
+    before = system_clock()
+    [(theirs,)] = look(settings, f"SELECT {NOW}")
+    apart = max(before - theirs, theirs - system_clock(), 0)
+    if apart > _CLOCKS_APART_MS_MAX:
+        return Finding("bad", f"this machine and the database are {apart // 1000} s apart: set both clocks")
+    return None

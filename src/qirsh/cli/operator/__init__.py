@@ -1,0 +1,1 @@
+"""What operators do from the command line."""

@@ -1,0 +1,262 @@
+"""What operators do: words from the command line become an act of the service. Secrets never stand in the arguments."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+import msgspec
+
+from qirsh.cli import control_client
+from qirsh.cli.database_probe import has_begun, operators, shown
+from qirsh.cli.errors import Declined, Stopped
+from qirsh.cli.operator.credentials import ask_credentials, new_secret
+from qirsh.domain.api_key import SCOPES
+from qirsh.domain.money import CURRENCIES
+from qirsh.settings import Settings, read_settings
+from qirsh.web.operator.control import Reply, Wish
+
+F = TypeVar("F", bound=Callable[..., None])
+
+# What an operator should know about what was done, beyond the facts that follow it.
+_DONE: Final = {
+    "person add": "Person added. `qirsh account verify` is next, once you have seen who they are.",
+    "person pin": "The PIN is set, and unlocked. It was not shown: tell the person to keep it to themselves.",
+    "account request": "Commercial account requested. Another person than its owner approves or rejects it.",
+    "account verify": "Account verified.",
+    "account approve": "Account approved.",
+    "account reject": "Account rejected.",
+    "account suspend": "Account suspended: it reads, and does nothing else.",
+    "account resume": "Account resumed.",
+    "account close": "Account closed, for good.",
+    "key issue": "Key issued. It is shown only now, and kept nowhere.",
+    "key revoke": "Key revoked: it ends everywhere within a second.",
+    "deposit ask": "Deposit asked. No money has moved: a second operator confirms it.",
+    "deposit confirm": "Deposit confirmed: the money has moved.",
+    "withdraw ask": "Withdrawal asked. No money has moved: a second operator confirms it.",
+    "withdraw confirm": "Withdrawal confirmed: the money has moved.",
+    "payout order": "Payout ordered. No money has moved: a second operator runs `qirsh withdraw confirm`.",
+    "payout refuse": "Payout refused. Who asked for it sees why.",
+    "audit run": "Every rule was checked.",
+    "audit lift": "The stop is lifted: money moves again.",
+}
+# No answer to the wish itself.
+_TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_error", "bad_request", "unknown_act"}
+_WHAT_NOW: Final = {
+    "reference_used": "This try moved nothing. If it repeats an earlier one, that one counts: let it be confirmed."
+    " For other money, give its own reference.",
+    "already_confirmed": "This try changed nothing.",
+    "second_operator_needed": "Nothing has moved. Whoever asks does not confirm.",
+    "asker_not_operator": "Nothing has moved. A deposit or withdrawal is asked for again under another reference.",
+    "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
+}
+
+
+def as_json_option(arguments: F) -> F:
+    """Every act can answer for a program too."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")(arguments)
+
+
+def _reasoned(arguments: F) -> F:
+    return click.option("--reason", default="", help="Kept in the audit entry.")(arguments)
+
+
+_email = click.option("--email", required=True)
+_name = click.option("--name", required=True)
+_reference = click.option("--reference", required=True, help="The bank's reference. The same one counts once.")
+_password_stdin = click.option("--password-stdin", is_flag=True, help="Read the new password from standard input.")
+
+
+@click.group("person")
+def person_group() -> None:
+    """Customers and owners of shops."""
+
+
+@person_group.command("add")
+@_email
+@_name
+@_password_stdin
+@click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input, after the password.")
+@as_json_option
+def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, as_json: bool) -> None:
+    """Add a person with a personal account."""
+    password = new_secret("password", from_stdin=password_stdin)
+    pin = new_secret("PIN", from_stdin=pin_stdin)
+    words = {"email": email, "name": name, "password": password, "pin": pin}
+    carry_out("person add", words, as_json=as_json)
+
+
+@person_group.command("pin")
+@_email
+@click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input.")
+@as_json_option
+def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
+    """Set a new PIN for a person whose PIN is locked or forgotten."""
+    carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
+
+
+@click.group("account")
+def account_group() -> None:
+    """What a person or a shop may do. Accounts are known by their 12 digits."""
+
+
+@account_group.command("request")
+@click.argument("personal_account")
+@click.option("--name", required=True, help="The name of the business, as customers see it.")
+@click.option(
+    "--return-origin",
+    "origins",
+    multiple=True,
+    help="Where customers may be sent back to, such as https://shop.example; can be repeated.",
+)
+@as_json_option
+def account_request(*, personal_account: str, name: str, origins: tuple[str, ...], as_json: bool) -> None:
+    """Request a commercial account for the owner of a verified personal account."""
+    words = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
+    carry_out("account request", words, as_json=as_json)
+
+
+def _add_move(verb: str, summary: str) -> None:
+    @account_group.command(verb, help=summary)
+    @click.argument("account")
+    @_reasoned
+    @as_json_option
+    def move(*, account: str, reason: str, as_json: bool) -> None:
+        carry_out(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
+
+
+_add_move("verify", "You have seen who the owner of a personal account is.")
+_add_move("approve", "A requested commercial account may take payments.")
+_add_move("reject", "A requested commercial account may not take payments.")
+_add_move("suspend", "Stop an account; reading still works.")
+_add_move("resume", "Let a suspended account act again.")
+_add_move("close", "End an account for good. Refused while it holds money.")
+
+
+@click.group("key")
+def key_group() -> None:
+    """API keys of commercial accounts."""
+
+
+@key_group.command("issue")
+@click.argument("account")
+@click.option("--test", is_flag=True, help="A key for the test twin of the account, which moves no real money.")
+@click.option("--name", default="API key", show_default=True)
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    default=SCOPES,
+    help="What it may do; can be repeated. Without it: everything.",
+)
+@click.option("--expires-in-days", type=click.IntRange(1, 3650))
+@as_json_option
+def key_issue(
+    *, account: str, test: bool, name: str, scopes: tuple[str, ...], expires_in_days: int | None, as_json: bool
+) -> None:
+    """Make a key for an approved commercial account. It is shown once."""
+    words = {"account": account, "test": test, "name": name, "scopes": " ".join(scopes)}
+    if expires_in_days is not None:
+        words["expiresInDays"] = expires_in_days
+    carry_out("key issue", words, as_json=as_json)
+
+
+@key_group.command("revoke")
+@click.argument("key_id")
+@as_json_option
+def key_revoke(*, key_id: str, as_json: bool) -> None:
+    """End a key by its id (key_...), not by the key itself."""
+    carry_out("key revoke", {"id": key_id}, as_json=as_json)
+
+
+def _cash_group(verb: str, summary: str) -> click.Group:
+    """Two operators each time, and one reference for one slip of the bank."""
+    group = click.Group(verb, help=summary)
+
+    @group.command("ask", help=f"Ask for a {verb}, as the first of two operators: 100.98 USD for an account.")
+    @click.argument("account")
+    @click.argument("amount")
+    @click.argument("currency", type=click.Choice(list(CURRENCIES)))
+    @_reference
+    @as_json_option
+    def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
+        words = {"account": account, "amount": amount, "currency": currency, "reference": reference}
+        carry_out(f"{verb} ask", words, as_json=as_json)
+
+    @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")
+    @_reference
+    @as_json_option
+    def confirm(*, reference: str, as_json: bool) -> None:
+        carry_out(f"{verb} confirm", {"reference": reference}, as_json=as_json)
+
+    return group
+
+
+deposit_group = _cash_group("deposit", "Money that enters through the bank.")
+withdraw_group = _cash_group("withdraw", "Money that leaves through the bank.")
+
+
+@click.group("audit")
+def audit_group() -> None:
+    """Whether the books are right, and money that was stopped because they were not."""
+
+
+@audit_group.command("run")
+@as_json_option
+@click.pass_context
+def audit_run(context: click.Context, *, as_json: bool) -> None:
+    """Check every rule now, in the running server. If the money does not add up, it stops. Exit 1: a rule is broken."""
+    if carry_out("audit run", {}, as_json=as_json)["violations"]:
+        context.exit(1)
+
+
+@audit_group.command("lift")
+@click.option("--reason", required=True, help="What was wrong and how it was put right; kept in the audit entry.")
+@as_json_option
+def audit_lift(*, reason: str, as_json: bool) -> None:
+    """Let money move again after a stop. Refused while a full check finds a broken rule."""
+    carry_out("audit lift", {"reason": reason}, as_json=as_json)
+
+
+def carry_out(
+    act: str, words: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Ask the service, and tell what was done: fact by fact, or as `show` does."""
+    settings = read_settings()
+    reply = _sent(settings, act, words)
+    if as_json:
+        click.echo(msgspec.json.encode(reply).decode())
+    if reply.code in _TROUBLE:
+        message = f"{reply.code}: {reply.detail}"
+        raise Stopped(message)
+    if reply.done is None:
+        raise Declined(reply.code, " ".join(filter(None, (reply.detail, _WHAT_NOW.get(reply.code)))))
+    if not as_json:
+        if show is not None:
+            show(reply.done)
+        elif act in _DONE:  # What is not there, its own file prints.
+            print_done(_DONE[act], reply.done)
+    return reply.done
+
+
+def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:
+    if act == "operator create" and operators(settings) == 0:
+        reply = control_client.send(settings, Wish(act, words))
+        if reply.code != "wrong_credentials":
+            return reply
+        # Somebody was faster, or the server has its database elsewhere.
+    elif control_client.found(settings) is None and not has_begun(settings):
+        setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"
+        message = f"there is no database at {shown(settings)}: is {setting} right?"
+        raise Stopped(message)
+    by = ask_credentials()
+    return control_client.send(settings, Wish(act, words, by.email, by.password, by.code))
+
+
+def print_done(words: str, done: dict[str, Any]) -> None:
+    """What was done, and its facts."""
+    click.echo(words)
+    width = max(map(len, done))
+    for name, value in done.items():
+        click.echo(f"  {name:<{width}}  {' '.join(value) if isinstance(value, list) else value}")

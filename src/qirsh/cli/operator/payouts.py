@@ -1,0 +1,49 @@
+"""Payouts from the command line: what people want to have at the bank, and what operators do about it."""
+
+from typing import Any
+
+import click
+
+from qirsh.cli.operator.command import carry_out
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")
+
+
+@click.group("payout")
+def payout_group() -> None:
+    """Money that people want to have at their bank. A second operator confirms it with `qirsh withdraw confirm`."""
+
+
+@payout_group.command("list")
+@_as_json
+def payout_list(*, as_json: bool) -> None:
+    """Show what waits, and the bank accounts that it goes to."""
+    carry_out("payout list", {}, as_json=as_json, show=_show)
+
+
+@payout_group.command("order")
+@click.argument("payout_id")
+@click.option("--reference", required=True, help="The bank's reference. The same one counts once.")
+@_as_json
+def payout_order(*, payout_id: str, reference: str, as_json: bool) -> None:
+    """Say that the bank was told to send it, as the first of two operators."""
+    carry_out("payout order", {"id": payout_id, "reference": reference}, as_json=as_json)
+
+
+@payout_group.command("refuse")
+@click.argument("payout_id")
+@click.option("--reason", required=True, help="Who asked is told this.")
+@_as_json
+def payout_refuse(*, payout_id: str, reason: str, as_json: bool) -> None:
+    """Send no money for it. Possible until it is ordered."""
+    carry_out("payout refuse", {"id": payout_id, "reason": reason}, as_json=as_json)
+
+
+def _show(done: dict[str, Any]) -> None:
+    if not done["payouts"]:
+        click.echo("No payout waits.")
+    for payout in done["payouts"]:
+        click.echo(f"{payout['id']}  {payout['amount']} {payout['currency']}  {payout['state']}")
+        for name in ("account", "name", "holder", "bank", "bankAccount", "reference", "askedAt"):
+            if payout[name]:
+                click.echo(f"  {name:<11}  {payout[name]}")

@@ -1,0 +1,1 @@
+"""`qirsh serve`."""

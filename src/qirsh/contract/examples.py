@@ -1,0 +1,18 @@
+"""Values of examples. They tell one story: a shop sells coffee for 100.98 USD, a customer pays, and 25.00 go back."""
+
+from typing import Any, Final
+
+Json = dict[str, Any]
+BASE_URL: Final = "https://pay.example.com"  # In examples; the document has its service's own instead.
+PAYMENT_ID: Final = "9472744451232654"
+MERCHANT: Final = "393195094804"
+CUSTOMER: Final = "493249773237"
+CREATED: Final = "2026-03-01T09:30:00.125Z"
+PAID: Final = "2026-03-01T09:31:12.480Z"
+REFUND_ID: Final = "rf_3f9c01d2a7b84e5f60718293"
+EVENT_ID: Final = f"evt_0_{MERCHANT}_1"
+REQUEST_ID: Final = "req_5f2c81a90b3e0000002a"
+# What differs from the usual story, in which the payment is paid.
+CANCELLED_EXAMPLE: Final[Json] = {"status": "cancelled", "from": None, "paidAt": None, "cancelledAt": PAID}
+EXPIRED_EXAMPLE: Final[Json] = {"status": "expired", "from": None, "paidAt": None}
+METADATA: Final[Json] = {"cart": "c-5581", "items": [{"sku": "arabica-1kg", "count": 2}]}

@@ -1,0 +1,118 @@
+"""Reads beside the batches: a few connections, and look-ups by key that share a query."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, Final
+
+import asyncpg
+
+from qirsh.store.interface import StoreUnavailable, UnusableDatabase
+from qirsh.store.postgres.connection import CONNECT_S_MAX, LOST, SETTINGS, STATEMENT_S_MAX, prepare
+from qirsh.store.postgres.sql import keys_of, load
+from qirsh.store.tables import Table
+
+_PAUSE_S: Final = 0.05
+
+
+class Readers:
+    """Some connections for reads that must end within a time. Opened by `open_readers`."""
+
+    def __init__(self, pool: asyncpg.Pool, seconds: float) -> None:
+        self._pool = pool
+        self._seconds = seconds
+
+    async def read(self, sql: str, *arguments: object) -> list[Any]:
+        """The rows; again on another connection if one is lost."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._seconds
+        while True:
+            try:
+                async with self._pool.acquire(timeout=end - loop.time()) as connection:
+                    try:
+                        rows: list[Any] = await connection.fetch(sql, *arguments, timeout=end - loop.time())
+                    except TimeoutError:
+                        connection.terminate()  # Or its release waits as long again for the server to cancel.
+                        raise
+                    return rows
+            except asyncpg.QueryCanceledError as error:
+                raise StoreUnavailable("a search took too long") from error
+            except UnusableDatabase as error:  # It was not so when it was opened.
+                raise StoreUnavailable(str(error)) from error
+            except LOST as error:
+                if loop.time() + _PAUSE_S > end:
+                    raise StoreUnavailable(away(error)) from error
+                await asyncio.sleep(_PAUSE_S)
+
+    async def close(self) -> None:
+        """Nothing is under way any more."""
+        try:
+            async with asyncio.timeout(1):
+                await self._pool.close()
+        except LOST:
+            self._pool.terminate()
+
+
+async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
+    """At most so many connections, made when they are needed."""
+    pool = asyncpg.create_pool(
+        url,
+        min_size=0,
+        max_size=count,
+        max_queries=2**31,
+        timeout=CONNECT_S_MAX,
+        command_timeout=STATEMENT_S_MAX,
+        # Whoever asked has left by then, and the server would not notice before it has an answer.
+        server_settings=SETTINGS | {"statement_timeout": f"{seconds * 1000:.0f}"},
+        init=prepare,
+        reset=_keep_session,
+    )
+    await pool
+    return Readers(pool, seconds)
+
+
+async def _keep_session(_connection: asyncpg.Connection) -> None:
+    """Nothing that a reader does stays in its session."""
+
+
+def away(error: BaseException) -> str:
+    """In words: a timeout has none of its own."""
+    return f"the database cannot be reached: {str(error) or 'it does not answer in time'}"
+
+
+class SharedReads:
+    """Look-ups by key: those that arrive while one is under way share the next query."""
+
+    def __init__(self, table: Table[Any], read: Callable[..., Any]) -> None:
+        self._table = table
+        self._read = read
+        self._waiting: dict[Any, list[asyncio.Future[Any]]] = {}
+        self._running: asyncio.Task[None] | None = None
+
+    def find(self, key: Any) -> asyncio.Future[Any]:  # noqa: ANN401 - a key has its table's type
+        """Each caller gets a future of its own: whoever goes away must not take it from the others."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        return future
+
+    async def _run(self) -> None:
+        table = self._table
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, {}
+                try:
+                    rows = await self._read(load(table, locked=False), *keys_of(table, list(asked)))
+                    found = {table.key_of(row): table.record(*row) for row in rows}
+                except Exception as error:  # noqa: BLE001 - whoever asked hears of it
+                    for future in chain.from_iterable(asked.values()):
+                        if not future.done():
+                            future.set_exception(error)
+                else:
+                    for key, futures in asked.items():
+                        for future in futures:
+                            if not future.done():
+                                future.set_result(found.get(key))
+        finally:
+            self._running = None

@@ -1,0 +1,294 @@
+"""The PostgreSQL engine: any number of processes on any number of machines, each with a few connections.
+
+Rows are locked in one order and decided on as they are once the lock is ours. A row that is not there cannot be locked:
+the unique keys then decide between two who add it, and the loser's batch runs again. Nothing here relies on advisory
+locks, notifications or the order of sequences.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from operator import length_hint
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+
+from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
+from qirsh.domain.identifier import Identifiers
+from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.state import State
+from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.store.postgres.batch import RowsAppeared, hold_forgotten, keep, load_facts, load_rows
+from qirsh.store.postgres.connection import (
+    LOST,
+    bring_up_to_date,
+    connect,
+)
+from qirsh.store.postgres.reads import Readers, SharedReads, away, open_readers
+from qirsh.store.tables import Table
+
+R = TypeVar("R", bound=msgspec.Struct)
+Row = tuple[Any, ...]
+
+log = logging.getLogger(__name__)
+
+# Creates never wait behind the locks of money movements. More of either at once means smaller batches, and is slower.
+LANES: Final = 2
+_READERS: Final = 4
+_ATTEMPTS: Final = 12
+_AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
+# A read goes by key. One that takes longer has nobody at the other end, and holds a reader that others wait for.
+_READ_S_MAX: Final = 4.0
+_SEARCHERS: Final = 2
+_SEARCH_S_MAX: Final = 5.0
+# The server has no room or no patience: nothing was done, and it may be better in a moment.
+_NO_ROOM: Final = (asyncpg.InsufficientResourcesError, asyncpg.QueryCanceledError)
+# Another process was faster. Run again, the batch sees what it did.
+_AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
+
+
+class _Writer:
+    """One connection for batches. It numbers them, so that a commit whose answer was lost can be looked up."""
+
+    def __init__(self, url: str, name: str) -> None:
+        self.name = name
+        self.batch = 0
+        self.numbers: Iterator[int] = iter(())
+        self.numbers_end = 0.0
+        self._url = url
+        self._connection: asyncpg.Connection | None = None
+
+    async def connected(self) -> asyncpg.Connection:
+        """The connection, made again if it was lost."""
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect(self._url)
+            await self._connection.execute("INSERT INTO writer VALUES ($1, $2) ON CONFLICT DO NOTHING", self.name, 0)
+        return self._connection
+
+    def drop(self) -> None:
+        """What is under way on it, nobody will hear of."""
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def begin(self, connection: asyncpg.Connection) -> None:
+        """A transaction that holds the writer's row until it ends."""
+        self.batch += 1
+        done = await connection.execute(f"BEGIN; UPDATE writer SET batch = {self.batch} WHERE name = '{self.name}'")  # noqa: S608 - ours
+        if done != "UPDATE 1":
+            self.drop()
+            raise ConnectionError("the writer's row is gone: connect again")
+
+    async def roll_back(self) -> None:
+        """Whatever was begun is undone. If that fails too, the server undoes it when the connection ends."""
+        if self._connection is None:
+            return
+        try:
+            await self._connection.execute("ROLLBACK")
+        except Exception as error:  # noqa: BLE001 - it is the connection that must not be used again
+            log.warning("a connection could not be rolled back, and is replaced: %r", error)
+            self.drop()
+
+    async def has_committed(self) -> bool:
+        """Whether the last batch is there. Waits until its transaction has ended, so the answer is final."""
+        try:
+            async with asyncio.timeout(_AWAY_S_MAX):
+                while True:
+                    self.drop()
+                    try:
+                        # Not by `connected`: a row made now would say that the batch was never there.
+                        self._connection = await connect(self._url)
+                        batch = await self._connection.fetchval(
+                            "SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name
+                        )
+                        break
+                    except Exception as error:  # noqa: BLE001 - whatever keeps us from looking is no answer
+                        log.warning("whether a commit happened cannot be looked up: %r", error)
+                        await asyncio.sleep(0.1)
+        except TimeoutError:
+            self.drop()  # Nobody has answered on it.
+            raise OutcomeUnknown("the database went away while it committed") from None
+        if batch is None:
+            raise OutcomeUnknown("the writer's row was deleted while it committed")
+        return bool(batch == self.batch)
+
+    async def close(self) -> None:
+        if self._connection is not None and not self._connection.is_closed():
+            with suppress(*LOST):
+                await self._connection.execute("DELETE FROM writer WHERE name = $1", self.name)
+                await self._connection.close(timeout=1)
+        self.drop()
+
+
+class PostgresStore:
+    """Two connections write, a few read, and two search. Opened by `open_postgres`."""
+
+    lanes = LANES
+
+    def __init__(
+        self,
+        instance: Instance,
+        writers: list[_Writer],
+        readers: Readers,
+        searchers: Readers,
+        clock: Callable[[], int] | None,
+    ) -> None:
+        self.instance = instance
+        self.name = writers[0].name
+        self._writers = writers
+        self._idle: asyncio.LifoQueue[_Writer] = asyncio.LifoQueue()
+        for writer in writers:
+            self._idle.put_nowait(writer)
+        self._readers = readers
+        self._searchers = searchers
+        self._clock = clock
+        self._shared: dict[Table[Any], SharedReads] = {}
+
+    async def transact(self, turn: Turn) -> State:
+        """Run until it is committed, or surely never will be; again as often as others are faster."""
+        writer = await self._idle.get()
+        try:
+            return await self._carry_out(writer, turn)
+        except asyncio.CancelledError:  # In the middle of something: what comes next must not find it there.
+            writer.drop()
+            raise
+        finally:
+            self._idle.put_nowait(writer)
+
+    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+        """One row, in a query that is shared with others."""
+        shared = self._shared.get(table)
+        if shared is None:
+            shared = self._shared[table] = SharedReads(table, self._readers.read)
+        found: R | None = await shared.find(key)
+        return found
+
+    async def select(self, query: Query, *arguments: object) -> list[Row]:
+        """Some rows."""
+        return [tuple(row) for row in await self._readers.read(query, *arguments)]
+
+    async def search(self, query: Query, *arguments: object) -> list[Row]:
+        """On connections of its own: a long one keeps nobody waiting but others of its kind."""
+        return [tuple(row) for row in await self._searchers.read(query, *arguments)]
+
+    async def close(self) -> None:
+        """Nothing is under way any more."""
+        for writer in self._writers:
+            await writer.close()
+        await self._readers.close()
+        await self._searchers.close()
+
+    async def _carry_out(self, writer: _Writer, turn: Turn) -> State:
+        end = asyncio.get_running_loop().time() + _AWAY_S_MAX
+        attempt = 0
+        while True:
+            try:
+                return await self._attempt(writer, turn)
+            except LOST as error:
+                writer.drop()
+                if asyncio.get_running_loop().time() > end:
+                    raise StoreUnavailable(away(error)) from error
+                await asyncio.sleep(0.1)
+            except (UnusableDatabase, *_NO_ROOM) as error:
+                raise StoreUnavailable(str(error)) from error
+            except RowsAppeared:
+                await asyncio.sleep(0)
+            except _AGAIN:
+                attempt += 1
+                if attempt == _ATTEMPTS:
+                    raise
+                await asyncio.sleep(random.uniform(0, 0.001) * 2 ** min(attempt, 6))  # noqa: S311 - two must not meet again
+
+    async def _attempt(self, writer: _Writer, turn: Turn) -> State:
+        connection = await writer.connected()
+        try:
+            await _reserve(connection, writer, self.instance, len(turn))
+            await writer.begin(connection)
+            state = await self._decided(connection, writer, turn)
+        except LOST:
+            raise
+        except Exception:
+            await writer.roll_back()
+            raise
+        try:
+            done = await connection.execute("COMMIT")
+            assert done == "COMMIT", done
+        except Exception:  # Whatever was said, the writer's row knows.
+            if not await writer.has_committed():
+                raise
+        return state
+
+    async def _decided(self, connection: asyncpg.Connection, writer: _Writer, turn: Turn) -> State:
+        """Read under locks, decided in memory, written; not committed."""
+        state = State(
+            now=0,
+            epoch=self.instance.epoch,
+            identifiers=self.instance.identifiers,
+            payment_numbers=writer.numbers,
+        )
+        await load_facts(connection, state, turn.facts())
+        state.now = await load_rows(connection, state, turn.rows(state))
+        if self._clock is not None:
+            state.now = self._clock()
+        await hold_forgotten(connection, state)
+        turn.decide(state)
+        await keep(connection, state)
+        return state
+
+
+async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
+    """Payment numbers come in blocks, in a commit of their own: no batch waits for another's."""
+    if length_hint(writer.numbers) >= count and time.monotonic() < writer.numbers_end:
+        return
+    began = time.monotonic()
+    first, block = instance.epoch * EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+    last: int = await connection.fetchval(
+        "INSERT INTO counter AS c VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET last = greatest(c.last, $3) + $4"
+        " RETURNING last",
+        PAYMENT_COUNTER,
+        first + block,
+        first,
+        block,
+    )
+    writer.numbers = iter(range(last - block + 1, last + 1))
+    writer.numbers_end = began + BLOCK_USED_S_MAX
+
+
+async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: Callable[[int], bytes]) -> PostgresStore:
+    """The store, after its migrations. Without a clock the database's own decides, the same for all processes."""
+    async with _reasons(url):
+        connection = await connect(url)
+        try:
+            await bring_up_to_date(connection)
+            instance = await _instance(connection, entropy)
+        finally:
+            connection.terminate()
+        readers = await open_readers(url, count=_READERS, seconds=_READ_S_MAX)
+        searchers = await open_readers(url, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
+    writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
+    return PostgresStore(instance, writers, readers, searchers, clock)
+
+
+@asynccontextmanager
+async def _reasons(url: str) -> AsyncIterator[None]:
+    """What keeps us from serving, in words, without the password."""
+    try:
+        yield
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        place = urlsplit(url).netloc.rpartition("@")[2]
+        why = str(error) or "no answer"
+        raise UnusableDatabase(f"the database at {place} cannot be used: {why}") from error
+
+
+async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:
+    """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
+    await connection.execute(
+        "INSERT INTO instance VALUES ('identifier_key', $1), ('epoch', $2) ON CONFLICT DO NOTHING", entropy(32), b"0"
+    )
+    values: dict[str, bytes] = dict(map(tuple, await connection.fetch("SELECT name, value FROM instance")))
+    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))

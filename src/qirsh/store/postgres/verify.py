@@ -1,0 +1,197 @@
+"""Look a PostgreSQL database over from outside: in one read-only transaction, safe while servers write.
+
+The answer is yes (no violations), no (violations), or `CannotTell`.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import asyncpg
+
+from qirsh.store import migrate
+from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
+from qirsh.store.interface import CannotTell, Query, UnusableDatabase
+from qirsh.store.postgres import schema_guard
+from qirsh.store.postgres.connection import RELIED_ON
+
+_CONNECT_S_MAX: Final = 5.0
+_SETTINGS: Final = RELIED_ON | {
+    "application_name": "qirsh verify",
+    "default_transaction_read_only": "on",
+    "idle_in_transaction_session_timeout": "0",
+    "jit": "off",
+}
+
+# Column -> the key it leads to. Some of these are left to triggers instead of foreign keys.
+LEADS_TO: Final = {
+    "account.owner": "person.id",
+    "account.twin_of": "account.number",
+    "person.account": "account.number",
+    "login.person": "person.id",
+    "pin.person": "person.id",
+    "operator.person": "person.id",
+    "operator.created_by": "operator.person",
+    "operator.confirmed_by": "operator.person",
+    "operator_proposal.person": "operator.person",
+    "operator_proposal.asked_by": "operator.person",
+    "operator_proposal.confirmed_by": "operator.person",
+    "api_key.account": "account.number",
+    "session.person": "person.id",
+    "session.account": "account.number",
+    "payment.merchant": "account.number",
+    "payment.payer": "account.number",
+    "payment.currency": "currency.code",
+    "refund.payment": "payment.number",
+    "cash_order.house": "account.number",
+    "cash_order.account": "account.number",
+    "cash_order.currency": "currency.code",
+    "cash_order.asked_by": "operator.person",
+    "cash_order.confirmed_by": "operator.person",
+    "cash_order.payout": "payout.id",
+    "payout.account": "account.number",
+    "payout.currency": "currency.code",
+    "passkey.person": "person.id",
+    "challenge.person": "person.id",
+    "identity.person": "person.id",
+    "identity.decided_by": "operator.person",
+    "identity_image.person": "identity.person",
+    "business.account": "account.number",
+    "balance.account": "account.number",
+    "balance.currency": "currency.code",
+    "transfer.debit": "account.number",
+    "transfer.credit": "account.number",
+    "transfer.currency": "currency.code",
+    "transfer.payment": "payment.number",
+    "transfer.reverses": "transfer.id",
+    "event_counter.account": "account.number",
+    "event.account": "account.number",
+    "event.payment": "payment.number",
+}
+
+
+def _dangling(column: str, key: str) -> str:
+    table, _, name = column.partition(".")
+    other, _, key = key.partition(".")
+    return (
+        f"SELECT '{name}', CAST(t.{name} AS TEXT), '{table}', '{other}' FROM {table} t"  # noqa: S608 - our own names
+        f" WHERE t.{name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {other} o WHERE o.{key} = t.{name})"
+    )
+
+
+# What only this engine can say of itself.
+GUARDS: Final = Invariant(9, "the database guards itself", "{} {} {}", Query("SELECT 1 FROM schema_guard"))
+WHOLE: Final = Invariant(9, "the database can be read to its end", "PostgreSQL says: {}, at: {}", Query("SELECT 1"))
+REFERENCES: Final = Invariant(
+    9,
+    "every reference leads to a row",
+    "{} {} of {} refers to a row of {} that is not there",
+    Query(" UNION ALL ".join(_dangling(column, key) for column, key in LEADS_TO.items())),
+)
+
+
+class Look:
+    """A connection that cannot write, for callers who have nothing else to wait for."""
+
+    def __init__(self, runner: asyncio.Runner, connection: asyncpg.Connection) -> None:
+        self._runner = runner
+        self.connection = connection
+
+    def select(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows."""
+        return [tuple(row) for row in self._runner.run(self.connection.fetch(sql))]
+
+    def broken_guards(self) -> list[tuple[str, str, str]]:
+        """Kind, name, and what is wrong with it."""
+        return self._runner.run(schema_guard.broken(self.connection))
+
+
+@contextmanager
+def read_only(url: str) -> Iterator[Look]:
+    """One connection. Whatever the server refuses is `CannotTell`, in words that never hold the password."""
+    with asyncio.Runner() as runner, _reasons():
+        connection = runner.run(_connected(url))
+        try:
+            yield Look(runner, connection)
+        finally:
+            connection.terminate()
+
+
+def verify(url: str, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None) -> list[Violation]:
+    """Every invariant, on one snapshot. Meanwhile the server cannot clear away what is updated, and grows by it."""
+    with read_only(url) as look:
+        look.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        _check_schema_is_ours(look)
+        progress(GUARDS)
+        violations = [_violation(GUARDS, *fault) for fault in look.broken_guards()]
+        for invariant in (REFERENCES, *invariants.ALL):
+            progress(invariant)
+            violations += _violations_of(invariant, look)
+        for invariant in hash_chain.checks(head):
+            progress(invariant)
+        return violations + _whole_or_not(look, hash_chain.CHAIN.name, lambda: hash_chain.violations(look.select, head))
+
+
+async def _connected(url: str) -> asyncpg.Connection:
+    """Also to a standby: it can be looked at as well."""
+    try:
+        return await asyncpg.connect(url, timeout=_CONNECT_S_MAX, server_settings=_SETTINGS)
+    except (ValueError, asyncpg.InterfaceError):
+        # Its words quote the address, and with it a part of a password that was not written as it must be.
+        raise CannotTell(
+            "QIRSH_DATABASE_URL is no address of a PostgreSQL database: in a user or password, / ? # @ : and % are"
+            " written %2F %3F %23 %40 %3A and %25"
+        ) from None
+    except TimeoutError:
+        raise CannotTell(f"the database cannot be reached: no answer in {_CONNECT_S_MAX:.0f} s") from None
+    except OSError as error:
+        raise CannotTell(f"the database cannot be reached: {error}") from None
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """What keeps us from looking is no fault of the money."""
+    try:
+        yield
+    except UnusableDatabase as error:
+        raise CannotTell(str(error)) from None
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise CannotTell(f"the database cannot be read: {str(error) or type(error).__name__}") from error
+
+
+def _check_schema_is_ours(look: Look) -> None:
+    [(is_ours,)] = look.select("SELECT to_regclass('schema_migration') IS NOT NULL")
+    if not is_ours:
+        raise CannotTell("the database has no tables of Qirsh")
+    applied = dict(look.select("SELECT number, digest FROM schema_migration"))
+    if pending := migrate.pending(migrate.migrations("postgres"), applied):
+        raise CannotTell(f"the database lacks migration {pending[0].number} ({pending[0].name}): start the server once")
+    found = {
+        name
+        for (name,) in look.select(
+            "SELECT c.relname::text FROM pg_class c JOIN pg_class m ON m.oid = to_regclass('schema_migration')"
+            " WHERE c.relnamespace = m.relnamespace AND c.relkind = 'r'"
+        )
+    }
+    if missing := schema_guard.tables() - found:
+        raise CannotTell(f"the database lacks the table {min(missing)}: restore a backup")
+
+
+def _violations_of(invariant: Invariant, look: Look) -> list[Violation]:
+    return _whole_or_not(look, invariant.name, lambda: violations_of(invariant, look.select))
+
+
+def _whole_or_not(look: Look, name: str, check: Callable[[], list[Violation]]) -> list[Violation]:
+    """A page that the server finds damaged is told, and the other checks go on."""
+    look.select("SAVEPOINT one_check")
+    try:
+        return check()
+    except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
+        look.select("ROLLBACK TO one_check")
+        return [_violation(WHOLE, str(error), name)]
+
+
+def _violation(invariant: Invariant, *words: str) -> Violation:
+    return Violation(invariant.number, invariant.name, invariant.sentence.format(*words))

@@ -1,0 +1,1 @@
+"""Reads beside the one door for writes, in SQL that both engines speak."""

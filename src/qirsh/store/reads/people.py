@@ -1,0 +1,69 @@
+"""The reads about people and their businesses that are not by primary key, in SQL that both engines speak."""
+
+from typing import Final
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.operator import OperatorProposal
+from qirsh.store.interface import Query
+
+_ACCOUNT: Final = ", ".join(f"a.{name}" for name in Account.__struct_fields__)
+_PROPOSAL: Final = ", ".join(OperatorProposal.__struct_fields__)
+_KEY: Final = ", ".join(ApiKey.__struct_fields__)
+
+# Whom the others tell of what happens to operators: all who have not ended, whatever their state.
+OPERATOR_ADDRESSES: Final = Query(
+    "SELECT l.email, p.language FROM operator o JOIN person p ON p.id = o.person JOIN login l ON l.person = o.person"
+    " WHERE o.ended_at IS NULL ORDER BY o.person"
+)
+# Those who were erased since have no address any more.
+OPERATORS_LISTED: Final = Query(
+    "SELECT coalesce(l.email, ''), p.name, a.state, o.created_at, o.created_by, o.confirmed_by, o.ended_at, o.person"
+    " FROM operator o JOIN person p ON p.id = o.person JOIN account a ON a.number = p.account"
+    " LEFT JOIN login l ON l.person = o.person ORDER BY o.created_at, o.person LIMIT $1"
+)
+OPERATOR_PROPOSALS: Final = Query(
+    f"SELECT {_PROPOSAL} FROM operator_proposal ORDER BY asked_at, email LIMIT $1"  # noqa: S608 - our own names
+)
+EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
+CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")
+# Newest first, with why a request was rejected.
+BUSINESSES_OF: Final = Query(
+    f"SELECT {_ACCOUNT}, b.reason FROM account a JOIN business b ON b.account = a.number"  # noqa: S608 - our own names
+    " WHERE a.owner = $1 AND a.kind = 'commercial' AND a.mode = 'live'"
+    " ORDER BY a.created_at DESC, a.number DESC LIMIT $2"
+)
+OPEN_PAYOUTS_OF: Final = Query(
+    "SELECT id FROM payout WHERE account = $1 AND state IN ('asked', 'ordered') ORDER BY created_at LIMIT $2"
+)
+# Of the live and the test account of a business: those that work come first.
+KEYS_OF_BOTH: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE account IN ($1, $2)"  # noqa: S608 - the same
+    " ORDER BY CASE WHEN revoked_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT $3"
+)
+KEYS_AFTER: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608 - the same
+)
+ACCOUNTS_AFTER: Final = Query(
+    f"SELECT {_ACCOUNT} FROM account a WHERE a.mode = 'live' AND a.kind <> 'house'"  # noqa: S608 - the same
+    " AND ($1 = '' OR a.state = $2) AND a.number > $3 ORDER BY a.number LIMIT $4"
+)
+# The checks that wait for an operator, by the account, which is how they are named.
+IDENTITIES_AFTER: Final = Query(
+    "SELECT p.account, i.submitted_at FROM identity i JOIN person p ON p.id = i.person"
+    " WHERE i.state = 'submitted' AND p.account > $1 ORDER BY p.account LIMIT $2"
+)
+# Whose pictures were decided on long enough ago.
+PICTURES_DECIDED_BEFORE: Final = Query(
+    "SELECT DISTINCT i.person FROM identity_image m JOIN identity i ON i.person = m.person"
+    " WHERE i.decided_at <= $1 LIMIT $2"
+)
+EXPIRED_CHALLENGES: Final = Query("SELECT purpose, email FROM challenge WHERE expires_at <= $1 LIMIT $2")
+# Whom a link was mailed to.
+CHALLENGED_ADDRESS: Final = Query("SELECT email FROM challenge WHERE purpose = $1 AND token_hash = $2")
+# Of this era and not over; the newest first.
+SESSIONS_OF_PERSON: Final = Query(
+    "SELECT hash, created_at, agent FROM session WHERE person = $1 AND era = $2 AND revoked_at IS NULL"
+    " AND expires_at > $3 ORDER BY created_at DESC, hash LIMIT $4"
+)
+PASSKEYS_OF_PERSON: Final = Query("SELECT id, name, created_at FROM passkey WHERE person = $1 ORDER BY created_at, id")

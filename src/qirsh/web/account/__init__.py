@@ -1,0 +1,1 @@
+"""Pages of a person: signing in and up, identity, security, settings."""

@@ -1,0 +1,42 @@
+"""The demo sends no mail: what it would have sent is read here. Nowhere else does this page exist."""
+
+import re
+from typing import Any, Final
+
+from qirsh.domain.limits import MAIL_SHOWN_MAX
+from qirsh.engine.mail_crypto import opened
+from qirsh.language.catalog import language
+from qirsh.language.mail_templates import compose
+from qirsh.store.reads import queries
+from qirsh.web.html.rendering import page
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
+
+# Alone on its line, a link is our own: what people gave us never begins a line as it stands.
+_LINK: Final = re.compile(r"https?://\S+")
+
+
+async def show_demo_mail(parts: Parts, request: Request) -> Response:
+    """The last ones, newest first."""
+    if not parts.keeps_mail:
+        raise Problem("not_found")
+    rows = await parts.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
+    shown = [_shown(parts, sealed, created_at) for _, sealed, created_at in rows]
+    return page(
+        request, "account/demo_mail.html", mails=[mail for mail in shown if mail is not None], sender=parts.mail_from
+    )
+
+
+def _shown(parts: Parts, sealed: bytes, at: int) -> dict[str, Any] | None:
+    envelope = opened(parts.keyring, sealed)
+    if envelope is None:
+        return None
+    subject, body = compose(envelope.kind, envelope.language, envelope.words, at=at, base_url=parts.base_url)
+    return {
+        "to": envelope.to,
+        "subject": subject,
+        "at": at,
+        "lines": [(line, bool(_LINK.fullmatch(line))) for line in body.splitlines()],
+        "language": language(envelope.language),
+    }

@@ -1,0 +1,141 @@
+"""A person says and shows who they are, and hears what an operator has decided."""
+
+from datetime import UTC, date, datetime
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.account import Account
+from qirsh.domain.identity import DOCUMENTS, SIDES, Identity, Side
+from qirsh.domain.limits import (
+    FORM_BYTES_MAX,
+    NAME_CHARACTERS_MAX,
+    PICTURE_BYTES_MAX,
+    PICTURE_EDGE_MIN,
+    REFERENCE_CHARACTERS_MAX,
+)
+from qirsh.domain.people_command import SubmitIdentity
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
+from qirsh.store.tables import ACCOUNT, IDENTITY
+from qirsh.web.documents.picture import clean_picture
+from qirsh.web.html.input_text import one_line
+from qirsh.web.html.multipart import File, read_multipart
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import problem_of
+
+BODY_BYTES_MAX: Final = len(SIDES) * PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX
+_ADDRESS: Final = "/wallet/identity"
+_YEARS_MIN: Final = 18
+_YEARS_MAX: Final = 120
+_EMPTY: Final = Facts("", "", "", "", "")
+_TEXTS: Final = Facts.__struct_fields__
+
+
+@signed_in
+async def show_identity(visit: Visit) -> Response:
+    """How far it has come, and the form while there is something to send."""
+    account, identity = await _found(visit)
+    written = _EMPTY
+    if identity is not None and _may_send(account, identity):
+        written = unseal_facts(visit.parts.keyring, identity.facts_sealed) or _EMPTY
+    return _page(visit, account, identity, written=written, errors={})
+
+
+@signed_in
+async def submit_identity(visit: Visit) -> Response:
+    """What was written and shown goes to the operators, once. A second tab finds that it is there."""
+    sent = read_multipart(visit.parts, visit.request, ("token", *_TEXTS), SIDES)
+    visit.check(sent.texts.pop("token"), "identity")
+    account, identity = await _found(visit)
+    if not _may_send(account, identity):
+        return visit.go(_ADDRESS)
+    written, errors = _read(sent.texts, _today(visit))
+    pictures, wrong_pictures = await _pictures(sent.files)
+    errors |= wrong_pictures
+    if errors:
+        return _page(visit, account, identity, written=written, errors=errors)
+    images = tuple((side, seal_picture(visit.parts.keyring, picture)) for side, picture in pictures.items())
+    command = SubmitIdentity(visit.person, account.number, seal_facts(visit.parts.keyring, written), images)
+    outcome = await visit.parts.engine.submit(command)
+    # Another tab, or an operator, may have been faster: the page says how it is now.
+    if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
+        raise problem_of(outcome)
+    return visit.go(_ADDRESS)
+
+
+def _page(
+    visit: Visit, account: Account, identity: Identity | None, *, written: Facts, errors: dict[str, str]
+) -> Response:
+    state = identity.state if identity is not None else "unverified"
+    return visit.page(
+        "account/identity.html",
+        status=422 if errors else 200,
+        state=account.state if account.state != "unverified" else state,
+        reason=identity.reason if identity is not None else "",
+        submitted_at=identity.submitted_at if identity is not None else 0,
+        written=written,
+        errors=errors,
+        documents=DOCUMENTS,
+        megabytes=PICTURE_BYTES_MAX // 1024**2,
+        name_characters=NAME_CHARACTERS_MAX,
+        number_characters=REFERENCE_CHARACTERS_MAX,
+    )
+
+
+async def _found(visit: Visit) -> tuple[Account, Identity | None]:
+    account = await visit.parts.store.find(ACCOUNT, visit.who.account)
+    assert account is not None, "a session without its account"
+    return account, await visit.parts.store.find(IDENTITY, visit.person)
+
+
+def _may_send(account: Account, identity: Identity | None) -> bool:
+    return account.state == "unverified" and (identity is None or identity.state == "rejected")
+
+
+def _read(texts: dict[str, str], today: date) -> tuple[Facts, dict[str, str]]:
+    """As it was written, and what is wrong with it."""
+    names = ("given_names", "family_name")
+    lines = {name: one_line(texts[name], NAME_CHARACTERS_MAX) for name in names}
+    lines["document_number"] = one_line(texts["document_number"], REFERENCE_CHARACTERS_MAX)
+    errors = {name: name for name, line in lines.items() if not line}
+    if texts["document"] not in DOCUMENTS:
+        errors["document"] = "document"
+    if wrong := _why_not_born(texts["birth_date"], today):
+        errors["birth_date"] = wrong
+    kept = {name: line for name, line in lines.items() if line is not None}
+    return msgspec.convert({**texts, **kept}, Facts), errors
+
+
+def _why_not_born(text: str, today: date) -> str:
+    try:
+        born = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        return "birth_date"
+    years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+    if years > _YEARS_MAX or born > today:
+        return "birth_date"
+    return "" if years >= _YEARS_MIN else "too_young"
+
+
+async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str, str]]:
+    """Copies that hold nothing but what can be seen, and what is wrong with those that were sent."""
+    pictures: dict[Side, bytes] = {}
+    errors: dict[str, str] = {}
+    for side in SIDES:
+        file = files.get(side)
+        if file is None:
+            if side == "front":
+                errors[side] = "no_picture"
+        elif len(file.data) > PICTURE_BYTES_MAX:
+            errors[side] = "too_large"
+        elif (picture := await clean_picture(file.data, edge_min=PICTURE_EDGE_MIN)) is None:
+            errors[side] = "picture"
+        else:
+            pictures[side] = picture
+    return pictures, errors
+
+
+def _today(visit: Visit) -> date:
+    return datetime.fromtimestamp(visit.parts.clock() // 1000, UTC).date()

@@ -1,0 +1,65 @@
+"""How a person is reached: telephone, the language of mails and pages, and whether mails tell of money."""
+
+from typing import Final
+
+from qirsh.domain.limits import PHONE_CHARACTERS_MAX
+from qirsh.domain.people_command import ChangeProfile
+from qirsh.domain.person import Person
+from qirsh.domain.refusal import Refused
+from qirsh.language.catalog import LANGUAGES, language
+from qirsh.store.reads import people as people_queries
+from qirsh.store.tables import PERSON
+from qirsh.web.html.input_text import phone_number
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import problem_of
+
+_ADDRESS: Final = "/wallet/settings"
+
+
+@signed_in
+async def show_settings(visit: Visit) -> Response:
+    """As it is kept now."""
+    person = await _found(visit)
+    kept = {"phone": person.phone, "language": person.language, "notices": "yes" if person.has_notices else ""}
+    return await _page(visit, person, kept, {})
+
+
+@signed_in
+async def change_settings(visit: Visit) -> Response:
+    """From now on. The pages follow the language of the mails."""
+    typed = visit.form("settings", "phone", "language", "notices")
+    phone = phone_number(typed["phone"])
+    errors = {"phone": "phone"} if phone is None else {}
+    if typed["language"] not in LANGUAGES:
+        errors["language"] = "language"
+    if phone is None or errors:
+        return await _page(visit, await _found(visit), typed, errors, status=422)
+    command = ChangeProfile(visit.person, phone, typed["language"], has_notices=bool(typed["notices"]))
+    outcome = await visit.parts.engine.submit(command)
+    if type(outcome) is Refused:
+        raise problem_of(outcome)
+    return visit.go(f"{_ADDRESS}?lang={typed['language']}", "settings.saved")
+
+
+async def _page(
+    visit: Visit, person: Person, typed: dict[str, str], errors: dict[str, str], status: int = 200
+) -> Response:
+    [(email,)] = await visit.parts.store.select(people_queries.EMAIL_OF, person.id)
+    return visit.page(
+        "account/settings.html",
+        status=status,
+        person=person,
+        email=email,
+        typed=typed,
+        errors=errors,
+        languages_of_mail=[(code, language(code).name) for code in LANGUAGES],
+        phone_characters=PHONE_CHARACTERS_MAX,
+        is_saved=visit.word("settings") == "saved" and not errors,
+    )
+
+
+async def _found(visit: Visit) -> Person:
+    person = await visit.parts.store.find(PERSON, visit.person)
+    assert person is not None, "a session without its person"
+    return person

@@ -1,0 +1,240 @@
+"""Every call of the JSON API, in one table: who may make it, and what its description tells."""
+
+from typing import Final
+
+from qirsh.contract import views
+from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
+from qirsh.web.api import balance, bodies, events, merchant, payment_list, refunds, remote_payments, test_mode, wallet
+from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
+from qirsh.web.http.authentication import KEY, SESSION
+from qirsh.web.http.query import WaitParameters
+from qirsh.web.http.route import Route, Told
+
+_STANDING: Final = ("account_suspended", "not_verified", "not_approved")
+
+ROUTES: Final = (
+    Route(
+        "POST",
+        "/api/v1/remote-payments",
+        remote_payments.create,
+        KEY,
+        "payments:write",
+        Told(
+            "Create a remote payment",
+            views.IdView,
+            201,
+            bodies.CreatePaymentBody,
+            problems=_STANDING,
+            takes_key=True,
+            description="Asks for money. The answer holds the payment's id; send the customer to where `Link` says.",
+            headers=("Location", "Link"),
+            example={"id": PAYMENT_ID},
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}",
+        remote_payments.retrieve,
+        KEY,
+        "payments:read",
+        Told(
+            "Retrieve a remote payment",
+            views.PaymentView,
+            query=WaitParameters,
+            description="What became of it. What a customer's browser brings is a hint; only this tells.",
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments",
+        payment_list.list_payments,
+        KEY,
+        "payments:read",
+        Told(
+            "List remote payments",
+            views.PaymentPage,
+            query=PaymentParameters,
+            description="Newest first; with `paidAfter`, last paid first. Metadata are found within a second.",
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/cancel",
+        remote_payments.cancel,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a remote payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
+            takes_key=True,
+            description="Takes it back, as long as it is pending.",
+            example=CANCELLED_EXAMPLE,
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refund,
+        KEY,
+        "refunds:write",
+        Told(
+            "Refund a remote payment",
+            views.IdView,
+            201,
+            bodies.RefundBody,
+            problems=(
+                *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
+                *("payer_closed", "merchant_balance_short", "balance_limit", "money_stopped"),
+            ),
+            takes_key=True,
+            description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
+            headers=("Location",),
+            example={"id": REFUND_ID},
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/remote-payments/{id}/refunds",
+        refunds.refunds_of,
+        KEY,
+        "refunds:read",
+        Told("List the refunds of a remote payment", views.RefundPage, query=PageParameters, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/refunds/{id}",
+        refunds.see_refund,
+        KEY,
+        "refunds:read",
+        Told("Retrieve a refund", views.RefundView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events",
+        events.list_events,
+        KEY,
+        "events:read",
+        Told(
+            "List events, or wait for the next one",
+            views.EventPage,
+            query=EventParameters,
+            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice.",
+        ),
+    ),
+    Route(
+        "GET",
+        "/api/v1/events/{id}",
+        events.see_event,
+        KEY,
+        "events:read",
+        Told("Retrieve an event", views.EventView, problems=("not_found",)),
+    ),
+    Route(
+        "GET",
+        "/api/v1/transfers",
+        balance.transfers,
+        KEY,
+        "balance:read",
+        Told("List the transfers of the account", views.TransferPage, query=TransferParameters),
+    ),
+    Route("GET", "/api/v1/balance", balance.balance, KEY, "balance:read", Told("See the balance", views.BalanceList)),
+    Route("GET", "/api/v1/currencies", merchant.currencies, KEY, None, Told("List currencies", views.CurrencyList)),
+    Route("GET", "/api/v1/me", merchant.me, KEY, None, Told("Tell whose key this is", views.MeView)),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/pay",
+        test_mode.pay_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Pay a test payment",
+            views.PaymentView,
+            body=bodies.TestPayBody,
+            problems=(
+                *("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+                *("insufficient_funds", "balance_limit", "money_stopped"),
+            ),
+            takes_key=True,
+            example={"livemode": False},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/expire",
+        test_mode.expire_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Expire a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+            example={**EXPIRED_EXAMPLE, "livemode": False},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/test/remote-payments/{id}/cancel",
+        test_mode.cancel_as_test,
+        KEY,
+        "payments:write",
+        Told(
+            "Cancel a test payment",
+            views.PaymentView,
+            body=bodies.NoBody,
+            problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired", "test_and_live"),
+            takes_key=True,
+            example={**CANCELLED_EXAMPLE, "livemode": False},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/wallet/sessions",
+        wallet.sign_in,
+        None,
+        told=Told(
+            "Sign in",
+            views.SessionView,
+            201,
+            bodies.SignInBody,
+            problems=("wrong_credentials",),
+            description="Begins a session of 12 hours.",
+            example={"expiresAt": "2026-03-01T21:30:00.125Z"},
+        ),
+    ),
+    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalanceList)),
+    Route(
+        "GET",
+        "/api/v1/wallet/remote-payments/{id}",
+        wallet.see,
+        SESSION,
+        told=Told(
+            "See a payment as its payer",
+            views.PayerView,
+            problems=("already_paid",),
+            description="Who asks for how much. Once it is paid, only its payer sees it.",
+            example={"status": "pending", "paidAt": None},
+        ),
+    ),
+    Route(
+        "POST",
+        "/api/v1/wallet/remote-payments/{id}/pay",
+        wallet.pay,
+        SESSION,
+        told=Told(
+            "Pay a payment",
+            views.PayerView,
+            body=bodies.PayBody,
+            problems=(
+                *(*_STANDING, "already_paid", "cancelled", "expired", "test_and_live", "same_account"),
+                *("merchant_suspended", "pin_locked", "wrong_pin", "insufficient_funds", "balance_limit"),
+                "money_stopped",
+            ),
+            takes_key=True,
+            description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Proving who somebody is: passwords, one-time codes, passkeys, mailed challenges."""

@@ -1,0 +1,1 @@
+"""Pages of a person's businesses and their API keys."""

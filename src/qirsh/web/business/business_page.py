@@ -1,0 +1,115 @@
+"""The businesses of a person: what became of each, and the form with which a verified person asks for one."""
+
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.account import Account, origin
+from qirsh.domain.business import KINDS
+from qirsh.domain.command import RequestCommercial
+from qirsh.domain.decide import Answer
+from qirsh.domain.idempotency import Once, fingerprint
+from qirsh.domain.limits import BUSINESSES_MAX, NAME_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, URL_CHARACTERS_MAX
+from qirsh.domain.refusal import Refused
+from qirsh.domain.rules.standing import why_not_in_order
+from qirsh.domain.state import State
+from qirsh.store.reads import people as people_queries
+from qirsh.store.tables import ACCOUNT
+from qirsh.web.html.forms import read_form
+from qirsh.web.html.input_text import one_line
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import problem_of
+
+_ADDRESS: Final = "/wallet/business"
+_FIELDS: Final = ("name", "kind", "registration", "origins")
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a form asks for, after a look at it."""
+
+    name: str
+    kind: str
+    registration: str
+    origins: str
+
+
+def new_nonce(visit: Visit) -> str:
+    """What a form carries so that, however often it is sent, it is carried out once."""
+    return visit.parts.entropy(9).hex()
+
+
+def once_form(visit: Visit, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+    """The posted values, `nonce` among them, which the form was made with."""
+    values = read_form(visit.parts, visit.request, "token", "nonce", *names)
+    visit.check(values.pop("token"), purpose, *bound, values["nonce"])
+    return values
+
+
+@signed_in
+async def show_businesses(visit: Visit) -> Response:
+    """All of them, and the form for another; whoever is not verified reads what to do first."""
+    return await _page(visit, dict.fromkeys(_FIELDS, ""), {})
+
+
+@signed_in
+async def request_business(visit: Visit) -> Response:
+    """A new commercial account, which an operator decides on."""
+    typed = once_form(visit, "business", *_FIELDS)
+    rows = await visit.parts.store.select(people_queries.BUSINESSES_OF, visit.person, BUSINESSES_MAX)
+    asked, errors = _read(typed)
+    if errors or len(rows) >= BUSINESSES_MAX:
+        return await _page(visit, typed, errors, status=422)
+    # The browser may send one form twice: the second is answered like the first.
+    mark = fingerprint(visit.parts.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
+    outcome = await visit.parts.engine.submit(
+        RequestCommercial(
+            visit.who.account, asked.name, asked.origins, f"person {visit.person}", asked.kind, asked.registration
+        ),
+        once=Once(visit.who.account, f"business {typed['nonce']}", mark),
+        render=_answer,
+    )
+    if type(outcome) is Refused:
+        raise problem_of(outcome)
+    return visit.go(_ADDRESS, "business.requested")
+
+
+def _answer(account: Account, _state: State) -> Answer:
+    return Answer(201, str(account.number).encode())
+
+
+async def _page(visit: Visit, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+    personal = await visit.parts.store.find(ACCOUNT, visit.who.account)
+    assert personal is not None, "a session without its account"
+    obstacle = why_not_in_order(personal)
+    rows = await visit.parts.store.select(people_queries.BUSINESSES_OF, visit.person, 10 * BUSINESSES_MAX)
+    return visit.page(
+        "business/businesses.html",
+        status=status,
+        businesses=[(Account(*row[:-1]), row[-1]) for row in rows],
+        obstacle=obstacle.value if obstacle else "too_many" if len(rows) >= BUSINESSES_MAX else "",
+        kinds=KINDS,
+        typed=typed,
+        errors=errors,
+        nonce=new_nonce(visit),
+        word=visit.word("business"),
+        name_characters=NAME_CHARACTERS_MAX,
+        registration_characters=REFERENCE_CHARACTERS_MAX,
+        origins_characters=URL_CHARACTERS_MAX,
+    )
+
+
+def _read(typed: dict[str, str]) -> tuple[Asked, dict[str, str]]:
+    name = one_line(typed["name"], NAME_CHARACTERS_MAX)
+    registration = one_line(typed["registration"], REFERENCE_CHARACTERS_MAX)
+    errors = {} if name else {"name": "name"}
+    if not registration:
+        errors["registration"] = "registration"
+    if typed["kind"] not in KINDS:
+        errors["kind"] = "kind"
+    # A slash at the end is how browsers show an origin.
+    lines = [line.strip().rstrip("/").lower() for line in typed["origins"].splitlines() if line.strip()]
+    origins = " ".join(dict.fromkeys(lines))
+    if len(origins) > URL_CHARACTERS_MAX or any(origin(line) != line for line in lines):
+        errors["origins"] = "origins"
+    return Asked(name or "", typed["kind"], registration or "", origins), errors

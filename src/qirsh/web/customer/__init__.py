@@ -1,1 +1,0 @@
-"""For people who pay: pages in HTML."""

@@ -1,0 +1,1 @@
+"""What all pages share: rendering, sessions, forms, cookies, language."""

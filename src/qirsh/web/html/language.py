@@ -1,0 +1,56 @@
+"""Which language a page is written in: as the address says, else as was chosen before, else as the browser asks."""
+
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+
+from qirsh.language.catalog import LANGUAGES, choose, language
+from qirsh.web.html.cookies import LANGUAGE, cookie, set_cookie
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+
+_PARAMETER: Final = "lang"
+_YEAR_S: Final = 365 * 24 * 3600
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A language as the switch on a page offers it."""
+
+    code: str
+    name: str
+    address: str
+
+
+def find_language(parts: Parts, request: Request) -> None:
+    """Say in the request which one it is."""
+    kept = cookie(parts, request, LANGUAGE)
+    asked = ""
+    if request.query:
+        asked = next((value for name, value in _parameters(request) if name == _PARAMETER and value in LANGUAGES), "")
+    if asked:
+        request.language = asked
+        request.is_language_new = asked != kept
+    elif kept in LANGUAGES:
+        request.language = kept
+    else:
+        request.language = choose(request.headers.get(b"accept-language", b"").decode("latin-1"))
+
+
+def keep_language(parts: Parts, request: Request, response: Response) -> None:
+    """For a year: whoever has chosen a language once need not do so again."""
+    response.headers = [*response.headers, set_cookie(parts, LANGUAGE, request.language, keep_s=_YEAR_S)]
+
+
+def choices(request: Request) -> list[Choice]:
+    """The other languages, with an address relative to the page's own, so that it stays this page."""
+    rest = [pair for pair in _parameters(request) if pair[0] != _PARAMETER]
+    return [
+        Choice(code, language(code).name, f"?{urlencode([*rest, (_PARAMETER, code)])}")
+        for code in LANGUAGES
+        if code != request.language
+    ]
+
+
+def _parameters(request: Request) -> list[tuple[str, str]]:
+    return parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)

@@ -1,0 +1,38 @@
+"""Style sheets, scripts and fonts, served from memory: what is not in the folder of the package is not there at all."""
+
+import hashlib
+from importlib import resources
+from typing import Final
+
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.problems import Problem
+
+_TYPES: Final = {
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
+    "woff2": b"font/woff2",
+}
+# An address carries the digest of the file, so that a changed file has another address.
+_FOREVER: Final = b"public, max-age=31536000, immutable"
+_HEADS: Final = {ending: head(content_type, cache=_FOREVER) for ending, content_type in _TYPES.items()}
+_FILES: Final = {
+    file.name: file.read_bytes()
+    for file in resources.files("qirsh.web.html").joinpath("static").iterdir()
+    if file.name.rpartition(".")[2] in _TYPES
+}
+_DIGESTS: Final = {name: hashlib.sha256(body).hexdigest()[:12] for name, body in _FILES.items()}
+
+
+def address(name: str) -> str:
+    """Where a page finds the file."""
+    return f"/static/{name}?v={_DIGESTS[name]}"
+
+
+async def serve_file(_parts: Parts, request: Request) -> Response:
+    """One file, by its exact name."""
+    body = _FILES.get(request.arguments["file"])
+    if body is None:
+        raise Problem("not_found")
+    return Response(200, body, head=_HEADS[request.arguments["file"].rpartition(".")[2]])

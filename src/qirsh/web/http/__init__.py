@@ -1,0 +1,1 @@
+"""Requests, responses and routes, who calls and how often: what every handler stands on."""

@@ -1,0 +1,148 @@
+"""Who is calling: API keys and sessions, behind a Bearer token or a page's cookie.
+
+They are remembered for a moment, and never past a revocation.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
+from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
+from qirsh.domain.session import Session
+from qirsh.engine.money_stop import MoneyStop
+from qirsh.store import tables
+from qirsh.store.interface import Store
+from qirsh.store.reads import queries
+from qirsh.web.http.problems import Problem
+
+BEARER_LENGTH: Final = len(b"Bearer ")
+
+
+class TokenKind(msgspec.Struct, frozen=True):
+    """What a token of this kind starts with, in the header."""
+
+    prefix: bytes
+
+
+KEY: Final = TokenKind(b"Bearer qk_")
+SESSION: Final = TokenKind(b"Bearer qs_")
+_PAGE_PREFIX: Final = f"{PAGE_SESSION_KIND}_".encode()
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """An identity that was proved. Nothing in a request but the token can change it."""
+
+    account: int
+    is_live: bool
+    scopes: frozenset[str]
+    expires_at: int | None
+    token_hash: bytes  # Of the token that proved it.
+    person: int | None = None
+    key: str = ""  # The id of the API key, if it is one.
+
+
+class Callers:
+    """Looks tokens up by their hash; plain tokens are not kept."""
+
+    def __init__(self, store: Store, clock: Callable[[], int], money_stop: MoneyStop) -> None:
+        self._store = store
+        self._money_stop = money_stop
+        self._clock = clock
+        self._known: dict[bytes, Caller] = {}
+        self._revocations = -1
+        self._generation = 0
+        self._trusted_until = 0.0
+
+    async def poll(self) -> None:
+        """Forget everybody when a right was taken from anybody, and hear whether money may move.
+
+        Runs a few times a second in every process.
+        """
+        asked_at, changes = time.monotonic(), self._money_stop.changes
+        [(revocations, stop)] = await self._store.select(queries.REVOCATIONS_AND_STOP)
+        self._money_stop.learn(stop, since=changes)
+        if revocations != self._revocations:
+            self._revocations = revocations
+            self._generation += 1
+            self._known.clear()
+        self._trusted_until = asked_at + REVOCATION_TRUST_MS / 1000
+
+    def remembered(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller | None:
+        """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
+        authorization = headers.get(b"authorization", b"")
+        if not authorization.startswith(kind.prefix):
+            authorization = headers[b"authorization"] = _as_usual(authorization)
+            if not authorization.startswith(kind.prefix):
+                raise Problem("unauthorized")
+        if time.monotonic() > self._trusted_until:
+            return None
+        caller = self._known.get(token_hash(authorization[BEARER_LENGTH:]))
+        if caller is not None and caller.expires_at is not None and self._clock() >= caller.expires_at:
+            raise Problem("unauthorized")
+        return caller
+
+    async def look_up(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller:
+        """Who this is, from the database."""
+        caller = await self._looked_up(headers[b"authorization"][BEARER_LENGTH:], kind)
+        if caller is None:
+            raise Problem("unauthorized")
+        return caller
+
+    async def of_cookie(self, token: bytes) -> Caller | None:
+        """Whose browser this is; None if it is nobody's. Only pages ask here, and a Bearer token is nobody's."""
+        if not token.startswith(_PAGE_PREFIX):
+            return None
+        caller = self._known.get(token_hash(token)) if time.monotonic() <= self._trusted_until else None
+        if caller is None:
+            return await self._looked_up(token, SESSION)
+        return None if self._is_over(caller) else caller
+
+    async def _looked_up(self, token: bytes, kind: TokenKind) -> Caller | None:
+        if time.monotonic() > self._trusted_until:
+            await self.poll()
+        generation = self._generation
+        caller = await self._find(token, kind)
+        if caller is None or self._is_over(caller):
+            return None
+        # A poll in between may have seen a revocation that this look-up has not.
+        if generation == self._generation:
+            if len(self._known) >= CALLERS_CACHED_MAX:
+                self._known.clear()
+            self._known[token_hash(token)] = caller
+        return caller
+
+    def _is_over(self, caller: Caller) -> bool:
+        return caller.expires_at is not None and self._clock() >= caller.expires_at
+
+    async def _is_of_this_era(self, session: Session) -> bool:
+        person = await self._store.find(tables.PERSON, session.person)
+        return person is not None and person.era == session.era
+
+    async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
+        if not is_token(token.decode("latin-1")):
+            return None
+        hashed = token_hash(token)
+        if kind is KEY:
+            for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
+                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
+        else:
+            session = await self._store.find(tables.SESSION, hashed)
+            if session is not None and session.revoked_at is None and await self._is_of_this_era(session):
+                return Caller(
+                    session.account,
+                    is_live=True,
+                    scopes=frozenset(),
+                    expires_at=session.expires_at,
+                    token_hash=hashed,
+                    person=session.person,
+                )
+        return None
+
+
+def _as_usual(authorization: bytes) -> bytes:
+    """A scheme may be written in any case, and any number of spaces may follow it (RFC 9110, 11.4)."""
+    scheme, _, token = authorization.partition(b" ")
+    return b"Bearer " + token.lstrip(b" ") if scheme.lower() == b"bearer" else authorization

@@ -1,0 +1,38 @@
+"""What handlers work with. Built once by the service."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from qirsh.domain.identifier import Identifiers
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.engine.entropy import Entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.engine.passwords import Passwords
+from qirsh.store.integrity.invariant import Violation
+from qirsh.store.interface import Store
+from qirsh.web.http.authentication import Callers
+from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.waiters import Waiters
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The service's parts, as the faces see them."""
+
+    store: Store
+    engine: Engine
+    identifiers: Identifiers
+    keyring: Keyring
+    passwords: Passwords
+    callers: Callers
+    waiters: Waiters
+    clock: Clock
+    entropy: Entropy
+    base_url: str
+    verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
+    has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
+    keeps_mail: bool = False  # The demo's letters are not sent, and shown to whoever looks.
+    mail_from: str = ""
+    deposit_hint: str = ""  # How to add money, in the operators' words.
+    limits: RateLimits | None = None  # None: calls are not counted.

@@ -1,0 +1,49 @@
+"""Cursors: where a list goes on. Opaque to callers, and of no use for anything but the list that gave it."""
+
+import base64
+import binascii
+
+from qirsh.domain.money import CURRENCIES
+from qirsh.store.reads import statement
+from qirsh.store.reads.statement import Places
+from qirsh.web.http.problems import FieldError, Problem
+
+
+def cursor(*parts: int | str) -> str:
+    """The place after these, as text for an address."""
+    return base64.urlsafe_b64encode(".".join(map(str, parts)).encode()).decode().rstrip("=")
+
+
+def parts_of(text: str, kind: str, count: int) -> list[int]:
+    """The numbers of a cursor of this kind, or a problem."""
+    try:
+        decoded = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        raise bad_cursor() from None
+    found, *numbers = decoded.split(".")
+    if found != kind or len(numbers) != count or not all(n.isascii() and n.isdigit() and len(n) < 19 for n in numbers):  # noqa: PLR2004 - of 64 bits
+        raise bad_cursor()
+    return [int(number) for number in numbers]
+
+
+def bad_cursor() -> Problem:
+    """A cursor that no list of this kind gave."""
+    detail = "Must be the nextCursor of an earlier page of this list."
+    return Problem("validation_failed", errors=[FieldError("cursor", "invalid", detail)])
+
+
+def places_of(kind: str, text: str | None, currency: str | None) -> Places:
+    """Where the list begins: at a cursor, or at the top."""
+    places = statement.from_the_top(currency)
+    if text is not None:
+        places = {
+            code: place
+            for code, place in zip(CURRENCIES, parts_of(text, kind, len(CURRENCIES)), strict=True)
+            if code in places
+        }
+    return places
+
+
+def cursor_of(kind: str, places: Places) -> str:
+    """A place for each currency, in the order of the table."""
+    return cursor(kind, *(places.get(code, 0) for code in CURRENCIES))

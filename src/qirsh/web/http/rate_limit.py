@@ -1,0 +1,184 @@
+"""How many calls a client may make: by its key or session, or without a valid one by its address.
+
+Each process counts in its memory. What a client has left is told as in draft-ietf-httpapi-ratelimit-headers-11.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from qirsh.domain import limits
+from qirsh.domain.api_key import token_hash
+from qirsh.web.http.authentication import BEARER_LENGTH, KEY, Caller, Callers, TokenKind
+from qirsh.web.http.client_address import Networks, client_address
+from qirsh.web.http.message import Request
+from qirsh.web.http.problems import Problem
+
+_NS: Final = 1_000_000_000
+_SHARED_BUCKETS: Final = 1024
+_MINUTE_S: Final = 60
+_HOUR_S: Final = 3600
+
+MonotonicClock = Callable[[], int]  # In nanoseconds; whole numbers add up exactly, however many there are.
+
+
+class Limit:
+    """So many calls in a window, for each of those who are counted apart.
+
+    A bucket holds one window's quota and fills evenly. All that is kept of it is when it will be full again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        quota: int,
+        window_s: int,
+        clock: MonotonicClock = time.monotonic_ns,
+        buckets_max: int = limits.RATE_BUCKETS_MAX,
+    ) -> None:
+        self._clock = clock
+        self._interval_ns = window_s * _NS // quota
+        self._room_ns = self._interval_ns * (quota - 1)  # What is left in a full bucket after one call.
+        self._full_at: dict[bytes | str | int, int] = {}
+        self._buckets_max = buckets_max
+        self._next_sweep_at = 0
+        self._lines = f'ratelimit-policy: "{name}";q={quota};w={window_s}\r\nratelimit: "{name}";r=%d;t=%d\r\n'.encode()
+
+    def take(self, who: bytes | str) -> int:
+        """Count a call: the room that is left, in nanoseconds. Below zero it is refused, and has to wait as long."""
+        now = self._clock()
+        bucket: bytes | str | int = who
+        full_at = self._full_at.get(bucket)
+        if full_at is None:
+            bucket = self._bucket_of_newcomer(who, now)
+            full_at = self._full_at.get(bucket, now)
+        if full_at < now:  # noqa: PLR1730 - max() takes twice as long
+            full_at = now
+        room = self._room_ns - full_at + now
+        if room >= 0:
+            self._full_at[bucket] = full_at + self._interval_ns
+        return room
+
+    def give_back(self, who: bytes | str) -> None:
+        """A call that was counted and should not have been."""
+        if who in self._full_at:
+            self._full_at[who] -= self._interval_ns
+
+    def knows(self, who: bytes | str) -> bool:
+        """Whether calls of this one were counted lately."""
+        return who in self._full_at
+
+    def told(self, room: int) -> bytes:
+        """Header lines: the policy, the calls that are left, and the whole seconds until there is one more."""
+        if room < 0:
+            return self._lines % (0, wait_s(room))
+        interval_ns = self._interval_ns
+        left = room // interval_ns
+        return self._lines % (left, 1 if interval_ns <= _NS else wait_s(room - (left + 1) * interval_ns))
+
+    def _bucket_of_newcomer(self, who: bytes | str, now: int) -> bytes | str | int:
+        """Full buckets make room, since forgetting them changes nothing.
+
+        When there is none, newcomers share: a crowd takes neither memory nor anything from those who were here before.
+        """
+        if len(self._full_at) >= self._buckets_max:
+            if now >= self._next_sweep_at:
+                self._next_sweep_at = now + _NS  # Looking at all of them takes about a millisecond.
+                self._full_at = {bucket: full_at for bucket, full_at in self._full_at.items() if full_at > now}
+            if len(self._full_at) >= self._buckets_max:
+                return hash(who) % _SHARED_BUCKETS
+        return who
+
+
+def wait_s(room: int) -> int:
+    """Whole seconds until nothing is missing."""
+    return -(room // _NS)
+
+
+class RateLimits:
+    """All limits of a process, which has its share of them beside other processes of the same server."""
+
+    def __init__(self, *, workers: int = 1, proxies: Networks = (), clock: MonotonicClock = time.monotonic_ns) -> None:
+        def share(name: str, quota: int, window_s: int) -> Limit:
+            return Limit(name, max(1, quota // workers), window_s, clock)
+
+        self._proxies = proxies
+        self._key = share("key", limits.KEY_CALLS_PER_MINUTE, _MINUTE_S)
+        self._session = share("session", limits.SESSION_CALLS_PER_MINUTE, _MINUTE_S)
+        self._address = share("address", limits.ADDRESS_CALLS_PER_MINUTE, _MINUTE_S)
+        self._sign_in = share("sign-in", limits.SIGN_INS_PER_MINUTE, _MINUTE_S)
+        self._email = share("email", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S)
+        self._mail_asked = share("mail", limits.MAILS_ASKED_PER_HOUR, _HOUR_S)
+        self._mail_to = share("mail-to", limits.MAILS_TO_ONE_PER_HOUR, _HOUR_S)
+        self._code = share("code", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
+        self._code_of = share("code-of", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
+
+    def remembered(self, callers: Callers, request: Request, kind: TokenKind) -> Caller | None:
+        """As `Callers.remembered`, counted. Most calls end here."""
+        try:
+            caller = callers.remembered(request.headers, kind)
+        except Problem:
+            self.count_address(request)
+            raise
+        if caller is not None:
+            self._count(request, self._key if kind is KEY else self._session, caller.token_hash)
+        return caller
+
+    async def look_up(self, callers: Callers, request: Request, kind: TokenKind) -> Caller:
+        """As `Callers.look_up`, counted before the database is asked, so that a flood does not reach it."""
+        limit = self._key if kind is KEY else self._session
+        hashed = token_hash(request.headers[b"authorization"][BEARER_LENGTH:])
+        if limit.knows(hashed):
+            # It was valid lately. Whatever else comes from its address must not keep it from being looked up again.
+            self._count(request, limit, hashed)
+            try:
+                return await callers.look_up(request.headers, kind)
+            except Problem:
+                request.limits = b""
+                self.count_address(request)
+                raise
+        self.count_address(request)
+        caller = await callers.look_up(request.headers, kind)
+        self._address.give_back(self._address_of(request))
+        request.limits = b""
+        self._count(request, limit, hashed)
+        return caller
+
+    def count_address(self, request: Request) -> None:
+        """A call of somebody who has not proved anything."""
+        self._count(request, self._address, self._address_of(request))
+
+    def count_sign_in(self, request: Request, email: str | None) -> None:
+        """A try to prove something, counted before it is looked at: of tries at once, each counts.
+
+        Addresses that nobody has are counted like others, so that a refusal tells nothing.
+        """
+        self._count(request, self._sign_in, self._address_of(request))
+        if email is not None:
+            self._count(request, self._email, email)
+
+    def forgive(self, email: str | None) -> None:
+        """It was no failure: only failures count for an e-mail address."""
+        if email is not None:
+            self._email.give_back(email)
+
+    def count_mail(self, request: Request, email: str) -> None:
+        """Somebody wants us to write to an address that they have not shown to be theirs."""
+        self._count(request, self._mail_asked, self._address_of(request))
+        self._count(request, self._mail_to, email)
+
+    def count_code(self, request: Request, email: str) -> None:
+        """Somebody answers a mail, rightly or wrongly."""
+        self._count(request, self._code, self._address_of(request))
+        self._count(request, self._code_of, email)
+
+    def _address_of(self, request: Request) -> bytes:
+        return client_address(request.peer, request.headers.get(b"x-forwarded-for", b""), self._proxies)
+
+    def _count(self, request: Request, limit: Limit, who: bytes | str) -> None:
+        room = limit.take(who)
+        request.limits += limit.told(room)
+        if room < 0:
+            problem = Problem("rate_limited")
+            problem.retry_after_s = wait_s(room)
+            raise problem

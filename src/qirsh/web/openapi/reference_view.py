@@ -1,0 +1,231 @@
+"""The description cut into what a reader meets: chapters of calls, with fields, errors and examples."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from markupsafe import Markup, escape
+
+from qirsh.contract.examples import Json
+from qirsh.web.http.problems import KINDS
+from qirsh.web.openapi.document import API_KEY, JSON_TYPE
+from qirsh.web.openapi.problems import PROBLEM_TYPE
+
+_TOKENS: Final = {API_KEY: "$QIRSH_API_KEY"}
+_SHOWN_MAX: Final = 2  # Parameters of a query, in the example of a request.
+_NESTED_MAX: Final = 4  # Deeper is not read by anybody; the document has it.
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One line of a table."""
+
+    name: str
+    kind: str
+    text: Markup
+    limits: str
+    is_required: bool
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One code that a call may answer."""
+
+    status: str
+    code: str
+    text: Markup
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One operation, or one event that is sent."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    text: Markup
+    parameters: list[Field]
+    body: list[Field]
+    answer: list[Field]
+    faults: list[Fault]
+    request: str
+    status: str
+    shown: str
+
+
+class Chapter(msgspec.Struct, frozen=True):
+    """The calls of one tag."""
+
+    id: str
+    name: str
+    text: Markup
+    calls: list[Call]
+
+
+def chapters_of(document: Json) -> list[Chapter]:
+    """In the order of the tags."""
+    reader = _Reader(document)
+    calls: dict[str, list[Call]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            calls.setdefault(operation["tags"][0], []).append(reader.call(method.upper(), path, operation))
+    for name, methods in document["webhooks"].items():
+        calls.setdefault("Webhooks", []).append(reader.event(name, methods["post"]))
+    return [
+        Chapter(tag["name"].lower().replace(" ", "-"), tag["name"], words(tag["description"]), calls[tag["name"]])
+        for tag in document["tags"]
+    ]
+
+
+def faults() -> list[Fault]:
+    """Every code there is, for the chapter about errors."""
+    return [Fault(str(kind.status), code, words(kind.detail)) for code, kind in KINDS.items()]
+
+
+def words(text: str) -> Markup:
+    """Text with `code` in it, safe for a page."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped right here
+
+
+class _Reader:
+    def __init__(self, document: Json) -> None:
+        self._document = document
+        self._base_url: str = document["servers"][0]["url"]
+
+    def call(self, method: str, path: str, operation: Json) -> Call:
+        status, answer = next(iter(operation["responses"].items()))
+        body = operation.get("requestBody", {}).get("content", {}).get(JSON_TYPE)
+        content = answer["content"][JSON_TYPE]
+        return Call(
+            operation["operationId"],
+            method,
+            path,
+            operation["summary"],
+            words(operation["description"]),
+            self._parameters(operation),
+            [] if body is None else list(self._fields(body["schema"])),
+            list(self._fields(content["schema"]["properties"]["data"], is_asked=False)),
+            self._faults(operation),
+            self._curl(method, path, operation, body),
+            status,
+            _pretty(_example(content)),
+        )
+
+    def event(self, name: str, operation: Json) -> Call:
+        body = operation["requestBody"]["content"][JSON_TYPE]
+        return Call(
+            operation["operationId"],
+            "POST",
+            name,
+            operation["summary"],
+            words(operation["description"]),
+            self._parameters(operation),
+            list(self._fields(body["schema"], depth=_NESTED_MAX)),
+            [],
+            [],
+            "",
+            "",
+            _pretty(_example(body)),
+        )
+
+    def _parameters(self, operation: Json) -> list[Field]:
+        return [
+            Field(
+                parameter["name"],
+                f"{_kind(parameter['schema'])}, in the {parameter['in']}",
+                words(parameter["description"]),
+                _limits(parameter["schema"]),
+                parameter["required"],
+            )
+            for parameter in operation.get("parameters", [])
+        ]
+
+    def _fields(self, schema: Json, prefix: str = "", depth: int = 1, *, is_asked: bool = True) -> Iterator[Field]:
+        """Flat, with what is inside after what it is in. That a field of an answer is always there needs no word."""
+        schema = self._resolved(schema)
+        required = schema.get("required", []) if is_asked else []
+        for name, field in schema.get("properties", {}).items():
+            whole = self._resolved(field)
+            text = field.get("description", whole.get("description", ""))
+            yield Field(prefix + name, _kind(whole), words(text), _limits(whole), name in required)
+            inside = whole.get("items", whole)
+            if depth < _NESTED_MAX and (inside is not whole or "properties" in whole):
+                below = f"{prefix}{name}{'' if inside is whole else '[]'}."
+                yield from self._fields(inside, below, depth + 1, is_asked=is_asked)
+
+    def _faults(self, operation: Json) -> list[Fault]:
+        found = []
+        for status, response in operation["responses"].items():
+            content = self._resolved(response)["content"].get(PROBLEM_TYPE)
+            codes = content["examples"] if content else ()
+            found += [Fault(status, code, words(KINDS[code].detail)) for code in codes]
+        return found
+
+    def _curl(self, method: str, path: str, operation: Json, body: Json | None) -> str:
+        shown = {p["name"]: p for p in operation.get("parameters", []) if "example" in p}
+        query: Json = {}
+        lines = []
+        for name, parameter in shown.items():
+            if parameter["in"] == "path":
+                path = path.replace(f"{{{name}}}", parameter["example"])
+            elif parameter["in"] == "header":
+                lines.append(f"-H '{name}: {parameter['example']}'")
+            elif len(query) >= _SHOWN_MAX:
+                pass
+            elif isinstance(parameter["example"], dict):
+                query |= {f"{name}[{key}]": value for key, value in parameter["example"].items()}
+            else:
+                query[name] = parameter["example"]
+        for security in operation["security"]:
+            lines.insert(0, f'-H "Authorization: Bearer {_TOKENS.get(next(iter(security)), "$QIRSH_SESSION")}"')
+        if body is not None:
+            text = _pretty(_example(body)).replace("'", "'\\''")
+            lines += [f"-H 'Content-Type: {JSON_TYPE}'", f"-d '{text}'"]
+        address = self._base_url + path + (f"?{urlencode(query, safe='[]:')}" if query else "")
+        start = f"curl '{address}'" if query else f"curl {address}"
+        first = start if method == "GET" or body is not None else f"{start} -X {method}"
+        return " \\\n  ".join([first, *lines])
+
+    def _resolved(self, schema: Json) -> Json:
+        while "$ref" in schema:
+            found: Any = self._document
+            for part in schema["$ref"].removeprefix("#/").split("/"):
+                found = found[part]
+            schema = found
+        return schema
+
+
+def _kind(schema: Json) -> str:
+    kinds = schema.get("type", "object")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "enum" in schema:
+        return " or ".join("null" if value is None else f'"{value}"' for value in schema["enum"])
+    return " or ".join(kinds)
+
+
+def _limits(schema: Json) -> str:
+    """In words. Patterns are for programs: the text of a field says the same."""
+    found = []
+    for least, most, unit in (
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minProperties", "maxProperties", " keys"),
+    ):
+        if least in schema and most in schema:
+            found.append(f"{schema[least]} to {schema[most]}{unit}")
+        elif most in schema:
+            found.append(f"at most {schema[most]}{unit}")
+        elif least in schema:
+            found.append(f"at least {schema[least]}{unit}")
+    if "default" in schema:
+        found.append(f"{schema['default']} when absent")
+    return "; ".join(found)
+
+
+def _example(content: Json) -> Any:  # noqa: ANN401 - JSON is anything
+    return next(iter(content["examples"].values()))["value"]
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,0 +1,197 @@
+"""Shapes of bodies and answers as JSON Schema, from the very structs that the code reads and writes."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from qirsh.contract.examples import Json
+from qirsh.contract.views import PaymentView, RefundAndPayment
+from qirsh.web.openapi.field_docs import Word, word_of
+
+REFERENCE: Final = "#/components/schemas/"
+
+Shape = type[msgspec.Struct]
+
+# What a field holds whose type is only `object`, because msgspec cannot tell the structs apart when it reads them.
+_HELD: Final[dict[str, tuple[Shape, ...]]] = {"EventView.data": (PaymentView, RefundAndPayment)}
+
+
+class Shapes:
+    """Collects the schemas of all structs that were asked for, each once, under its name."""
+
+    def __init__(self) -> None:
+        self.schemas: dict[str, Json] = {}
+        self._kinds: dict[str, Shape] = {}
+
+    def reference(self, shape: Shape) -> Json:
+        """A `$ref` to the struct's schema."""
+        name = shape.__name__
+        if self._kinds.setdefault(name, shape) is not shape:
+            raise ValueError(f"two shapes are called {name}")
+        if name not in self.schemas:
+            self.schemas[name] = {}  # A struct may hold itself.
+            self.schemas[name] = self._struct(shape)
+        return {"$ref": REFERENCE + name}
+
+    def fields(self, shape: Shape) -> dict[str, tuple[Json, bool]]:
+        """The struct's fields by their names in JSON: the schema, and whether it must be there."""
+        return {field.encode_name: (self._field(shape, field), field.required) for field in _fields(shape)}
+
+    def _struct(self, shape: Shape) -> Json:
+        fields = self.fields(shape)
+        schema: Json = {
+            "type": "object",
+            "description": _first_paragraph(shape),
+            "properties": {name: field for name, (field, _) in fields.items()},
+        }
+        if required := [name for name, (_, is_required) in fields.items() if is_required]:
+            schema["required"] = required
+        if shape.__struct_config__.forbid_unknown_fields:
+            schema["additionalProperties"] = False
+        return schema
+
+    def _field(self, shape: Shape, field: inspect.Field) -> Json:
+        word = _word(shape, field)
+        held = _HELD.get(f"{shape.__name__}.{field.encode_name}")
+        schema = {"anyOf": [self.reference(one) for one in held]} if held else self._schema(field.type)
+        if "$ref" in schema:
+            # Beside a reference OpenAPI allows words, and nothing that would narrow it.
+            return schema | ({"description": word.text} if word else {})
+        if word is not None:
+            schema = _narrowed(schema, word)
+        if type(field.default) in {str, int, bool} and field.default != "":
+            schema["default"] = field.default
+        return schema
+
+    def _schema(self, kind: inspect.Type) -> Json:  # noqa: C901 - one line a type
+        match kind:
+            case inspect.Metadata():
+                return self._schema(kind.type) | (kind.extra_json_schema or {})
+            case inspect.StrType():
+                return {"type": "string"} | _bounds(
+                    kind, minLength="min_length", maxLength="max_length", pattern="pattern"
+                )
+            case inspect.IntType():
+                bounds = _bounds(
+                    kind,
+                    minimum="ge",
+                    exclusiveMinimum="gt",
+                    maximum="le",
+                    exclusiveMaximum="lt",
+                    multipleOf="multiple_of",
+                )
+                return {"type": "integer"} | bounds
+            case inspect.BoolType():
+                return {"type": "boolean"}
+            case inspect.NoneType():
+                return {"type": "null"}
+            case inspect.LiteralType():
+                return {"type": "string", "enum": list(kind.values)}
+            case inspect.EnumType():
+                return {"type": "string", "enum": [member.value for member in kind.cls]}
+            case inspect.StructType():
+                return self.reference(kind.cls)
+            case inspect.ListType() | inspect.VarTupleType():
+                return {"type": "array", "items": self._schema(kind.item_type)}
+            case inspect.DictType():
+                return {"type": "object", "additionalProperties": self._schema(kind.value_type)}
+            case inspect.RawType() | inspect.AnyType():
+                # JSON that is handed through; in this API it is always an object.
+                return {"type": "object"}
+            case inspect.UnionType():
+                return self._union(kind)
+        raise TypeError(f"{kind} cannot be described yet")
+
+    def _union(self, kind: inspect.UnionType) -> Json:
+        schemas = [self._schema(one) for one in kind.types if not isinstance(one, inspect.NoneType)]
+        is_nullable = len(schemas) < len(kind.types)
+        if len(schemas) == 1 and "type" in schemas[0]:
+            schema = schemas[0]
+            if is_nullable:
+                schema["type"] = [schema["type"], "null"]
+                if "enum" in schema:
+                    schema["enum"] = [*schema["enum"], None]
+            return schema
+        return {"anyOf": [*schemas, {"type": "null"}] if is_nullable else schemas}
+
+
+def example_of(shape: Shape, changed: Json | None = None) -> Json:
+    """What the struct looks like when it tells the usual story, but for the fields that are changed."""
+    example = {field.encode_name: _example(shape, field) for field in _fields(shape)}
+    return example | (changed or {})
+
+
+def field_example(shape: Shape, name: str) -> Any:  # noqa: ANN401 - JSON is anything
+    """What one field looks like; None where nothing is to be shown."""
+    return next(_example(shape, field) for field in _fields(shape) if field.encode_name == name)
+
+
+def _example(shape: Shape, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON is anything
+    word = _word(shape, field)
+    if word is not None and word.example is not None:
+        return word.example
+    if held := _HELD.get(f"{shape.__name__}.{field.encode_name}"):
+        return example_of(held[0])
+    return _usual(field.type, word)
+
+
+def _usual(kind: inspect.Type, word: Word | None) -> Any:  # noqa: ANN401 - JSON is anything
+    """Where no word has an example: what the type offers."""
+    match kind:
+        case inspect.Metadata():
+            examples = (kind.extra_json_schema or {}).get("examples")
+            return examples[0] if examples else _usual(kind.type, word)
+        case inspect.StructType():
+            return example_of(kind.cls)
+        case inspect.ListType() | inspect.VarTupleType():
+            return [_usual(kind.item_type, None)]
+        case inspect.UnionType():
+            return None if kind.includes_none else _usual(kind.types[0], word)
+        case inspect.LiteralType():
+            return kind.values[0]
+        case inspect.IntType():
+            return kind.ge or 0
+        case inspect.BoolType():
+            return False
+        case inspect.StrType():
+            return ""
+    return {}
+
+
+def _fields(shape: Shape) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(shape)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
+
+
+def _word(shape: Shape, field: inspect.Field) -> Word | None:
+    """What the field says of itself comes first."""
+    word = word_of(shape.__name__, field.encode_name)
+    kind = field.type
+    said = kind.extra_json_schema or {} if isinstance(kind, inspect.Metadata) else {}
+    if "description" in said:
+        examples = said.get("examples") or [None]
+        return Word(said["description"], examples[0])
+    return word
+
+
+def _narrowed(schema: Json, word: Word) -> Json:
+    """The schema with its word. What the type says stands, where both say something."""
+    also = dict(word.also)
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "enum" in also and "null" in kinds:
+        also["enum"] = [*also["enum"], None]
+    if "object" in kinds and "propertyNames" not in also:
+        also = {}
+    return also | schema | {"description": word.text}
+
+
+def _bounds(kind: object, **names: str) -> Json:
+    found = {key: getattr(kind, name) for key, name in names.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _first_paragraph(shape: Shape) -> str:
+    return " ".join((shape.__doc__ or shape.__name__).partition("\n\n")[0].split())

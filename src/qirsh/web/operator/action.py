@@ -1,0 +1,118 @@
+"""What all acts of operators share: who acts, words in and out, and how a no is told."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from qirsh.domain import limits
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.command import AddPerson, Command
+from qirsh.domain.identifier import is_account_number
+from qirsh.domain.money import format_amount
+from qirsh.domain.person import Person, normal_email
+from qirsh.domain.refusal import Refused
+from qirsh.store.reads import queries
+from qirsh.web.http.context import Parts
+from qirsh.web.http.problems import KINDS
+
+HOUSE: Final = "bank"  # The house account through which money enters and leaves.
+
+
+class NotDone(Exception):
+    """An act that was not carried out: a stable code, and words for the operator."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """The operator who acts; None while nobody is one and the first is being made."""
+
+    person: int | None
+
+    @property
+    def name(self) -> str:
+        """As audit entries name them."""
+        return "first start" if self.person is None else f"operator {self.person}"
+
+    @property
+    def id(self) -> int:
+        """For acts that are never reached without an operator."""
+        assert self.person is not None
+        return self.person
+
+
+Words = dict[str, Any]
+Act = Callable[[Parts, Actor, Words], Awaitable[Words]]
+
+
+async def submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    """The outcome, or a `NotDone` for a refusal."""
+    outcome = await parts.engine.submit(command)
+    if type(outcome) is Refused:
+        raise NotDone(outcome.why.value, KINDS[outcome.why.value].detail)
+    return outcome
+
+
+async def house(parts: Parts) -> int:
+    """The number of the house account."""
+    rows = await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE)
+    number: int = rows[0][0]
+    return number
+
+
+def word_text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
+    """One of the words, printable and not too long."""
+    value = words.get(name, default)
+    if type(value) is not str or (default is None and not value):
+        raise NotDone("invalid", f"{name}: must be given as text")
+    if len(value) > characters_max or not value.isprintable():
+        raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
+    return value
+
+
+def email_address(words: Words) -> str:
+    """Somebody's, in its one spelling."""
+    email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
+    if email is None:
+        raise NotDone("invalid", "email: must be an e-mail address")
+    return email
+
+
+async def added_person(parts: Parts, actor: Actor, words: Words) -> Person:
+    """Somebody new, with the password that an operator has typed for them."""
+    password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
+    if len(password) < limits.PASSWORD_CHARACTERS_MIN:
+        raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
+    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    hashed = await parts.passwords.hash(password)
+    person: Person = await submit(parts, AddPerson(email_address(words), name, hashed, actor.name, actor.person))
+    return person
+
+
+def account_number(words: Words) -> int:
+    """The account that the act is about."""
+    number = word_text(words, "account", 12)
+    if not is_account_number(number):
+        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
+    return int(number)
+
+
+def reference(words: Words) -> str:
+    """The bank's."""
+    return word_text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
+
+
+def order_words(order: CashOrder) -> Words:
+    """A cash order, as it is told."""
+    return {
+        "kind": order.kind,
+        "account": str(order.account),
+        "amount": format_amount(order.amount, order.currency),
+        "currency": order.currency,
+        "reference": order.reference,
+        "state": order.state,
+    }

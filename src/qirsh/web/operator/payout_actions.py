@@ -1,0 +1,108 @@
+"""Payouts at the operators' desk: what waits, with the bank accounts it goes to; what is ordered; what is refused.
+
+A second operator confirms the order like every withdrawal, and then the money moves.
+"""
+
+from typing import Final
+
+from qirsh.contract.timestamps import timestamp
+from qirsh.domain import limits
+from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.command import AskCash
+from qirsh.domain.mail import Letter
+from qirsh.domain.money import format_amount
+from qirsh.domain.payout import Payout
+from qirsh.domain.people_command import RefusePayout
+from qirsh.engine.bank_details import unsealed
+from qirsh.store.reads import people, queries
+from qirsh.store.tables import ACCOUNT, PAYOUT, PERSON
+from qirsh.web.auth.outgoing_mail import letters
+from qirsh.web.http.context import Parts
+from qirsh.web.operator.action import Act, Actor, NotDone, Words, house, order_words, reference, submit, word_text
+
+_LISTED_MAX: Final = 200
+_ID_CHARACTERS_MAX: Final = 64
+
+
+async def list_payouts(parts: Parts, _actor: Actor, _words: Words) -> Words:
+    """Those that may still be paid, oldest first."""
+    rows = await parts.store.select(queries.OPEN_PAYOUTS, _LISTED_MAX)
+    return {"payouts": [await _payout_words(parts, Payout(*row)) for row in rows]}
+
+
+async def order_payout(parts: Parts, actor: Actor, words: Words) -> Words:
+    """The bank has been told to send it: the first operator's half."""
+    payout = await _payout(parts, words)
+    command = AskCash(
+        kind="withdrawal",
+        house=await house(parts),
+        reference=reference(words),
+        account=payout.account,
+        currency=payout.currency,
+        amount=payout.amount,
+        operator=actor.id,
+        actor=actor.name,
+        payout=payout.id,
+    )
+    return {"payout": payout.id, **order_words(await submit(parts, command))}
+
+
+async def refuse_payout(parts: Parts, actor: Actor, words: Words) -> Words:
+    """No money will be sent, and who asked is told why."""
+    payout = await _payout(parts, words)
+    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    letters = await _letters(parts, payout, "payout_refused", reason=reason)
+    refused = await submit(parts, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
+    return {"payout": refused.id, "account": str(refused.account), "state": refused.state}
+
+
+PAYOUT_ACTS: Final[dict[str, Act]] = {
+    "payout list": list_payouts,
+    "payout order": order_payout,
+    "payout refuse": refuse_payout,
+}
+
+
+async def letters_of_order(parts: Parts, order: CashOrder | None) -> tuple[Letter, ...]:
+    """What is mailed once this order is confirmed, if it pays what somebody asked for."""
+    if order is None or order.payout is None:
+        return ()
+    payout = await parts.store.find(PAYOUT, order.payout)
+    return () if payout is None else await _letters(parts, payout, "payout_paid", reference=order.reference)
+
+
+async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
+    account = await parts.store.find(ACCOUNT, payout.account)
+    if account is None or account.owner is None:
+        return ()
+    person = await parts.store.find(PERSON, account.owner)
+    emails = await parts.store.select(people.EMAIL_OF, account.owner)
+    if person is None or not emails:
+        return ()
+    told: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **words}
+    return letters(parts, kind, to=emails[0][0], language=person.language, **told)
+
+
+async def _payout(parts: Parts, words: Words) -> Payout:
+    payout = await parts.store.find(PAYOUT, word_text(words, "id", _ID_CHARACTERS_MAX))
+    if payout is None:
+        raise NotDone("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
+    return payout
+
+
+async def _payout_words(parts: Parts, payout: Payout) -> Words:
+    account = await parts.store.find(ACCOUNT, payout.account)
+    bank = unsealed(parts.keyring, payout.bank_sealed)
+    return {
+        "id": payout.id,
+        "state": payout.state,
+        "account": str(payout.account),
+        "name": account.name if account else "",
+        "amount": format_amount(payout.amount, payout.currency),
+        "currency": payout.currency,
+        "holder": bank.holder if bank else "",
+        "bank": bank.bank if bank else "",
+        "bankAccount": bank.account if bank else "",
+        "reference": payout.reference or "",
+        "askedAt": timestamp(payout.created_at),
+    }

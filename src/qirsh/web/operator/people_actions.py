@@ -1,0 +1,160 @@
+"""What operators do about who people are, and the lists by which they find accounts and keys."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from qirsh.contract.timestamps import timestamp
+from qirsh.domain import limits
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.identity import SIDES
+from qirsh.domain.people_command import RecordLook, RejectIdentity
+from qirsh.engine.identity_facts import unseal_facts, unseal_picture
+from qirsh.store.reads import people as people_queries
+from qirsh.store.tables import ACCOUNT, BUSINESS, IDENTITY, IDENTITY_IMAGE, PERSON
+from qirsh.web.http.context import Parts
+from qirsh.web.http.problems import KINDS
+from qirsh.web.operator.action import Act, Actor, NotDone, Words, account_number, submit, word_text
+from qirsh.web.operator.owner_mail import letters_on_rejection
+
+_STATES: Final = ("unverified", "verified", "requested", "approved", "rejected", "suspended", "closed")
+
+
+async def list_identities(parts: Parts, _actor: Actor, words: Words) -> Words:
+    """The checks that wait, by account number. What people wrote is not in the list."""
+    after = _after_account(words)
+    rows = await parts.store.search(people_queries.IDENTITIES_AFTER, after, limits.LIST_ITEMS_MAX + 1)
+    items = [{"account": str(account), "submittedAt": timestamp(submitted_at)} for account, submitted_at in rows]
+    return _listed(items, "account")
+
+
+async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
+    """What a person says and shows. That this operator has looked is written down first."""
+    number = account_number(words)
+    account = await parts.store.find(ACCOUNT, number)
+    identity = None
+    if account is not None and account.kind == "personal" and account.owner is not None:
+        identity = await parts.store.find(IDENTITY, account.owner)
+    if identity is None:
+        raise NotDone("not_found", "Nobody has shown who they are for this account.")
+    if identity.person == actor.person:
+        raise NotDone("own_request", KINDS["own_request"].detail)
+    await submit(parts, RecordLook(number, actor.name, actor.person))
+    facts = unseal_facts(parts.keyring, identity.facts_sealed)
+    if facts is None:
+        raise NotDone("sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY.")
+    told: Words = {
+        "account": str(number),
+        "name": account.name if account else "",
+        "state": identity.state,
+        "givenNames": facts.given_names,
+        "familyName": facts.family_name,
+        "birthDate": facts.birth_date,
+        "document": facts.document,
+        "documentNumber": facts.document_number,
+        "reason": identity.reason,
+    }
+    if words.get("pictures"):
+        told["pictures"] = await _pictures(parts, identity.person)
+    return told
+
+
+async def reject_identity(parts: Parts, actor: Actor, words: Words) -> Words:
+    """It is not enough, and the person reads why and may send it again."""
+    number = account_number(words)
+    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    letters = await letters_on_rejection(parts, await parts.store.find(ACCOUNT, number), reason)
+    identity = await submit(parts, RejectIdentity(number, reason, actor.id, actor.name, letters))
+    return {"account": str(number), "state": identity.state, "reason": reason}
+
+
+async def list_accounts(parts: Parts, _actor: Actor, words: Words) -> Words:
+    """Accounts of people and businesses by number, of one state if told."""
+    state = word_text(words, "state", 20, default="")
+    if state and state not in _STATES:
+        raise NotDone("invalid", f"state: must be one of {', '.join(_STATES)}")
+    arguments = (state, state, _after_account(words), limits.LIST_ITEMS_MAX + 1)
+    rows = await parts.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
+    accounts = [Account(*row) for row in rows]
+    items = [
+        {"account": str(account.number), "kind": account.kind, "state": account.state, "name": account.name}
+        for account in accounts
+    ]
+    return _listed(items, "account")
+
+
+async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
+    """An account, and what its owner has told of the business behind it."""
+    account = await parts.store.find(ACCOUNT, account_number(words))
+    if account is None:
+        raise NotDone("not_found", KINDS["not_found"].detail)
+    told: Words = {
+        "account": str(account.number),
+        "kind": account.kind,
+        "mode": account.mode,
+        "name": account.name,
+        "state": account.state,
+        "createdAt": timestamp(account.created_at),
+    }
+    business = await parts.store.find(BUSINESS, account.number)
+    if business is not None:
+        owner = await parts.store.find(PERSON, account.owner)
+        told |= {
+            "business": business.kind,
+            "registration": business.registration,
+            "returnOrigins": account.return_origins,
+            "owner": "" if owner is None else f"{owner.account} {owner.name}",
+            "reason": business.reason,
+        }
+    return told
+
+
+async def list_keys(parts: Parts, _actor: Actor, words: Words) -> Words:
+    """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
+    number = account_number(words)
+    if await parts.store.find(ACCOUNT, number) is None:
+        raise NotDone("not_found", KINDS["not_found"].detail)
+    after = word_text(words, "after", 64, default="")
+    rows = await parts.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
+    return _listed([_key_words(ApiKey(*row), parts.clock()) for row in rows], "id")
+
+
+PEOPLE_ACTS: Final[dict[str, Act]] = {
+    "identity list": list_identities,
+    "identity show": show_identity,
+    "identity reject": reject_identity,
+    "account list": list_accounts,
+    "account show": show_account,
+    "key list": list_keys,
+}
+
+
+async def _pictures(parts: Parts, person: int) -> dict[str, str]:
+    """By side, in Base64: the CLI writes them to files."""
+    found = [(side, await parts.store.find(IDENTITY_IMAGE, (person, side))) for side in SIDES]
+    plain = [(side, unseal_picture(parts.keyring, image.sealed)) for side, image in found if image is not None]
+    return {side: base64.b64encode(picture).decode() for side, picture in plain if picture is not None}
+
+
+def _after_account(words: Words) -> int:
+    return account_number({"account": words["after"]}) if words.get("after") else 0
+
+
+def _listed(items: Sequence[Mapping[str, str | int]], key: str) -> Words:
+    """A page of a list, and what to give as `after` for the next; empty at the end."""
+    page = items[: limits.LIST_ITEMS_MAX]
+    return {"items": page, "next": cast("str", page[-1][key]) if len(items) > len(page) else ""}
+
+
+def _key_words(key: ApiKey, now: int) -> dict[str, str | int]:
+    is_over = key.expires_at is not None and key.expires_at <= now
+    return {
+        "id": key.id,
+        "state": "revoked" if key.revoked_at is not None else "expired" if is_over else "active",
+        "name": key.name,
+        "hint": key.hint,
+        "scopes": key.scopes,
+        "createdAt": timestamp(key.created_at),
+        "expiresAt": timestamp(key.expires_at) if key.expires_at else "",
+    }

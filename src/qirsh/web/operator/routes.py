@@ -1,0 +1,11 @@
+"""What a browser opens of the operators' side: an appointment, behind its mailed link."""
+
+from typing import Final
+
+from qirsh.web.http.route import page
+from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
+
+ROUTES: Final = (
+    page("GET", "/operator/{token}", show_appointment),
+    page("POST", "/operator/{token}", accept_appointment),
+)

@@ -1,0 +1,1 @@
+"""The pay page: from a merchant's link to the receipt."""

@@ -1,0 +1,99 @@
+"""A payment as its page meets it: what is asked, who looks, and where they go from here."""
+
+import msgspec
+
+from qirsh.domain.account import Account
+from qirsh.domain.payment import Payment, why_not_payable
+from qirsh.domain.refusal import Refusal
+from qirsh.domain.rules.standing import why_not_in_order
+from qirsh.store.tables import ACCOUNT, PAYMENT
+from qirsh.web.html.page_context import Visit, visit_of
+from qirsh.web.html.rendering import see_other
+from qirsh.web.http.authentication import Caller
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
+from qirsh.web.pay.payment_summary import Slip, slip_of
+from qirsh.web.pay.return_address import after_leaving, after_paying, form_origin
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A payment, and who looks at it."""
+
+    id: str
+    payment: Payment
+    merchant: Account
+    visit: Visit
+
+    @property
+    def address(self) -> str:
+        """The page of it."""
+        return f"/pay/{self.id}"
+
+    @property
+    def caller(self) -> Caller | None:
+        """Who is signed in."""
+        return self.visit.caller
+
+    @property
+    def is_owners_test(self) -> bool:
+        """Whether whoever looks tries out a payment of their own business."""
+        return self.merchant.mode == "test" and self.caller is not None and self.merchant.owner == self.visit.person
+
+    @property
+    def is_payers(self) -> bool:
+        """Whether whoever looks has paid it. The test customer is played by the owner."""
+        if self.payment.status != "paid":
+            return False
+        is_payer = self.caller is not None and self.caller.account == self.payment.payer
+        return is_payer or self.is_owners_test
+
+    def agreed(self) -> tuple[str, ...]:
+        """What the customer agrees to, as it is stored now: a form is bound to it."""
+        payment, merchant = self.payment, self.merchant
+        return self.id, str(payment.amount), payment.currency, str(merchant.number), merchant.name
+
+    def state(self) -> str:
+        """What can be done with the payment, by whoever it is."""
+        why = why_not_payable(self.payment, self.visit.parts.clock())
+        if why is Refusal.ALREADY_PAID:
+            return "receipt" if self.is_payers else "already_paid"
+        if why is not None:
+            return str(why.value)
+        if self.merchant.mode == "test":
+            return "test"
+        return "merchant_suspended" if why_not_in_order(self.merchant) else "payable"
+
+    def slip(self) -> Slip:
+        """What anybody may see of it."""
+        can_leave = after_leaving(self.payment, self.id, self.merchant) is not None
+        return slip_of(self.payment, self.id, self.merchant, now=self.visit.parts.clock(), can_leave=can_leave)
+
+    def after_paying(self) -> Response:
+        """Back to the shop, or to the receipt."""
+        address = after_paying(self.payment, self.id, self.merchant)
+        # Where the page's policy could not name the shop, a browser would stop here: the receipt has a link instead.
+        if address is None or not form_origin(self.payment, self.merchant):
+            address = self.address
+        return see_other(address)
+
+    def again(self, why: str) -> Response:
+        """The page anew, which says why nothing was paid."""
+        return self.visit.go(self.address, f"{self.id}.{why}")
+
+
+async def asked_of(parts: Parts, request: Request) -> Asked:
+    """The payment that the address names, and who looks at it."""
+    payment = await payment_of(parts, request.arguments["id"])
+    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    assert merchant is not None, "a payment without its merchant"
+    return Asked(request.arguments["id"], payment, merchant, await visit_of(parts, request))
+
+
+async def payment_of(parts: Parts, payment_id: str) -> Payment:
+    """The payment with this id. A mistyped one never reaches the database."""
+    number = parts.identifiers.payment_number(payment_id)
+    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    if payment is None:
+        raise Problem("not_found")
+    return payment

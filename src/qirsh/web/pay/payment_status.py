@@ -1,0 +1,73 @@
+"""How a page hears that its payment was paid elsewhere, on a phone perhaps, and goes on by itself.
+
+Whoever has the payment's id may ask, so the answer is what the page shows anybody: not who paid, nor what went back.
+"""
+
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from qirsh.domain.limits import WAIT_S_MAX
+from qirsh.domain.payment import Payment, Status, is_due
+from qirsh.web.documents.qr import qr_svg
+from qirsh.web.html.rendering import see_other
+from qirsh.web.http.context import Parts
+from qirsh.web.http.final_payment import final_or_late
+from qirsh.web.http.message import Request, Response, head
+from qirsh.web.pay.payment_page import asked_of, payment_of
+from qirsh.web.pay.return_address import after_paying
+
+_PENDING: Final = 1
+_FINAL: Final = 2  # A refund comes later and counts on, which is nobody's business here.
+_SVG: Final = head(b"image/svg+xml")
+
+
+class State(msgspec.Struct, frozen=True):
+    """What the page of a payment would show."""
+
+    status: Status
+    version: int
+
+
+async def show_payment_status(parts: Parts, request: Request) -> Response:
+    """The state, or with `?wait=` the next one after the version that is known."""
+    payment = await payment_of(parts, request.arguments["id"])
+    told = dict(parse_qsl(request.query.decode("latin-1")))
+    wait_s = min(_number(told.get("wait", "")), WAIT_S_MAX)
+    now = parts.clock()
+    if wait_s and _number(told.get("version", "")) == _state(payment, now).version == _PENDING:
+        # Not past the end of its time: the page is to say so when it is there.
+        left_s = (payment.expires_at - now) / 1000
+        payment = await final_or_late(parts, payment.number, min(wait_s, left_s))
+    return Response(200, msgspec.json.encode(_state(payment, parts.clock())))
+
+
+async def return_to_shop(parts: Parts, request: Request) -> Response:
+    """To the shop, from a page that was open while it was paid elsewhere, as the token shows. Others see the page."""
+    asked = await asked_of(parts, request)
+    token = dict(parse_qsl(request.query.decode("latin-1"))).get("token", "")
+    is_known = bool(asked.visit.visitor) and parts.keyring.is_form_token(token, "follow", asked.visit.visitor, asked.id)
+    # Who is signed in as somebody else has a wallet of their own, and is not the one whom the shop waits for.
+    if asked.payment.status == "paid" and is_known and (asked.caller is None or asked.is_payers):
+        address = after_paying(asked.payment, asked.id, asked.merchant)
+        if address is not None:
+            return see_other(address)
+    return see_other(asked.address)
+
+
+async def show_phone_qr(parts: Parts, request: Request) -> Response:
+    """The page's address as a QR code: a picture of its own, so that only who looks at it loads it."""
+    await payment_of(parts, request.arguments["id"])
+    drawn = qr_svg(f"{parts.base_url}/pay/{request.arguments['id']}")
+    return Response(200, drawn.encode(), head=_SVG)
+
+
+def _state(payment: Payment, now: int) -> State:
+    if payment.status == "pending" and not is_due(payment, now):
+        return State("pending", _PENDING)
+    return State("expired" if payment.status == "pending" else payment.status, _FINAL)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0  # noqa: PLR2004 - any more is nonsense

@@ -1,0 +1,90 @@
+"""Receipts: a page that who has paid may show to anybody, and the same on paper.
+
+Its address is the payment's id and a MAC over it: nobody finds one by guessing, and none leads to another payment.
+"""
+
+import hmac
+from functools import lru_cache, partial
+from typing import Final
+
+from qirsh.domain.account import Account
+from qirsh.domain.payment import Payment
+from qirsh.store.tables import ACCOUNT
+from qirsh.web.documents import render_pool
+from qirsh.web.documents.pdf import receipt_pdf
+from qirsh.web.documents.receipt import Receipt
+from qirsh.web.html.rendering import page
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.problems import Problem
+from qirsh.web.pay.payment_page import payment_of
+from qirsh.web.pay.payment_summary import slip_of
+
+_ID_DIGITS: Final = 16
+_ENDING_DIGITS: Final = 4
+_DRAWN_KEPT: Final = 64  # Some tens of kilobytes each.
+_PDF: Final = head(b"application/pdf")
+_SERVICE: Final = "Qirsh"
+
+
+def receipt_token(parts: Parts, payment_id: str) -> str:
+    """What the address of its receipt ends with."""
+    return payment_id + parts.keyring.receipt_marks(payment_id)[0]
+
+
+async def show_receipt(parts: Parts, request: Request) -> Response:
+    """For whoever was given the address. Of the payer it tells four digits."""
+    payment_id, payment, merchant = await _paid(parts, request)
+    return page(
+        request,
+        "pay/receipt.html",
+        slip=slip_of(payment, payment_id, merchant, now=parts.clock(), can_leave=False),
+        ending=_ending(payment),
+        pdf=f"/receipt/{request.arguments['token']}/pdf",
+    )
+
+
+async def download_receipt(parts: Parts, request: Request) -> Response:
+    """The same, to be kept."""
+    payment_id, payment, merchant = await _paid(parts, request)
+    assert payment.paid_at is not None
+    receipt = Receipt(
+        service_name=_SERVICE,
+        base_url=parts.base_url,
+        payee=merchant.name,
+        payer_account="•" * _ENDING_DIGITS + _ending(payment),
+        amount_minor=payment.amount,
+        currency=payment.currency,
+        note=payment.note.strip(),
+        payment_id=payment_id,
+        paid_at=payment.paid_at,
+        refunded_minor=payment.refunded_amount,
+        share_url=f"{parts.base_url}/receipt/{request.arguments['token']}",
+        is_test=merchant.mode == "test",
+    )
+    with render_pool.place():
+        drawn = await render_pool.made(partial(_drawn, receipt, request.language))
+    named = f'attachment; filename="receipt-{payment_id}.pdf"'.encode()
+    return Response(200, drawn, [(b"content-disposition", named)], _PDF)
+
+
+async def _paid(parts: Parts, request: Request) -> tuple[str, Payment, Account]:
+    payment_id, mark = request.arguments["token"][:_ID_DIGITS], request.arguments["token"][_ID_DIGITS:].encode()
+    marks = parts.keyring.receipt_marks(payment_id)
+    if True not in [hmac.compare_digest(mark, own.encode()) for own in marks]:
+        raise Problem("not_found")
+    payment = await payment_of(parts, payment_id)
+    if payment.status != "paid":
+        raise Problem("not_found")
+    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    assert merchant is not None, "a payment without its merchant"
+    return payment_id, payment, merchant
+
+
+def _ending(payment: Payment) -> str:
+    return str(payment.payer)[-_ENDING_DIGITS:]
+
+
+@lru_cache(maxsize=_DRAWN_KEPT)
+def _drawn(receipt: Receipt, language: str) -> bytes:
+    return receipt_pdf(receipt, language)

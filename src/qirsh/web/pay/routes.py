@@ -1,0 +1,31 @@
+"""The pay page, its status and receipts."""
+
+from typing import Final
+
+from qirsh.web.http.route import Route, page
+from qirsh.web.pay.pay_page import (
+    confirm_with_passkey,
+    confirm_with_pin,
+    leave_pay_page,
+    show_pay_page,
+    sign_in_to_pay,
+    sign_out_of_pay_page,
+)
+from qirsh.web.pay.payment_status import return_to_shop, show_payment_status, show_phone_qr
+from qirsh.web.pay.receipt import download_receipt, show_receipt
+from qirsh.web.pay.test_mode import simulate_outcome
+
+ROUTES: Final = (
+    page("GET", "/pay/{id}", show_pay_page),
+    page("GET", "/pay/{id}/cancel", leave_pay_page),
+    page("POST", "/pay/{id}/sign-in", sign_in_to_pay),
+    page("POST", "/pay/{id}/sign-out", sign_out_of_pay_page),
+    page("POST", "/pay/{id}/confirm", confirm_with_pin),
+    page("POST", "/pay/{id}/passkey", confirm_with_passkey),
+    page("POST", "/pay/{id}/test", simulate_outcome),
+    Route("GET", "/pay/{id}/state", show_payment_status, None),
+    page("GET", "/pay/{id}/back", return_to_shop),
+    Route("GET", "/pay/{id}/qr", show_phone_qr, None),
+    page("GET", "/receipt/{token}", show_receipt),
+    page("GET", "/receipt/{token}/pdf", download_receipt),
+)

@@ -1,0 +1,1 @@
+"""From the socket to the handler: connections, uploads, the router, probes."""

@@ -1,0 +1,89 @@
+"""Finding the resource that a path leads to. The hot calls are found by one look-up."""
+
+from collections.abc import Iterable
+
+from qirsh.web.http.route import Route
+
+Arguments = dict[str, str]
+
+
+class Resource:
+    """An address: what can be done there, and whether people go there."""
+
+    __slots__ = ("is_page", "parameters", "routes")
+
+    def __init__(self, parameters: tuple[str, ...]) -> None:
+        self.parameters = parameters
+        self.routes: dict[str, Route] = {}
+        self.is_page = False
+
+
+class _Node:
+    """One segment of paths: what follows it, by name or as a parameter."""
+
+    __slots__ = ("children", "parameter", "resource")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Node] = {}
+        self.parameter: _Node | None = None
+        self.resource: Resource | None = None
+
+
+class RouteTree:
+    """All paths. Where a name and a parameter fit, the name is meant."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._plain: dict[str, Resource] = {}
+        # Paths whose one parameter stands at the end, by what stands before it.
+        self._by_parent: dict[str, Resource] = {}
+        self._root = _Node()
+        for route in routes:
+            resource = self._resource(route.path)
+            resource.routes[route.method] = route
+            resource.is_page |= route.is_page
+
+    def find(self, path: str) -> tuple[Resource, Arguments] | None:
+        """Where the path leads, and what it names on the way; None if nowhere."""
+        resource = self._plain.get(path)
+        if resource is not None:
+            return resource, {}
+        parent, _, last = path.rpartition("/")
+        resource = self._by_parent.get(parent)
+        if resource is not None:
+            return resource, {resource.parameters[0]: last}
+        values: list[str] = []
+        resource = _walk(self._root, path.split("/"), values)
+        return None if resource is None else (resource, dict(zip(resource.parameters, values, strict=True)))
+
+    def _resource(self, path: str) -> Resource:
+        segments = path.split("/")
+        parameters = tuple(segment[1:-1] for segment in segments if segment.startswith("{"))
+        node = self._root
+        for segment in segments:
+            if segment.startswith("{"):
+                node.parameter = node.parameter or _Node()
+                node = node.parameter
+            else:
+                node = node.children.setdefault(segment, _Node())
+        if node.resource is None:
+            node.resource = Resource(parameters)
+            if not parameters:
+                self._plain[path] = node.resource
+            elif len(parameters) == 1 and segments[-1].startswith("{"):
+                self._by_parent["/".join(segments[:-1])] = node.resource
+        assert node.resource.parameters == parameters, f"{path}: its parameters have other names elsewhere"
+        return node.resource
+
+
+def _walk(node: _Node, segments: list[str], values: list[str]) -> Resource | None:
+    if not segments:
+        return node.resource
+    first, rest = segments[0], segments[1:]
+    child = node.children.get(first)
+    found = None if child is None else _walk(child, rest, values)
+    if found is None and node.parameter is not None:
+        values.append(first)
+        found = _walk(node.parameter, rest, values)
+        if found is None:
+            values.pop()
+    return found

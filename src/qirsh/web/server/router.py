@@ -1,0 +1,117 @@
+"""The way of a request to its handler: route, rate limits, authentication, and what goes wrong on the way."""
+
+import logging
+import re
+from typing import Final
+
+from qirsh.engine.batcher import Overloaded
+from qirsh.engine.passwords import TooManySignIns
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.web.html.cookies import session_token
+from qirsh.web.html.language import find_language, keep_language
+from qirsh.web.html.rendering import problem_page, see_other
+from qirsh.web.http import query
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Headers, Request, Response, problem_response, request_ids
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.route import Route
+from qirsh.web.server.route_tree import Resource, RouteTree
+from qirsh.web.server.uploads import Uploads
+
+log = logging.getLogger(__name__)
+
+_PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
+
+
+class Router:
+    """From a request to its answer: a router with fewer features costs less than one with more."""
+
+    def __init__(self, parts: Parts, routes: tuple[Route, ...]) -> None:
+        self._parts = parts
+        self._limits = parts.limits
+        self._ids = request_ids(parts.entropy(6))
+        self.uploads = Uploads(
+            routes,
+            lambda headers: session_token(parts, headers),
+            parts.callers.of_cookie,
+            lambda request: find_language(parts, request),
+        )
+        self._tree = RouteTree(routes)
+
+    def next_id(self) -> str:
+        """A request id."""
+        return next(self._ids)
+
+    async def answer(self, request: Request) -> Response:
+        """One request. Never raises: whatever happens is an answer."""
+        try:
+            response = await self._answer(request)
+        except Problem as problem:
+            response = _problem(problem, request)
+        except (Overloaded, TooManySignIns):
+            response = _problem(Problem("overloaded"), request)
+        except StoreUnavailable:
+            response = _problem(Problem("unavailable"), request)
+        except OutcomeUnknown:
+            response = _problem(Problem("outcome_unknown"), request)
+        except Exception:
+            log.exception("request %s failed", request.id)
+            response = _problem(Problem("internal_error"), request)
+        if request.is_language_new:
+            keep_language(self._parts, request, response)
+        response.request_id = request.id
+        response.limits = request.limits
+        return response
+
+    async def _answer(self, request: Request) -> Response:
+        resource, route = self._find(request)
+        limits = self._limits
+        if limits is not None and (route is None or (route.token is None and route.is_counted)):
+            limits.count_address(request)
+        if route is None:
+            return self._not_here(request, resource)
+        if route.token is not None:
+            callers = self._parts.callers
+            if limits is None:
+                caller = callers.remembered(request.headers, route.token)
+                if caller is None:
+                    caller = await callers.look_up(request.headers, route.token)
+            else:
+                caller = limits.remembered(callers, request, route.token)
+                if caller is None:
+                    caller = await limits.look_up(callers, request, route.token)
+            if route.scope is not None and route.scope not in caller.scopes:
+                raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
+            request.caller = caller
+        if request.query and route.told is not None and route.told.query is None:
+            query.read(query.Parameters, request.query)
+        return await route.handler(self._parts, request)
+
+    def _find(self, request: Request) -> tuple[Resource | None, Route | None]:
+        found = self._tree.find(request.path)
+        if found is None:
+            return None, None
+        resource, request.arguments = found
+        if resource.is_page:
+            request.is_page = True
+            find_language(self._parts, request)
+        # HEAD is GET without the body, which the connection leaves out.
+        return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
+
+    def _not_here(self, request: Request, resource: Resource | None) -> Response:
+        if resource is None:
+            raise Problem("not_found")
+        if request.is_page and request.method in {"GET", "HEAD"}:
+            # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+            above = request.path.rpartition("/")[0]
+            if not _PLAIN.fullmatch(above) or self._tree.find(above) is None:
+                raise Problem("not_found")
+            return see_other(above)
+        methods = ["HEAD", *resource.routes] if "GET" in resource.routes else resource.routes
+        return _problem(Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())])
+
+
+def _problem(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
+    if request.is_page:
+        return problem_page(problem, request, headers)
+    return problem_response(problem, request.id, headers)

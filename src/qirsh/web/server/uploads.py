@@ -1,0 +1,125 @@
+"""Bodies that are larger than usual: pictures that somebody who is signed in posts to one of the few pages for them.
+
+Each takes memory while it is under way, so there are only a few at a time. Connections ask here before a body arrives.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token
+from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
+from qirsh.store.interface import StoreUnavailable
+from qirsh.web.html.rendering import problem_page
+from qirsh.web.http.message import Request, Response, problem_response
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.route import Route
+
+_RETRY_AFTER_S: Final = 5  # Most pictures have arrived by then.
+
+
+class Upload:
+    """One that is under way."""
+
+    def __init__(self, session: bytes, until: float, on_end: Callable[["Upload"], None]) -> None:
+        self.session = session
+        self._until = until  # When it must have arrived, by the loop's clock.
+        self._on_end = on_end
+        self._arrived = 0
+        self.is_arriving = True
+        self.check: asyncio.Task[None] | None = None
+
+    def keeps_pace(self, arrived: int, now: float) -> bool:
+        """Asked after each time that a usual body has: whether as much has come since, and all its time is not over.
+
+        So who sends little by little holds the room of an upload no longer than anybody's.
+        """
+        came, self._arrived = arrived - self._arrived, arrived
+        return came >= BODY_BYTES_MAX and now < self._until
+
+    def hand_over(self, task: asyncio.Task[None]) -> None:
+        """It has arrived. It is in memory until it is answered, even when the client leaves before."""
+        self.is_arriving = False
+        task.add_done_callback(lambda _: self._on_end(self))
+
+    def drop(self) -> None:
+        """It will not arrive."""
+        self.is_arriving = False
+        self._on_end(self)
+
+
+class Uploads:
+    """Those of a process."""
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        session_of: Callable[[dict[bytes, bytes]], bytes],
+        find: Callable[[bytes], Awaitable[object | None]],
+        find_language: Callable[[Request], None] = lambda _: None,
+    ) -> None:
+        large = [route for route in routes if route.body_bytes_max > BODY_BYTES_MAX]
+        assert not [route.path for route in large if "{" in route.path or not route.is_page]
+        self._sizes = {(route.method.encode(), route.path.encode()): route.body_bytes_max for route in large}
+        self._paths = {path for _, path in self._sizes}
+        self._session_of = session_of
+        self._find = find
+        self._find_language = find_language
+        self._under_way: list[Upload] = []
+
+    def begin(
+        self,
+        method: bytes,
+        url: bytes,
+        headers: dict[bytes, bytes],
+        size: int,
+        *,
+        until: float,
+        refuse: Callable[[Problem], None],
+    ) -> Upload:
+        """Room for it, until it is dropped or answered. Raises why there is none, or refuses it while it arrives."""
+        if size > self._sizes.get((method, _path(url)), 0):
+            raise Problem("body_too_large", detail="The body is too large.")
+        session = self._session_of(headers)
+        if not is_token(session.decode("latin-1")) or not session.startswith(PAGE_SESSION_KIND.encode() + b"_"):
+            raise _nobody()
+        of_session = [upload for upload in self._under_way if upload.session == session]
+        if len(self._under_way) >= UPLOADS_AT_ONCE or len(of_session) >= UPLOADS_OF_SESSION_MAX:
+            problem = Problem("overloaded")
+            problem.retry_after_s = _RETRY_AFTER_S
+            raise problem
+        upload = Upload(session, until, self._under_way.remove)
+        self._under_way.append(upload)
+        upload.check = asyncio.create_task(self._check(upload, refuse))
+        return upload
+
+    def refusal(self, problem: Problem, request_id: str, url: bytes, headers: dict[bytes, bytes]) -> Response:
+        """What a connection answers by itself: a page, where a person has sent a picture."""
+        path = _path(url)
+        if path not in self._paths:
+            return problem_response(problem, request_id)
+        asked = Request(request_id, "", path.decode("ascii"), b"", headers, b"", is_page=True)
+        self._find_language(asked)
+        response = problem_page(problem, asked)
+        response.request_id = request_id
+        return response
+
+    async def _check(self, upload: Upload, refuse: Callable[[Problem], None]) -> None:
+        """A token that is well typed is not yet one that was issued. The handler will look for itself.
+
+        But until then a stranger would take the room.
+        """
+        try:
+            problem = _nobody() if await self._find(upload.session) is None else None
+        except StoreUnavailable:
+            problem = Problem("unavailable")
+        if problem is not None and upload.is_arriving:
+            refuse(problem)
+
+
+def _path(url: bytes) -> bytes:
+    return url.partition(b"?")[0]
+
+
+def _nobody() -> Problem:
+    return Problem("body_too_large", detail="Only somebody who is signed in may send as much. Sign in and try again.")

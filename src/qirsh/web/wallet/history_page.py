@@ -1,0 +1,125 @@
+"""The history of a wallet: movements newest first, a page at a time, by currency, kind, days and words."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from qirsh.domain.limits import LIST_ITEMS_DEFAULT, NAME_CHARACTERS_MAX
+from qirsh.domain.money import CURRENCIES
+from qirsh.store.reads import statement
+from qirsh.store.reads.account_entries import Movement, place_before, search_movements
+from qirsh.store.reads.statement import Places
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.context import Parts
+from qirsh.web.http.cursor import cursor_of, places_of
+from qirsh.web.http.message import Response
+from qirsh.web.wallet.movement_row import Row, rows_of
+from qirsh.web.wallet.period import Period, read_day, read_query, unreadable
+
+_ADDRESS: Final = "/wallet/history"
+_FIELDS: Final = ("currency", "kind", "from", "to", "words")
+_KINDS: Final = ("pay", "refund", "deposit", "withdrawal")
+_LIST: Final = "h"
+_LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the form asks for: all that is not empty must hold."""
+
+    fields: dict[str, str]
+    days: Period | None
+    errors: dict[str, str]  # By field: a code for the page's words.
+
+
+@signed_in
+async def show_history(visit: Visit) -> Response:
+    """One page. A form that makes no sense is shown again, with what is wrong beside its field."""
+    asked = read_query(visit.request, *_FIELDS, "after")
+    wanted = _wanted(asked)
+    if wanted.errors:
+        return _page(visit, wanted, [], older="", is_first=True, status=422)
+    parts, account = visit.parts, visit.who.account
+    places, floors = await _bounds(parts, account, wanted, asked["after"])
+    found = await search_movements(
+        parts.store, account, places, floors, fits=_fits(parts, wanted), limit=LIST_ITEMS_DEFAULT
+    )
+    older = ""
+    if found.next is not None:
+        kept = {name: value for name, value in wanted.fields.items() if value}
+        older = f"{_ADDRESS}?{urlencode({**kept, 'after': cursor_of(_LIST, found.next)})}"
+    return _page(visit, wanted, rows_of(parts, found.movements), older=older, is_first=not asked["after"])
+
+
+def _wanted(asked: dict[str, str]) -> Wanted:
+    fields = {name: asked[name] for name in _FIELDS}
+    if fields["currency"] not in {"", *CURRENCIES}:
+        raise unreadable("currency")
+    if fields["kind"] not in {"", *_KINDS}:
+        raise unreadable("kind")
+    fields["words"] = " ".join(fields["words"].split())
+    errors = {name: "no_day" for name in ("from", "to") if fields[name] and read_day(fields[name]) is None}
+    if len(fields["words"]) > NAME_CHARACTERS_MAX:
+        errors["words"] = "too_long"
+    days = None
+    if not errors and (fields["from"] or fields["to"]):
+        days = Period(read_day(fields["from"]) or _LONG_AGO, read_day(fields["to"]) or _FAR_AWAY)
+        if days.first > days.last:
+            errors["to"] = "before_from"
+    return Wanted(fields, days, errors)
+
+
+async def _bounds(parts: Parts, account: int, wanted: Wanted, cursor: str) -> tuple[Places, Places]:
+    """Where this page begins in each currency, and where the list ends."""
+    currency = wanted.fields["currency"] or None
+    places = places_of(_LIST, cursor or None, currency)
+    if wanted.days is None:
+        return places, {}
+    floors = {code: (await place_before(parts.store, account, code, wanted.days.begin_ms)).sequence for code in places}
+    if not cursor:
+        places = {
+            code: (await place_before(parts.store, account, code, wanted.days.end_ms)).sequence + 1
+            for code in statement.from_the_top(currency)
+        }
+    return places, floors
+
+
+def _fits(parts: Parts, wanted: Wanted) -> Callable[[Movement], bool] | None:
+    """None: everything does. Words are looked for as they stand; no sign means more than itself."""
+    kind, words = wanted.fields["kind"], _folded(wanted.fields["words"])
+    if not kind and not words:
+        return None
+    digits = words.replace(" ", "")
+
+    def fits(movement: Movement) -> bool:
+        if kind and movement.kind != kind:
+            return False
+        if not words:
+            return True
+        number = "" if movement.payment is None else parts.identifiers.payment_id(movement.payment)
+        texts = (movement.other_name, movement.note, movement.reference)
+        return any(words in _folded(" ".join(text.split())) for text in texts) or digits == number
+
+    return fits
+
+
+def _page(visit: Visit, wanted: Wanted, rows: list[Row], *, older: str, is_first: bool, status: int = 200) -> Response:
+    return visit.page(
+        "wallet/history.html",
+        status=status,
+        fields=wanted.fields,
+        errors=wanted.errors,
+        kinds=_KINDS,
+        currencies=tuple(CURRENCIES),
+        is_filtered=any(wanted.fields.values()),
+        rows=rows,
+        older=older,
+        is_first=is_first,
+    )
+
+
+def _folded(text: str) -> str:
+    """Without the difference of large and small letters, and of the two Turkish letters i, which fold to neither."""
+    return text.casefold().replace("ı", "i").replace("\N{COMBINING DOT ABOVE}", "")

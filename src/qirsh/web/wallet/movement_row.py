@@ -1,0 +1,44 @@
+"""Movements as pages and statements tell them."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from qirsh.domain.ledger import Kind
+from qirsh.store.reads.account_entries import Movement
+from qirsh.web.http.context import Parts
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of a list."""
+
+    kind: Kind
+    change: int
+    balance: int
+    currency: str
+    other: str  # With whom; empty where it is the bank.
+    other_account: str
+    note: str  # What the shop wrote, or the bank's reference.
+    payment_id: str
+    at: int
+
+
+def row_of(parts: Parts, movement: Movement) -> Row:
+    """Seen from the account's owner."""
+    is_cash = movement.kind in {"deposit", "withdrawal"}
+    return Row(
+        kind=movement.kind,
+        change=movement.change,
+        balance=movement.balance,
+        currency=movement.currency,
+        other="" if is_cash else movement.other_name,
+        other_account="" if is_cash else str(movement.other),
+        note=movement.reference if is_cash else movement.note.strip(),
+        payment_id="" if movement.payment is None else parts.identifiers.payment_id(movement.payment),
+        at=movement.created_at,
+    )
+
+
+def rows_of(parts: Parts, movements: Iterable[Movement]) -> list[Row]:
+    """In the same order."""
+    return [row_of(parts, movement) for movement in movements]

@@ -1,0 +1,212 @@
+"""Statements of a wallet: one currency, whole days, opening and closing balances that add up, as PDF or CSV.
+
+A statement is read in pages from rows that never change, between two places that are found first: however many
+payments come in meanwhile, it is one picture. Who takes one away leaves an audit entry.
+"""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import partial
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from qirsh.domain import limits
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.people_command import RecordExport
+from qirsh.language.catalog import mark as _
+from qirsh.language.catalog import text
+from qirsh.store.reads.account_entries import Movement, Place, movements_between, place_before
+from qirsh.store.tables import PERSON
+from qirsh.web.documents import render_pool
+from qirsh.web.documents.pdf import statement_pdf
+from qirsh.web.documents.statement import Line, Statement
+from qirsh.web.documents.statement_csv import statement_csv
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.context import Parts
+from qirsh.web.http.message import Response, head
+from qirsh.web.wallet.movement_row import row_of
+from qirsh.web.wallet.period import Period, month_of, read_day, read_month, read_query, today, unreadable
+
+_FIELDS: Final = ("currency", "month", "from", "to")
+_MONTHS: Final = 24
+_SERVICE: Final = _("Qirsh")
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Which statement: what was typed, and what it means."""
+
+    fields: dict[str, str]
+    period: Period
+    errors: dict[str, str]  # By field: a code for the page's words.
+
+    @property
+    def currency(self) -> str:
+        """Whose movements."""
+        return self.fields["currency"]
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """The places between which it lies."""
+
+    opening: Place
+    closing: Place
+
+    @property
+    def lines(self) -> int:
+        """How many movements."""
+        return self.closing.sequence - self.opening.sequence
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A way to take a statement away."""
+
+    ending: str
+    head: bytes
+    lines_max: int
+    made: Callable[[Statement, str], bytes]
+
+
+_CSV: Final = Kind(
+    "csv",
+    head(b"text/csv; charset=utf-8"),
+    limits.STATEMENT_CSV_LINES_MAX,
+    lambda statement, _language: statement_csv(statement),
+)
+_PDF: Final = Kind("pdf", head(b"application/pdf"), limits.STATEMENT_PDF_LINES_MAX, statement_pdf)
+
+
+@signed_in
+async def show_statement(visit: Visit) -> Response:
+    """Choose; and what the chosen one says in short."""
+    asked = _asked(visit)
+    bounds = None if asked.errors else await _bounds(visit.parts, visit.who.account, asked)
+    return _page(visit, asked, bounds, status=422 if asked.errors else 200)
+
+
+@signed_in
+async def download_statement_csv(visit: Visit) -> Response:
+    """For spreadsheets."""
+    return await _taken_away(visit, _CSV)
+
+
+@signed_in
+async def download_statement_pdf(visit: Visit) -> Response:
+    """For paper."""
+    return await _taken_away(visit, _PDF)
+
+
+async def _taken_away(visit: Visit, kind: Kind) -> Response:
+    asked = _asked(visit)
+    if asked.errors:
+        return _page(visit, asked, None, status=422)
+    parts, account = visit.parts, visit.who.account
+    bounds = await _bounds(parts, account, asked)
+    if bounds.lines > kind.lines_max:
+        asked.errors["to"] = f"too_many_for_{kind.ending}"
+        return _page(visit, asked, bounds, status=422)
+    with render_pool.place():
+        statement = await _statement(visit, asked, bounds)
+        document = await render_pool.made(partial(kind.made, statement, visit.request.language))
+    days = f"{asked.period.first} to {asked.period.last}"
+    export = RecordExport(account, f"statement of {asked.currency}, {days}, as {kind.ending}", f"person {visit.person}")
+    await parts.engine.submit(export)
+    name = f"statement-{account}-{asked.currency}-{asked.period.first}-{asked.period.last}.{kind.ending}"
+    return Response(200, document, [(b"content-disposition", f'attachment; filename="{name}"'.encode())], kind.head)
+
+
+def _asked(visit: Visit) -> Asked:
+    fields = read_query(visit.request, *_FIELDS)
+    fields["currency"] = fields["currency"] or next(iter(CURRENCIES))
+    if fields["currency"] not in CURRENCIES:
+        raise unreadable("currency")
+    day = today(visit.parts.clock())
+    month = read_month(fields["month"]) if fields["month"] else month_of(day)
+    if month is None:
+        raise unreadable("month")
+    errors: dict[str, str] = {}
+    if not fields["from"] and not fields["to"]:
+        if month.first > day:
+            raise unreadable("month")
+        return Asked(fields | {"month": f"{month.first:%Y-%m}"}, _until(month, day), errors)
+    found = {name: read_day(fields[name]) for name in ("from", "to")}
+    errors |= {name: "no_day" for name, value in found.items() if value is None}
+    first, last = found["from"] or day, found["to"] or day
+    if not errors and first > last:
+        errors["to"] = "before_from"
+    if not errors and first > day:
+        errors["from"] = "not_begun"
+    return Asked(fields, _until(Period(first, last), day), errors)
+
+
+def _until(period: Period, day: date) -> Period:
+    """No further than today: a closing balance of days to come would be a promise."""
+    return Period(period.first, max(period.first, min(period.last, day)))
+
+
+async def _bounds(parts: Parts, account: int, asked: Asked) -> Bounds:
+    opening = await place_before(parts.store, account, asked.currency, asked.period.begin_ms)
+    closing = await place_before(parts.store, account, asked.currency, asked.period.end_ms)
+    return Bounds(opening, closing)
+
+
+async def _statement(visit: Visit, asked: Asked, bounds: Bounds) -> Statement:
+    parts, account, period = visit.parts, visit.who.account, asked.period
+    person = await parts.store.find(PERSON, visit.person)
+    assert person is not None, "a session without its person"
+    movements = movements_between(
+        parts.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
+    )
+    return Statement(
+        service_name=text(visit.request.language, _SERVICE),
+        holder=person.name,
+        account=str(account),
+        currency=asked.currency,
+        from_day=period.first,
+        to_day=period.last,
+        opening_minor=bounds.opening.balance,
+        closing_minor=bounds.closing.balance,
+        lines=tuple([_line(parts, movement, period) async for movement in movements]),
+    )
+
+
+def _line(parts: Parts, movement: Movement, period: Period) -> Line:
+    row = row_of(parts, movement)
+    return Line(
+        # Where a clock went back at midnight, the order of the books decides to which day a movement belongs.
+        at=min(max(row.at, period.begin_ms), period.end_ms - 1),
+        what=row.kind,
+        amount_minor=row.change,
+        balance_after_minor=row.balance,
+        other_name=row.other,
+        other_account=row.other_account,
+        payment_id=row.payment_id,
+        note=row.note,
+    )
+
+
+def _page(visit: Visit, asked: Asked, bounds: Bounds | None, *, status: int) -> Response:
+    period = asked.period
+    query = urlencode({"currency": asked.currency, "from": str(period.first), "to": str(period.last)})
+    return visit.page(
+        "wallet/statement.html",
+        status=status,
+        fields=asked.fields,
+        errors=asked.errors,
+        period=period,
+        bounds=bounds,
+        query=query,
+        currencies=tuple(CURRENCIES),
+        months=_months(today(visit.parts.clock())),
+        pdf_lines_max=limits.STATEMENT_PDF_LINES_MAX,
+        csv_lines_max=limits.STATEMENT_CSV_LINES_MAX,
+    )
+
+
+def _months(day: date) -> list[Period]:
+    """That of this day and those before it, newest first."""
+    found = [month_of(day)]
+    while len(found) < _MONTHS:
+        found.append(month_of(found[-1].first - timedelta(days=1)))
+    return found

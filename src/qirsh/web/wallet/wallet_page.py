@@ -1,0 +1,37 @@
+"""The wallet's first page: what there is, what moved last, and what to do next."""
+
+from typing import Final
+
+from qirsh.domain.money import CURRENCIES
+from qirsh.store.reads import queries, statement
+from qirsh.store.reads.account_entries import read_movements
+from qirsh.store.tables import ACCOUNT, IDENTITY, PERSON
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.message import Response
+from qirsh.web.wallet.movement_row import rows_of
+
+_LATEST: Final = 10
+
+
+@signed_in
+async def show_wallet(visit: Visit) -> Response:
+    """As it stands now."""
+    parts, number = visit.parts, visit.who.account
+    account, person = await parts.store.find(ACCOUNT, number), await parts.store.find(PERSON, visit.person)
+    identity = await parts.store.find(IDENTITY, visit.person)
+    assert account is not None, "a session without its account"
+    assert person is not None, "a session without its person"
+    rows = await parts.store.select(queries.PURSES_OF, number)
+    purses = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
+    movements, _ = await read_movements(parts.store, number, statement.from_the_top(None), {}, _LATEST)
+    return visit.page(
+        "wallet/home.html",
+        name=person.name,
+        account=number,
+        state=account.state,
+        identity=identity.state if identity else "",
+        purses=sorted(((currency, *purse) for currency, purse in purses.items()), key=lambda purse: purse[1] == 0),
+        has_money=any(amount for amount, _kept in purses.values()),
+        rows=rows_of(parts, movements),
+        deposit_hint=parts.deposit_hint,
+    )

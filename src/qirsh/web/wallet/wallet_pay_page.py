@@ -1,0 +1,63 @@
+"""Paying from the wallet: by the number of a payment, or by a picture of its QR code. It leads to the pay page."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from qirsh.domain.limits import FORM_BYTES_MAX, PICTURE_BYTES_MAX
+from qirsh.store.tables import PAYMENT
+from qirsh.web.documents.qr_reading import payment_id_of, read_qr
+from qirsh.web.html.multipart import read_multipart
+from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.http.message import Response
+
+BODY_BYTES_MAX: Final = PICTURE_BYTES_MAX + FORM_BYTES_MAX  # A picture, and what is around it.
+_PURPOSE: Final = "wallet-pay"
+_MULTIPART: Final = b"multipart/"
+_TYPED_CHARACTERS_MAX: Final = 500
+# One thread: looking for a code takes a core for some tenths of a second, and memory for all pixels.
+_POOL: Final = ThreadPoolExecutor(1, thread_name_prefix="qr")
+
+
+@signed_in
+async def show_pay_by_id(visit: Visit) -> Response:
+    """Both ways."""
+    return visit.page("wallet/pay.html", number="", errors={})
+
+
+@signed_in
+async def find_payment(visit: Visit) -> Response:
+    """To the payment, or what is wrong with what was sent."""
+    if visit.request.headers.get(b"content-type", b"").lower().startswith(_MULTIPART):
+        return await _by_picture(visit)
+    typed = visit.form(_PURPOSE, "number")["number"].strip()
+    payment_id = payment_id_of(typed[:_TYPED_CHARACTERS_MAX], visit.parts.base_url)
+    why = "empty" if not typed else "no_number"
+    if payment_id is not None:
+        why = await _why_not(visit, payment_id)
+        if not why:
+            return visit.go(f"/pay/{payment_id}")
+    return visit.page("wallet/pay.html", status=422, number=typed[:_TYPED_CHARACTERS_MAX], errors={"number": why})
+
+
+async def _by_picture(visit: Visit) -> Response:
+    sent = read_multipart(visit.parts, visit.request, ("token",), ("picture",))
+    visit.check(sent.texts["token"], _PURPOSE)
+    picture = sent.files.get("picture")
+    why = "no_picture"
+    if picture is not None:
+        said = await asyncio.get_running_loop().run_in_executor(_POOL, read_qr, picture.data)
+        payment_id = None if said is None else payment_id_of(said, visit.parts.base_url)
+        why = "no_code" if said is None else "other_code"
+        if payment_id is not None:
+            why = await _why_not(visit, payment_id)
+            if not why:
+                return visit.go(f"/pay/{payment_id}")
+    return visit.page("wallet/pay.html", status=422, number="", errors={"picture": why})
+
+
+async def _why_not(visit: Visit, payment_id: str) -> str:
+    number = visit.parts.identifiers.payment_number(payment_id)
+    if number is None:
+        return "mistyped"
+    return "" if await visit.parts.store.find(PAYMENT, number) is not None else "unknown"
