@@ -23,7 +23,7 @@ from bench.sampling import sample
 from bench.seed import PIN, Town, seed
 from bench.target import Server, running_service
 from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
-from qirsh.domain.command import OpenSession
+from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.refusal import Refused
 from qirsh.engine.keyring import Keyring

@@ -23,7 +23,8 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
 from qirsh.domain.metadata_index import IndexedBlock
 from qirsh.domain.payment import Payment
-from qirsh.store import tables
+from qirsh.domain.table import Columns
+from qirsh.domain.tables import Tables
 
 # Two hundred bytes, as an online shop sends them.
 METADATA: Final = (
@@ -78,7 +79,7 @@ class Books:
         numbers = self._reserve(count)
         with self._connection:
             asked = [self._asked(number, now, 3_600_000) for number in numbers]
-            self._insert(tables.PAYMENT, asked)
+            self._insert(Tables.payments, asked)
         return [self._identifiers.payment_id(number) for number in numbers]
 
     def add_history(self, count: int, progress: Callable[[int], None]) -> list[str]:
@@ -92,13 +93,13 @@ class Books:
         with _without_triggers(connection), connection:
             history = _History(self, self._town, numbers, self._epoch)
             for chunk in history.chunks():
-                self._insert(tables.PAYMENT, chunk.payments)
-                self._insert(tables.TRANSFER, chunk.transfers)
-                self._insert(tables.EVENT, chunk.events)
-                self._insert(tables.REMEMBERED, chunk.remembered)
+                self._insert(Tables.payments, chunk.payments)
+                self._insert(Tables.transfers, chunk.transfers)
+                self._insert(Tables.events, chunk.events)
+                self._insert(Tables.remembered, chunk.remembered)
                 progress(len(chunk.payments))
-            self._replace(tables.BALANCE, [history.credit, *history.debits])
-            self._replace(tables.EVENT_COUNTER, [EventCounter(self._merchant, history.events)])
+            self._replace(Tables.balances, [history.credit, *history.debits])
+            self._replace(Tables.event_counters, [EventCounter(self._merchant, history.events)])
             connection.execute(_INDEX_METADATA)
         connection.execute("PRAGMA journal_mode = WAL")
         sample = random.sample(numbers, min(count, 20_000))
@@ -106,7 +107,7 @@ class Books:
 
     def balance(self, account: int) -> Balance | None:
         """What an account holds now."""
-        sql = f"SELECT {', '.join(tables.BALANCE.columns)} FROM balance WHERE account = ? AND currency = ?"  # noqa: S608 - our own names
+        sql = f"SELECT {', '.join(Tables.balances.columns)} FROM balance WHERE account = ? AND currency = ?"  # noqa: S608 - our own names
         row = self._connection.execute(sql, (account, CURRENCY)).fetchone()
         return None if row is None else Balance(*row)
 
@@ -127,15 +128,15 @@ class Books:
             row = self._connection.execute(sql, (PAYMENT, taken, taken)).fetchone()
             first = row[0] - taken + 1  # type: ignore[index]
             blocks = range(first, first + taken, PAYMENT_NUMBER_BLOCK)
-            self._insert(tables.INDEXED_BLOCK, [IndexedBlock(one, one + PAYMENT_NUMBER_BLOCK - 1) for one in blocks])
+            self._insert(Tables.indexed_blocks, [IndexedBlock(one, one + PAYMENT_NUMBER_BLOCK - 1) for one in blocks])
         return range(first, first + count)
 
-    def _insert(self, table: tables.Table[Any], records: Sequence[msgspec.Struct], how: str = "INSERT") -> None:
+    def _insert(self, table: Columns[Any], records: Sequence[msgspec.Struct], how: str = "INSERT") -> None:
         places = ", ".join("?" * len(table.columns))
         sql = f"{how} INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
         self._connection.executemany(sql, map(msgspec.structs.astuple, records))
 
-    def _replace(self, table: tables.Table[Any], records: Sequence[msgspec.Struct]) -> None:
+    def _replace(self, table: Columns[Any], records: Sequence[msgspec.Struct]) -> None:
         self._insert(table, records, "INSERT OR REPLACE")
 
 

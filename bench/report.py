@@ -12,7 +12,7 @@ from bench.machine import Machine
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows under columns; a column's name may have two lines."""
+    """RowSet under columns; a column's name may have two lines."""
 
     title: str
     columns: Sequence[str]

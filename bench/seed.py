@@ -7,18 +7,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
-from qirsh.domain.command import (
-    AddPerson,
-    AskCash,
-    ChangePin,
-    Command,
-    ConfirmCash,
-    MoveAccount,
-    OpenSession,
-    RequestCommercial,
-)
+from qirsh.domain.command import Command
+from qirsh.domain.commands.account import MoveAccount, RequestCommercial
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, MakeOperator
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.limits import AMOUNT_MAX, OPERATOR_NEW_MS
-from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import system_clock
 from qirsh.service import opened
@@ -136,7 +132,7 @@ async def _customer(
     return _Customer(person.account, token)
 
 
-async def _do(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+async def _do(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
     outcome = await parts.engine.submit(command)
     assert type(outcome) is not Refused, (command, outcome)
     return outcome

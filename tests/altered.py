@@ -5,33 +5,35 @@ from typing import Any
 import msgspec
 
 from qirsh.domain.account import Account
-from qirsh.domain.state import Needs, State
+from qirsh.domain.batch import Batch
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from tests.live import InProcess
 
 
-class Altered:
+class Altered(Batch):
     """In the place of a batch of commands."""
 
     def __init__(self, number: int, changes: dict[str, Any]) -> None:
+        super().__init__([])
         self._number = number
         self._changes = changes
 
     def __len__(self) -> int:
         return 1
 
-    def facts(self) -> Needs:
-        return Needs()
+    def keys_to_read(self) -> RowKeys:
+        return RowKeys()
 
-    def rows(self, _state: State) -> Needs:
-        needs = Needs()
-        needs.accounts.add(self._number)
-        return needs
+    def keys_to_lock(self, _work: UnitOfWork) -> RowKeys:
+        keys = RowKeys()
+        keys.accounts.add(self._number)
+        return keys
 
-    def decide(self, state: State) -> None:
-        account = state.accounts.get(self._number)
+    def decide(self, work: UnitOfWork) -> None:
+        account = work.accounts.get(self._number)
         assert account is not None
         changed: Account = msgspec.structs.replace(account, **self._changes)
-        state.accounts.change(self._number, changed)
+        work.accounts.change(self._number, changed)
 
 
 def alter(world: InProcess, account: str, **changes: object) -> None:

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import httpx2
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
-from qirsh.domain.command import OpenSession
-from qirsh.store.tables import LOGIN
+from qirsh.domain.commands.session import OpenSession
+from qirsh.domain.tables import Tables
 from qirsh.web.html.cookies import SESSION, set_cookie
 from tests.live import PASSWORD, Call, Customer, InProcess, World
 
@@ -136,7 +136,7 @@ class Guest:
         """With a ready session, for tests that ask nothing of the door: its password check is slow."""
         assert isinstance(self.world, InProcess)
         self.email, self.account = who.email, who.account
-        login = self.world.run(self.world.parts.store.find(LOGIN, who.email))
+        login = self.world.run(self.world.parts.store.find(Tables.logins, who.email))
         assert login is not None
         self.person = login.person
         token = make_token(PAGE_SESSION_KIND, self.world.parts.entropy(32))

@@ -2,8 +2,8 @@
 
 import pyotp
 
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator
 from qirsh.domain.limits import OPERATOR_NEW_MS
-from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, ConfirmOperator
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refused
 from qirsh.web.auth.totp import seal_seed

@@ -17,9 +17,12 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from qirsh.domain.command import FixConstant, OpenHouseAccount
+from qirsh.domain.commands.account import OpenHouseAccount
+from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.limits import REVOCATION_POLL_MS
+from qirsh.domain.refusal import granted
+from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
@@ -31,7 +34,6 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import queries
 from qirsh.store.sqlite.files import has_bytes
 from qirsh.store.sqlite.store import SqliteStore
-from qirsh.store.tables import CONSTANT
 from qirsh.store.verify import verify
 from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import Callers
@@ -283,7 +285,7 @@ async def _poll_revocations(parts: Parts) -> None:
 
 async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: Entropy) -> Keyring:
     """The keys of this database. With others every PIN would be wrong, and customers would be locked out one by one."""
-    kept = await store.find(CONSTANT, SECRET_CHECK)
+    kept = await store.find(Tables.constants, SECRET_CHECK)
     if settings.secret_keys:
         keyring = Keyring(list(settings.secret_keys), entropy)
     elif kept is not None and not settings.secret_file.exists():
@@ -293,7 +295,8 @@ async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: En
         keyring = Keyring([_own_secret(settings, entropy)], entropy)
     purpose = SECRET_CHECK.encode()
     # Two machines that start for the first time at once may each have made a secret: the first one counts.
-    sealed = kept.value if kept else await engine.submit(FixConstant(SECRET_CHECK, keyring.seal(b"", purpose)))
+    command = FixConstant(SECRET_CHECK, keyring.seal(b"", purpose))
+    sealed = kept.value if kept else granted(await engine.submit(command))
     if keyring.unseal(sealed, purpose) is None:
         message = "the secret key is not the one that this database was made with: set QIRSH_SECRET_KEY to that one"
         raise UnusableDatabase(message)

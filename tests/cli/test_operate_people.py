@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from qirsh.domain.people_command import SubmitIdentity
+from qirsh.domain.commands.identity import SubmitIdentity
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture
 from qirsh.service import opened
 from qirsh.settings import read_settings

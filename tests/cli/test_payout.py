@@ -2,12 +2,12 @@
 
 import asyncio
 
+from qirsh.domain.commands.payout import AskPayout
 from qirsh.domain.payout import Payout
-from qirsh.domain.people_command import AskPayout
+from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, sealed
 from qirsh.service import opened
 from qirsh.settings import read_settings
-from qirsh.store.tables import LOGIN, PERSON
 from tests.cli.program import House
 
 BANK = BankDetails("Sara Khalil", "Bank of Damascus", "TR330006100519786457841326")
@@ -19,9 +19,9 @@ def asked(house: House, payout_id: str) -> str:
     async def ask() -> str:
         async with opened(read_settings(house.environment())) as parts:
             demo = house.demo()["customer"]
-            login = await parts.store.find(LOGIN, demo["email"])
+            login = await parts.store.find(Tables.logins, demo["email"])
             assert login is not None
-            person = await parts.store.find(PERSON, login.person)
+            person = await parts.store.find(Tables.people, login.person)
             assert person is not None
             macs = parts.keyring.pin_macs(person.id, demo["pin"])
             command = AskPayout(payout_id, person.account, person.id, "USD", 12345, sealed(parts.keyring, BANK), macs)

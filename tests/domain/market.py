@@ -3,21 +3,15 @@
 from typing import Any, Final
 
 from qirsh.domain.account import Account
-from qirsh.domain.command import (
-    AddPerson,
-    AskCash,
-    ChangePin,
-    ConfirmCash,
-    CreatePayment,
-    MoveAccount,
-    OpenHouseAccount,
-    Pay,
-    PayAsTest,
-    RefundPayment,
-    RequestCommercial,
-)
+from qirsh.domain.commands.account import MoveAccount, OpenHouseAccount, RequestCommercial
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator, MakeOperator
+from qirsh.domain.commands.payment import CreatePayment, Pay
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.test_mode import PayAsTest
 from qirsh.domain.limits import OPERATOR_NEW_MS
-from qirsh.domain.operator_command import AcceptAppointment, AppointOperator, ConfirmOperator, MakeOperator
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
 from tests.domain.world import World

@@ -2,8 +2,15 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from qirsh.domain import operator_command as o
-from qirsh.domain.command import AddPerson
+from qirsh.domain.commands.operator import (
+    AcceptAppointment,
+    AppointOperator,
+    AskOperatorEnd,
+    ConfirmOperator,
+    MakeOperator,
+    WithdrawAppointment,
+)
+from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.refusal import Refusal
 from tests.domain.market import Market
 from tests.domain.world import World
@@ -17,38 +24,38 @@ LINK: Final = b"l" * 32
 SECOND: Final = "operator.two@example.com"
 
 
-def appointing(market: Market, **changes: Any) -> o.AppointOperator:  # noqa: ANN401 - the fields of the command
+def appointing(market: Market, **changes: Any) -> AppointOperator:  # noqa: ANN401 - the fields of the command
     """The first operator's wish."""
     fields: dict[str, Any] = {"email": NEW, "name": "New", "operator": market.first.id, "actor": "test"}
-    return o.AppointOperator(**fields | {"token_hash": LINK} | changes)
+    return AppointOperator(**fields | {"token_hash": LINK} | changes)
 
 
-def agreeing(market: Market, kind: Any = "appoint", **changes: Any) -> o.ConfirmOperator:  # noqa: ANN401 - the same
+def agreeing(market: Market, kind: Any = "appoint", **changes: Any) -> ConfirmOperator:  # noqa: ANN401 - the same
     """The second operator's."""
     fields: dict[str, Any] = {"email": NEW, "kind": kind, "actor": "test", "token_hash": LINK} | changes
     proposal = market.operator_proposals.get(fields["email"])
     asked_by = proposal.asked_by if proposal else market.first.id
-    return o.ConfirmOperator(**{"operator": fields.get("operator") or market.second.id, "asked_by": asked_by, **fields})
+    return ConfirmOperator(**{"operator": fields.get("operator") or market.second.id, "asked_by": asked_by, **fields})
 
 
-def accepting(**changes: Any) -> o.AcceptAppointment:  # noqa: ANN401 - the same
+def accepting(**changes: Any) -> AcceptAppointment:  # noqa: ANN401 - the same
     """The new one's."""
     fields: dict[str, Any] = {"email": NEW, "token_hash": LINK, "language": "ar", "password_hash": "hash"}
-    return o.AcceptAppointment(**{**fields, "totp_sealed": b"sealed", "totp_step": 7, **changes})
+    return AcceptAppointment(**{**fields, "totp_sealed": b"sealed", "totp_step": 7, **changes})
 
 
-def ending(market: Market, email: str = "third@example.com", **changes: Any) -> o.AskOperatorEnd:  # noqa: ANN401 - the same
+def ending(market: Market, email: str = "third@example.com", **changes: Any) -> AskOperatorEnd:  # noqa: ANN401 - the same
     """The first operator's wish that another is one no longer."""
     fields: dict[str, Any] = {"email": email, "operator": market.first.id, "actor": "test"}
-    return o.AskOperatorEnd(**fields | changes)
+    return AskOperatorEnd(**fields | changes)
 
 
-def _asked(market: Market) -> o.ConfirmOperator:
+def _asked(market: Market) -> ConfirmOperator:
     market.do(appointing(market))
     return agreeing(market)
 
 
-def _mailed(market: Market) -> o.AcceptAppointment:
+def _mailed(market: Market) -> AcceptAppointment:
     market.do(_asked(market))
     return accepting()
 
@@ -57,10 +64,10 @@ def _take(case: "Case") -> None:
     case.market.do(AddPerson(NEW, "Another", "-", "test"))
 
 
-def _first_of_all(market: Market) -> o.MakeOperator:
+def _first_of_all(market: Market) -> MakeOperator:
     market.operators.clear()
     market.counters.pop("operator")
-    return o.MakeOperator(email="customer@example.com", totp_sealed=b"seed", actor="test")
+    return MakeOperator(email="customer@example.com", totp_sealed=b"seed", actor="test")
 
 
 def _end_all_others(case: "Case") -> None:
@@ -79,32 +86,32 @@ def _asked_by_themselves(case: "Case") -> None:
     case.ask(asked_by=case.market.second.id)
 
 
-def _to_be_withdrawn(market: Market) -> o.WithdrawAppointment:
+def _to_be_withdrawn(market: Market) -> WithdrawAppointment:
     market.do(appointing(market))
-    return o.WithdrawAppointment(email=NEW, operator=market.second.id, actor="test")
+    return WithdrawAppointment(email=NEW, operator=market.second.id, actor="test")
 
 
 OPERATOR_CASES: Final[dict[Any, Any]] = {
-    o.MakeOperator: (
+    MakeOperator: (
         _first_of_all,
         {
             R.SECOND_OPERATOR_NEEDED: lambda case: case.fill("operator", 1),
             R.NOT_FOUND: lambda case: case.ask(email="nobody@example.com"),
         },
     ),
-    o.AppointOperator: (appointing, {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")}),
-    o.WithdrawAppointment: (
+    AppointOperator: (appointing, {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")}),
+    WithdrawAppointment: (
         _to_be_withdrawn,
         {R.NOT_FOUND: lambda case: case.ask(email="customer@example.com")},
     ),
-    o.AskOperatorEnd: (
+    AskOperatorEnd: (
         lambda market: ending(market, SECOND),
         {
             R.LAST_OPERATOR: _end_all_others,
             R.NOT_FOUND: lambda case: case.ask(email="customer@example.com"),
         },
     ),
-    o.ConfirmOperator: (
+    ConfirmOperator: (
         _asked,
         {
             R.EMAIL_TAKEN: _take,
@@ -116,7 +123,7 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
             R.NOT_FOUND: lambda case: case.ask(kind="end"),
         },
     ),
-    o.AcceptAppointment: (
+    AcceptAppointment: (
         _mailed,
         {
             R.EMAIL_TAKEN: _take,

@@ -3,9 +3,26 @@
 from typing import Any, Final
 
 from qirsh.domain import counter
-from qirsh.domain import people_command as p
 from qirsh.domain.challenge import LASTS_MS, Purpose
 from qirsh.domain.command import Command
+from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.login_credentials import (
+    AddPasskey,
+    ChangeEmail,
+    ChangePassword,
+    ForgetChallenge,
+    RemovePasskey,
+    RenewPasswordHash,
+    ResetPassword,
+    SetSecondFactor,
+    StartChallenge,
+    UnlockPin,
+)
+from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
+from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.person import ChangeProfile, Join
+from qirsh.domain.commands.session import CloseSessions, UseProof
 from qirsh.domain.limits import PASSKEYS_MAX, PAYOUTS_OPEN_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Passkey
@@ -22,33 +39,33 @@ LETTERS: Final = (Letter("letter", b"sealed"),)
 def challenge(market: Market, purpose: Purpose, email: str = EMAIL, code: bytes = b"") -> None:
     """Something is mailed to the customer."""
     person = market.logins[email].person if email in market.logins else market.customer.id
-    market.do(p.StartChallenge(purpose, email, person, TOKEN, code, ()))
+    market.do(StartChallenge(purpose, email, person, TOKEN, code, ()))
 
 
-def _join(market: Market) -> Command:
+def _join(market: Market) -> Command[Any]:
     challenge(market, "sign-up", "new@example.com", CODE)
-    return p.Join("new@example.com", "New", "", "en", "-", TOKEN, (b"old key", CODE))
+    return Join("new@example.com", "New", "", "en", "-", TOKEN, (b"old key", CODE))
 
 
-def _forget_challenge(market: Market) -> Command:
+def _forget_challenge(market: Market) -> Command[Any]:
     challenge(market, "reset")
     market.now += LASTS_MS["reset"]
-    return p.ForgetChallenge("reset", EMAIL)
+    return ForgetChallenge("reset", EMAIL)
 
 
-def _reset(market: Market) -> Command:
+def _reset(market: Market) -> Command[Any]:
     challenge(market, "reset")
-    return p.ResetPassword(EMAIL, TOKEN, "new hash", LETTERS)
+    return ResetPassword(EMAIL, TOKEN, "new hash", LETTERS)
 
 
-def _change_email(market: Market) -> Command:
+def _change_email(market: Market) -> Command[Any]:
     challenge(market, "email", "new@example.com")
-    return p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, LETTERS)
+    return ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, LETTERS)
 
 
-def _unlock(market: Market) -> Command:
+def _unlock(market: Market) -> Command[Any]:
     challenge(market, "pin", code=CODE)
-    return p.UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), LETTERS)
+    return UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), LETTERS)
 
 
 def _take_new_address(case: Any) -> None:  # noqa: ANN401 - `test_decide_precedence` has the class
@@ -57,7 +74,7 @@ def _take_new_address(case: Any) -> None:  # noqa: ANN401 - `test_decide_precede
 
 def passkey(market: Market) -> bytes:
     """One of the customer's."""
-    key_id: bytes = market.do(p.AddPasskey(b"key", market.customer.id, b"public", 0, "phone", ())).id
+    key_id: bytes = market.do(AddPasskey(b"key", market.customer.id, b"public", 0, "phone", ())).id
     return key_id
 
 
@@ -69,32 +86,32 @@ def submit(market: Market) -> int:
     """A person who is not verified yet shows who they are; the number of their account."""
     person = market.join("Newcomer")
     images: Any = (("front", b"sealed"), ("back", b"sealed"))
-    market.do(p.SubmitIdentity(person.id, person.account, b"sealed facts", images))
+    market.do(SubmitIdentity(person.id, person.account, b"sealed facts", images))
     return person.account
 
 
-def _identity(market: Market) -> Command:
+def _identity(market: Market) -> Command[Any]:
     person = market.join("Newcomer")
-    return p.SubmitIdentity(person.id, person.account, b"sealed facts", (("front", b"sealed"),))
+    return SubmitIdentity(person.id, person.account, b"sealed facts", (("front", b"sealed"),))
 
 
-def _forget(market: Market) -> Command:
+def _forget(market: Market) -> Command[Any]:
     account = submit(market)
     owner = market.accounts[account].owner
     assert owner is not None
     market.move(account, "verified")
-    return p.ForgetImages(owner)
+    return ForgetImages(owner)
 
 
-def _erase(market: Market) -> Command:
+def _erase(market: Market) -> Command[Any]:
     person = market.join("Newcomer")
     email = "newcomer@example.com"
-    return p.ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), "test")
+    return ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), "test")
 
 
-def ask_payout(market: Market, payout: str = "po_1") -> Command:
+def ask_payout(market: Market, payout: str = "po_1") -> Command[Any]:
     """A customer wants money at the bank."""
-    return p.AskPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
+    return AskPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
 
 
 def _asked(market: Market) -> str:
@@ -106,89 +123,87 @@ def _leave_money(case: Any) -> None:  # noqa: ANN401 - the same
     case.hold(case.command.account, 1)
 
 
-PEOPLE_CASES: Final[dict[type[Command], Any]] = {
-    p.StartChallenge: (lambda _: p.StartChallenge("sign-up", EMAIL, None, TOKEN, CODE, LETTERS), {}),
-    p.ForgetChallenge: (
+PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
+    StartChallenge: (lambda _: StartChallenge("sign-up", EMAIL, None, TOKEN, CODE, LETTERS), {}),
+    ForgetChallenge: (
         _forget_challenge,
         {R.NOT_EXPIRED: lambda case: challenge(case.market, "reset")},
     ),
-    p.Join: (
+    Join: (
         _join,
         {
             R.EMAIL_TAKEN: _take_new_address,
             R.CODE_NOT_VALID: lambda case: case.ask(code_macs=(b"wrong",)),
         },
     ),
-    p.ResetPassword: (_reset, {R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong")}),
-    p.ChangePassword: (
-        lambda market: p.ChangePassword(EMAIL, market.customer.id, "new hash", LETTERS),
+    ResetPassword: (_reset, {R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong")}),
+    ChangePassword: (
+        lambda market: ChangePassword(EMAIL, market.customer.id, "new hash", LETTERS),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
-    p.RenewPasswordHash: (
-        lambda market: p.RenewPasswordHash(EMAIL, market.customer.id, "-", "new hash"),
+    RenewPasswordHash: (
+        lambda market: RenewPasswordHash(EMAIL, market.customer.id, "-", "new hash"),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
-    p.ChangeEmail: (
+    ChangeEmail: (
         _change_email,
         {
             R.EMAIL_TAKEN: _take_new_address,
             R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
         },
     ),
-    p.SetSecondFactor: (
-        lambda market: p.SetSecondFactor(
-            "operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS, b"seed"
-        ),
+    SetSecondFactor: (
+        lambda market: SetSecondFactor("operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS, b"seed"),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.ask(totp_sealed=None),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
         },
     ),
-    p.UnlockPin: (_unlock, {R.CODE_NOT_VALID: lambda case: case.ask(code_macs=())}),
-    p.AddPasskey: (
-        lambda market: p.AddPasskey(b"key", market.customer.id, b"public", 0, "phone", LETTERS),
+    UnlockPin: (_unlock, {R.CODE_NOT_VALID: lambda case: case.ask(code_macs=())}),
+    AddPasskey: (
+        lambda market: AddPasskey(b"key", market.customer.id, b"public", 0, "phone", LETTERS),
         {
             R.TOO_MANY: lambda case: case.fill(counter.passkeys(case.command.person), PASSKEYS_MAX),
             R.PASSKEY_NOT_VALID: _have_already,
             R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
         },
     ),
-    p.RemovePasskey: (
-        lambda market: p.RemovePasskey(passkey(market), market.customer.id, LETTERS),
+    RemovePasskey: (
+        lambda market: RemovePasskey(passkey(market), market.customer.id, LETTERS),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
-    p.UseProof: (
-        lambda market: p.UseProof(market.customer.id, EMAIL, "-", 0, b""),
+    UseProof: (
+        lambda market: UseProof(market.customer.id, EMAIL, "-", 0, b""),
         {
             R.CODE_NOT_VALID: lambda case: case.ask(password_hash="another"),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
         },
     ),
-    p.CloseSessions: (
-        lambda market: p.CloseSessions(market.customer.id, "test"),
+    CloseSessions: (
+        lambda market: CloseSessions(market.customer.id, "test"),
         {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
     ),
-    p.ChangeProfile: (
-        lambda market: p.ChangeProfile(market.customer.id, "+963 11 000 0000", "ar", has_notices=False),
+    ChangeProfile: (
+        lambda market: ChangeProfile(market.customer.id, "+963 11 000 0000", "ar", has_notices=False),
         {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
     ),
-    p.SubmitIdentity: (
+    SubmitIdentity: (
         _identity,
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.account(case.command.account, state="verified"),
             R.NOT_FOUND: lambda case: case.ask(account=case.market.shop),
         },
     ),
-    p.RejectIdentity: (
-        lambda market: p.RejectIdentity(submit(market), "not readable", market.first.id, "test", LETTERS),
+    RejectIdentity: (
+        lambda market: RejectIdentity(submit(market), "not readable", market.first.id, "test", LETTERS),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.move(case.command.account, "verified"),
             R.OWN_REQUEST: lambda case: case.account(case.command.account, owner=case.market.first.id),
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
     ),
-    p.ForgetImages: (_forget, {R.MOVE_NOT_ALLOWED: lambda case: case.ask(person=case.market.customer.id)}),
-    p.ErasePerson: (
+    ForgetImages: (_forget, {R.MOVE_NOT_ALLOWED: lambda case: case.ask(person=case.market.customer.id)}),
+    ErasePerson: (
         _erase,
         {
             R.MONEY_LEFT: _leave_money,
@@ -198,7 +213,7 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
             R.NOT_FOUND: lambda case: case.ask(email=EMAIL),
         },
     ),
-    p.AskPayout: (
+    AskPayout: (
         ask_payout,
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.account, state="suspended"),
@@ -210,15 +225,15 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
             R.NOT_FOUND: lambda case: case.ask(account=case.market.other.account),
         },
     ),
-    p.CancelPayout: (
-        lambda market: p.CancelPayout(_asked(market), market.customer.id),
+    CancelPayout: (
+        lambda market: CancelPayout(_asked(market), market.customer.id),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_1", state="refused"),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
         },
     ),
-    p.RefusePayout: (
-        lambda market: p.RefusePayout(_asked(market), "no such bank", market.first.id, "test", LETTERS),
+    RefusePayout: (
+        lambda market: RefusePayout(_asked(market), "no such bank", market.first.id, "test", LETTERS),
         {
             R.OWN_REQUEST: lambda case: case.account(case.market.customer.account, owner=case.market.first.id),
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_1", state="cancelled"),
@@ -226,10 +241,10 @@ PEOPLE_CASES: Final[dict[type[Command], Any]] = {
         },
     ),
     # Nothing refuses these.
-    p.MailSent: (lambda _: p.MailSent("letter"), {}),
-    p.MailFailed: (lambda _: p.MailFailed("letter", 1), {}),
-    p.Notify: (lambda _: p.Notify(0, 1, LETTERS), {}),
-    p.RecordExport: (lambda market: p.RecordExport(market.customer.account, "USD as csv", "test"), {}),
-    p.RecordLook: (lambda market: p.RecordLook(market.customer.account, "test"), {}),
-    p.RecordFailure: (lambda _: p.RecordFailure("nobody", "somebody"), {}),
+    MailSent: (lambda _: MailSent("letter"), {}),
+    MailFailed: (lambda _: MailFailed("letter", 1), {}),
+    Notify: (lambda _: Notify(0, 1, LETTERS), {}),
+    RecordExport: (lambda market: RecordExport(market.customer.account, "USD as csv", "test"), {}),
+    RecordLook: (lambda market: RecordLook(market.customer.account, "test"), {}),
+    RecordFailure: (lambda _: RecordFailure("nobody", "somebody"), {}),
 }

@@ -8,9 +8,29 @@ from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from qirsh.domain import command as c
-from qirsh.domain import operator_command as o
-from qirsh.domain import people_command as p
+from qirsh.domain.commands.account import MoveAccount
+from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.login_credentials import (
+    AddPasskey,
+    ChangeEmail,
+    ChangePassword,
+    ChangePin,
+    ForgetChallenge,
+    RemovePasskey,
+    RenewPasswordHash,
+    ResetPassword,
+    SetSecondFactor,
+    StartChallenge,
+    UnlockPin,
+)
+from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, AskOperatorEnd, ConfirmOperator
+from qirsh.domain.commands.payment import Pay
+from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.person import ChangeProfile, Join
+from qirsh.domain.commands.session import CloseSessions, OpenSession, UseProof
 from qirsh.domain.mail import Letter
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_cases import CODE
@@ -56,25 +76,25 @@ def settle(market: Market) -> None:
     """People who have shown or prove something, and one who can leave at once."""
     market.join("Newcomer")
     market.move(market.join("Leaver").account, "verified")
-    market.do(p.AddPasskey(PASSKEYS[0], market.customer.id, b"public", 0, "phone", ()))
-    market.do(p.AddPasskey(PASSKEYS[1], market.other.id, b"public", 1, "phone", ()))
+    market.do(AddPasskey(PASSKEYS[0], market.customer.id, b"public", 0, "phone", ()))
+    market.do(AddPasskey(PASSKEYS[1], market.other.id, b"public", 1, "phone", ()))
     market.do(_ask_payout(market, PAYOUTS[0]))
     market.do(_ask_payout(market, PAYOUTS[1]))
     market.do(_order(market, PAYOUTS[1], reference="slip p", operator=market.first.id))
-    market.do(p.StartChallenge("sign-up", NEW_EMAILS[0], None, token("sign-up", NEW_EMAILS[0]), CODE, ()))
-    market.do(p.StartChallenge("email", NEW_EMAILS[1], market.customer.id, token("email", NEW_EMAILS[1]), b"", ()))
+    market.do(StartChallenge("sign-up", NEW_EMAILS[0], None, token("sign-up", NEW_EMAILS[0]), CODE, ()))
+    market.do(StartChallenge("email", NEW_EMAILS[1], market.customer.id, token("email", NEW_EMAILS[1]), b"", ()))
     for login in list(market.logins.values()):
-        market.do(p.StartChallenge("reset", login.email, login.person, token("reset", login.email), b"", ()))
-        market.do(p.StartChallenge("pin", login.email, login.person, token("pin", login.email), CODE, ()))
+        market.do(StartChallenge("reset", login.email, login.person, token("reset", login.email), b"", ()))
+        market.do(StartChallenge("pin", login.email, login.person, token("pin", login.email), CODE, ()))
 
 
-def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> p.AskPayout:
+def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> AskPayout:
     who = market.other if int(payout[-1]) % 4 == 3 else market.customer
     amount = 1 + int(payout[-1]) * (HELD // 8)
-    return p.AskPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
+    return AskPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
 
 
-def _order(market: Market, payout: str, *, reference: str, operator: int) -> c.AskCash:
+def _order(market: Market, payout: str, *, reference: str, operator: int) -> AskCash:
     asked = _ask_payout(market, payout)
     return market.ask(
         kind="withdrawal",
@@ -113,30 +133,30 @@ class Town:
     def challenges(self) -> Wishes:
         """Something is mailed, or forgotten."""
         signing_up = st.builds(
-            lambda email: p.StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()), new_emails
+            lambda email: StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()), new_emails
         )
         resetting = st.builds(
-            lambda one, sent: p.StartChallenge("reset", one.email, one.person, token("reset", one.email), b"", sent),
+            lambda one, sent: StartChallenge("reset", one.email, one.person, token("reset", one.email), b"", sent),
             self.members,
             letters,
         )
         moving = st.builds(
-            lambda one, email: p.StartChallenge("email", email, one.person, token("email", email), b"", ()),
+            lambda one, email: StartChallenge("email", email, one.person, token("email", email), b"", ()),
             self.members,
             new_emails,
         )
         unlocking = st.builds(
-            lambda one: p.StartChallenge("pin", one.email, one.person, token("pin", one.email), CODE, ()),
+            lambda one: StartChallenge("pin", one.email, one.person, token("pin", one.email), CODE, ()),
             self.members,
         )
         forgetting = st.builds(
-            p.ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin", "operator"]), self.emails
+            ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin", "operator"]), self.emails
         )
         return signing_up | resetting | moving | unlocking | forgetting
 
     def joins(self) -> Wishes:
         return st.builds(
-            lambda email, right, code: p.Join(email, "New", "", "ar", "-", token("sign-up", email, right), code),
+            lambda email, right, code: Join(email, "New", "", "ar", "-", token("sign-up", email, right), code),
             new_emails,
             rights,
             macs,
@@ -145,19 +165,19 @@ class Town:
     def secrets(self) -> Wishes:
         """Passwords, addresses and PINs."""
         resets = st.builds(
-            lambda email, right, sent: p.ResetPassword(email, token("reset", email, right), "new hash", sent),
+            lambda email, right, sent: ResetPassword(email, token("reset", email, right), "new hash", sent),
             self.emails,
             rights,
             letters,
         )
         changes = st.builds(
-            lambda one, sent: p.ChangePassword(one.email, one.person, "new hash", sent), self.anybody, letters
+            lambda one, sent: ChangePassword(one.email, one.person, "new hash", sent), self.anybody, letters
         )
         renewals = st.builds(
-            lambda one, old: p.RenewPasswordHash(one.email, one.person, old, "newer hash"), self.anybody, hashes
+            lambda one, old: RenewPasswordHash(one.email, one.person, old, "newer hash"), self.anybody, hashes
         )
         moves = st.builds(
-            lambda one, email, right, sent: p.ChangeEmail(
+            lambda one, email, right, sent: ChangeEmail(
                 email, one.email, one.person, token("email", email, right), sent
             ),
             self.anybody,
@@ -166,7 +186,7 @@ class Town:
             letters,
         )
         unlocks = st.builds(
-            lambda one, right, code, sent: p.UnlockPin(
+            lambda one, right, code, sent: UnlockPin(
                 one.person, one.email, PIN, token("pin", one.email, right), code, sent
             ),
             self.anybody,
@@ -174,12 +194,12 @@ class Town:
             macs,
             letters,
         )
-        pins = st.builds(lambda one, sent: c.ChangePin(one.person, PIN, "test", sent), self.anybody, letters)
+        pins = st.builds(lambda one, sent: ChangePin(one.person, PIN, "test", sent), self.anybody, letters)
         return resets | changes | renewals | moves | unlocks | pins
 
     def second_factors(self) -> Wishes:
         return st.builds(
-            lambda one, seed, step, codes, before, sent: p.SetSecondFactor(
+            lambda one, seed, step, codes, before, sent: SetSecondFactor(
                 one.email, one.person, seed, step, b"".join(RECOVERY[:codes]), sent, before
             ),
             self.anybody,
@@ -194,25 +214,25 @@ class Town:
         """Made and removed; one of the members makes many."""
         who = self.anybody.map(lambda one: one.person) | st.just(self.market.customer.id)
         adds = st.builds(
-            lambda key, person, count, sent: p.AddPasskey(key, person, b"public", count, "phone", sent),
+            lambda key, person, count, sent: AddPasskey(key, person, b"public", count, "phone", sent),
             passkeys,
             who,
             st.integers(0, 1),
             letters,
         )
-        return adds | adds | st.builds(p.RemovePasskey, passkeys, who, letters)
+        return adds | adds | st.builds(RemovePasskey, passkeys, who, letters)
 
     def uses_of_passkeys(self) -> Wishes:
         """To sign in and to pay."""
         known = st.sampled_from(PASSKEYS[:4])
         entries = st.builds(
-            lambda key, one, count: c.OpenSession(b"", one.id, one.account, "test", passkey=key, sign_count=count),
+            lambda key, one, count: OpenSession(b"", one.id, one.account, "test", passkey=key, sign_count=count),
             known,
             self.rich,
             sign_counts,
         )
         pays = st.builds(
-            lambda payment, key, one, count: c.Pay(payment, one.id, one.account, (), key, count),
+            lambda payment, key, one, count: Pay(payment, one.id, one.account, (), key, count),
             st.integers(1, 4),
             known,
             self.rich,
@@ -223,7 +243,7 @@ class Town:
     def sessions(self) -> Wishes:
         """Begun with what is used up by it, proved anew, and ended everywhere."""
         entries = st.builds(
-            lambda one, known, step, code: c.OpenSession(
+            lambda one, known, step, code: OpenSession(
                 b"", one.person, one.account, "test", "browser", one.email, known, step, code
             ),
             self.anybody,
@@ -232,13 +252,13 @@ class Town:
             recovery_codes,
         )
         proofs = st.builds(
-            lambda one, known, step, code: p.UseProof(one.person, one.email, known, step, code),
+            lambda one, known, step, code: UseProof(one.person, one.email, known, step, code),
             self.anybody,
             hashes,
             steps,
             recovery_codes,
         )
-        ends = st.builds(lambda one: p.CloseSessions(one.person, "test"), self.anybody)
+        ends = st.builds(lambda one: CloseSessions(one.person, "test"), self.anybody)
         return entries | proofs | ends
 
     def identities(self) -> Wishes:
@@ -246,30 +266,30 @@ class Town:
         front, back = ("front", b"f"), ("back", b"b")
         shown: Any = st.sampled_from([(front,), (front, back)])
         submits = st.builds(
-            lambda one, images: p.SubmitIdentity(one.person, one.account, b"facts", images), self.poor, shown
+            lambda one, images: SubmitIdentity(one.person, one.account, b"facts", images), self.poor, shown
         )
         rejections = st.builds(
-            lambda one, by, sent: p.RejectIdentity(one.account, "blurred", by, "test", sent),
+            lambda one, by, sent: RejectIdentity(one.account, "blurred", by, "test", sent),
             self.poor,
             self.operators,
             letters,
         )
         verifications = st.builds(
-            lambda one, by: c.MoveAccount(one.account, "verified", by, "", "test"), self.poor, self.operators
+            lambda one, by: MoveAccount(one.account, "verified", by, "", "test"), self.poor, self.operators
         )
-        forgets = st.builds(lambda one: p.ForgetImages(one.person), self.poor)
-        looks = st.builds(lambda one: p.RecordLook(one.account, "test"), self.poor)
+        forgets = st.builds(lambda one: ForgetImages(one.person), self.poor)
+        looks = st.builds(lambda one: RecordLook(one.account, "test"), self.poor)
         return submits | rejections | verifications | forgets | looks
 
     def profiles(self) -> Wishes:
         return st.builds(
-            lambda one, has: p.ChangeProfile(one.person, "0933", "ar", has_notices=has), self.anybody, st.booleans()
+            lambda one, has: ChangeProfile(one.person, "0933", "ar", has_notices=has), self.anybody, st.booleans()
         )
 
     def erasures(self) -> Wishes:
         """Also by whoever has overlooked the passkeys."""
         return st.builds(
-            lambda one, found: p.ErasePerson(
+            lambda one, found: ErasePerson(
                 one.person, one.account, one.email, found, (), "test", (("reset", one.email), ("pin", one.email))
             ),
             self.poor,
@@ -289,7 +309,7 @@ class Town:
             self.operators,
         )
         confirms = st.builds(
-            lambda reference, asked_by, by, sent: c.ConfirmCash(
+            lambda reference, asked_by, by, sent: ConfirmCash(
                 "withdrawal", self.market.house, reference, asked_by, by, "test", sent
             ),
             st.sampled_from(["slip p", "slip p", "slip q", "slip b"]),
@@ -298,9 +318,9 @@ class Town:
             letters,
         )
         who = self.anybody.map(lambda one: one.person) | st.just(self.market.customer.id)
-        cancels = st.builds(p.CancelPayout, payouts, who)
+        cancels = st.builds(CancelPayout, payouts, who)
         refusals = st.builds(
-            lambda payout, by, sent: p.RefusePayout(payout, "no", by, "test", sent), payouts, self.operators, letters
+            lambda payout, by, sent: RefusePayout(payout, "no", by, "test", sent), payouts, self.operators, letters
         )
         return orders | confirms | cancels | refusals
 
@@ -312,10 +332,10 @@ class Town:
         )
         leaving = st.builds(
             lambda one, key, found: [
-                c.OpenSession(b"", one.person, one.account, "test"),
-                p.AddPasskey(key, one.person, b"public", 0, "phone", ()),
-                p.ErasePerson(one.person, one.account, one.email, found, (), "test"),
-                c.ChangePin(one.person, PIN, "test"),
+                OpenSession(b"", one.person, one.account, "test"),
+                AddPasskey(key, one.person, b"public", 0, "phone", ()),
+                ErasePerson(one.person, one.account, one.email, found, (), "test"),
+                ChangePin(one.person, PIN, "test"),
             ],
             poor,
             passkeys,
@@ -323,16 +343,16 @@ class Town:
         )
         moving = st.builds(
             lambda one, email: [
-                p.StartChallenge("email", email, one.person, token("email", email), b"", ()),
-                p.ChangeEmail(email, one.email, one.person, token("email", email), ()),
+                StartChallenge("email", email, one.person, token("email", email), b"", ()),
+                ChangeEmail(email, one.email, one.person, token("email", email), ()),
             ],
             self.members,
             new_emails,
         )
         joining = st.builds(
             lambda email: [
-                p.StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()),
-                p.Join(email, "New", "", "ar", "-", token("sign-up", email), (CODE,)),
+                StartChallenge("sign-up", email, None, token("sign-up", email), CODE, ()),
+                Join(email, "New", "", "ar", "-", token("sign-up", email), (CODE,)),
             ],
             new_emails,
         )
@@ -340,17 +360,17 @@ class Town:
         first, second = self.market.first.id, self.market.second.id
         appointing = st.builds(
             lambda email, accepts: [
-                o.AppointOperator(email, "New", first, "test", token("operator", email)),
-                o.ConfirmOperator(email, "appoint", first, second, "test", token("operator", email)),
-                *([o.AcceptAppointment(email, token("operator", email), "tr", "-", b"seed", 1)] if accepts else []),
+                AppointOperator(email, "New", first, "test", token("operator", email)),
+                ConfirmOperator(email, "appoint", first, second, "test", token("operator", email)),
+                *([AcceptAppointment(email, token("operator", email), "tr", "-", b"seed", 1)] if accepts else []),
             ],
             new_emails,
             rights,
         )
         ending = st.builds(
             lambda email: [
-                o.AskOperatorEnd(email, first, "test"),
-                o.ConfirmOperator(email, "end", first, second, "test"),
+                AskOperatorEnd(email, first, "test"),
+                ConfirmOperator(email, "end", first, second, "test"),
             ],
             new_emails,
         )
@@ -361,13 +381,13 @@ class Town:
         who = self.operators | st.just(len(self.market.people) + 1)
         candidates = st.sampled_from([*NEW_EMAILS, *NEW_EMAILS, "customer@example.com"])
         asks = st.builds(
-            lambda email, by, sent: o.AppointOperator(email, "New", by, "test", token("operator", email), (), sent),
+            lambda email, by, sent: AppointOperator(email, "New", by, "test", token("operator", email), (), sent),
             candidates,
             who,
             letters,
         )
         agrees = st.builds(
-            lambda email, kind, asked_by, by, sent: o.ConfirmOperator(
+            lambda email, kind, asked_by, by, sent: ConfirmOperator(
                 email, kind, asked_by, by, "test", token("operator", email), (), sent
             ),
             st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
@@ -377,7 +397,7 @@ class Town:
             letters,
         )
         accepts = st.builds(
-            lambda email, right, sent: o.AcceptAppointment(
+            lambda email, right, sent: AcceptAppointment(
                 email, token("operator", email, right), "tr", "-", b"seed", 1, sent
             ),
             new_emails,
@@ -385,7 +405,7 @@ class Town:
             letters,
         )
         ends = st.builds(
-            lambda email, by, sent: o.AskOperatorEnd(email, by, "test", sent),
+            lambda email, by, sent: AskOperatorEnd(email, by, "test", sent),
             st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
             who,
             letters,
@@ -395,11 +415,11 @@ class Town:
     def mails(self) -> Wishes:
         """Sent, tried again, written for what was sealed; and what is only noted."""
         return (
-            st.builds(p.MailSent, sent_letters)
-            | st.builds(p.MailFailed, sent_letters, st.integers(1, 9))
-            | st.builds(lambda after, sent: p.Notify(after, after + 1, sent), st.integers(0, 3), letters)
-            | st.builds(lambda one: p.RecordExport(one.account, "USD as csv", "test"), self.anybody)
-            | st.just(p.RecordFailure("nobody", "somebody"))
+            st.builds(MailSent, sent_letters)
+            | st.builds(MailFailed, sent_letters, st.integers(1, 9))
+            | st.builds(lambda after, sent: Notify(after, after + 1, sent), st.integers(0, 3), letters)
+            | st.builds(lambda one: RecordExport(one.account, "USD as csv", "test"), self.anybody)
+            | st.just(RecordFailure("nobody", "somebody"))
         )
 
 

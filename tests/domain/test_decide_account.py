@@ -5,8 +5,8 @@ from typing import Final, get_args
 import pytest
 
 from qirsh.domain.account import Kind, State
-from qirsh.domain.audit import AuditEntry
-from qirsh.domain.command import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.limits import AMOUNT_MAX

@@ -5,8 +5,8 @@ from typing import Final
 import pytest
 from hypothesis import event, given, settings
 
-from qirsh.domain.command import ConfirmCash
-from qirsh.domain.decide import Submission
+from qirsh.domain.batch import Submission
+from qirsh.domain.commands.bank_order import ConfirmCash
 from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
 from tests.domain.market import Market

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.account import State
-from qirsh.domain.cash_order import CashOrder
+from qirsh.domain.bank_order import CashOrder
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.refusal import Refusal, Refused

@@ -1,6 +1,6 @@
 """What was said first counts."""
 
-from qirsh.domain.command import FixConstant
+from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import Constant
 from tests.domain.world import World
 

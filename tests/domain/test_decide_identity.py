@@ -3,8 +3,12 @@
 import msgspec
 import pytest
 
-from qirsh.domain import people_command as p
-from qirsh.domain.command import ChangePin, IssueKey, MoveAccount, OpenSession, RequestCommercial, RevokeKey
+from qirsh.domain.commands.account import IssueKey, MoveAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, RemovePasskey, StartChallenge
+from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.person import ChangeProfile, Join
+from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
@@ -29,7 +33,7 @@ def test_what_a_person_shows_waits_for_an_operator(market: Market) -> None:
     person = owner_of(market, account)
     assert market.identities[person] == Identity(person, "submitted", b"sealed facts", "", market.now, None, None)
     assert set(market.identity_images) == {(person, "front"), (person, "back")}
-    again = p.SubmitIdentity(person, account, b"other", ())
+    again = SubmitIdentity(person, account, b"other", ())
     assert market.refuse(again).why is Refusal.MOVE_NOT_ALLOWED
 
 
@@ -44,10 +48,10 @@ def test_verifying_an_account_decides_on_what_was_shown(market: Market) -> None:
 def test_who_is_rejected_reads_why_and_may_try_again_with_other_pictures(market: Market) -> None:
     account = submit(market)
     person = owner_of(market, account)
-    market.do(p.RejectIdentity(account, "not readable", market.first.id, "test"))
+    market.do(RejectIdentity(account, "not readable", market.first.id, "test"))
     assert (market.identities[person].state, market.identities[person].reason) == ("rejected", "not readable")
     assert market.accounts[account].state == "unverified"
-    market.do(p.SubmitIdentity(person, account, b"better", (("front", b"sharp"),)))
+    market.do(SubmitIdentity(person, account, b"better", (("front", b"sharp"),)))
     assert market.identities[person].state == "submitted"
     assert [image.sealed for image in market.identity_images.values()] == [b"sharp"]
 
@@ -55,7 +59,7 @@ def test_who_is_rejected_reads_why_and_may_try_again_with_other_pictures(market:
 def test_two_operators_decide_once(market: Market) -> None:
     account = submit(market)
     verify = MoveAccount(account, "verified", market.first.id, "", "test")
-    reject = p.RejectIdentity(account, "no", market.second.id, "test")
+    reject = RejectIdentity(account, "no", market.second.id, "test")
     verified, rejected = market.fork().together(verify, reject)
     assert (verified.state, rejected.why) == ("verified", Refusal.MOVE_NOT_ALLOWED)
     rejected, verified = market.together(reject, verify)
@@ -66,26 +70,26 @@ def test_two_operators_decide_once(market: Market) -> None:
 def test_pictures_are_forgotten_only_after_the_decision(market: Market) -> None:
     account = submit(market)
     person = owner_of(market, account)
-    assert market.refuse(p.ForgetImages(person)).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.refuse(ForgetImages(person)).why is Refusal.MOVE_NOT_ALLOWED
     market.move(account, "verified")
-    assert market.do(p.ForgetImages(person)) == 2
+    assert market.do(ForgetImages(person)) == 2
     assert market.identity_images == {}
-    assert market.do(p.ForgetImages(person)) == 0
+    assert market.do(ForgetImages(person)) == 0
 
 
-def erasing(market: Market, person: Person, email: str) -> p.ErasePerson:
+def erasing(market: Market, person: Person, email: str) -> ErasePerson:
     keys = tuple(key for key, row in market.passkeys.items() if row.person == person.id)
     shops = tuple(
         number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
     )
-    return p.ErasePerson(person.id, person.account, email, keys, shops, "test")
+    return ErasePerson(person.id, person.account, email, keys, shops, "test")
 
 
 def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
     account = submit(market)
     person = market.people[owner_of(market, account)]
-    market.do(p.AddPasskey(b"key", person.id, b"public", 0, "phone", ()))
-    market.do(p.ChangeProfile(person.id, "+963 11 000 0000", "ar", has_notices=True))
+    market.do(AddPasskey(b"key", person.id, b"public", 0, "phone", ()))
+    market.do(ChangeProfile(person.id, "+963 11 000 0000", "ar", has_notices=True))
     market.do(OpenSession(b"s" * 32, person.id, person.account, "test"))
     erased = market.do(erasing(market, person, "newcomer@example.com"))
     assert (erased.name, erased.phone, erased.erased_at, erased.era) == ("", "", market.now, 1)
@@ -95,14 +99,14 @@ def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
         assert not [row for row in table.values() if getattr(row, "person", None) == person.id]
     assert complaints(market) == []
     assert market.refuse(OpenSession(b"n" * 32, person.id, person.account, "test")).why is Refusal.NOT_FOUND
-    assert market.refuse(p.AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
+    assert market.refuse(AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
     assert market.refuse(ChangePin(person.id, PIN, "test")).why is Refusal.NOT_FOUND
 
 
 def test_an_address_is_free_again_after_an_erasure_in_the_same_commit(market: Market) -> None:
     person = market.join("Newcomer")
-    market.do(p.StartChallenge("sign-up", "newcomer@example.com", None, b"t" * 32, b"code", ()))
-    join = p.Join("newcomer@example.com", "Next", "", "en", "-", b"t" * 32, (b"code",))
+    market.do(StartChallenge("sign-up", "newcomer@example.com", None, b"t" * 32, b"code", ()))
+    join = Join("newcomer@example.com", "Next", "", "en", "-", b"t" * 32, (b"code",))
     erased, joined = market.together(erasing(market, person, "newcomer@example.com"), join)
     assert type(erased) is Person
     assert type(joined) is Person
@@ -123,7 +127,7 @@ def test_what_came_since_it_was_looked_for_keeps_a_person(market: Market) -> Non
     newcomer = market.join("Newcomer")
     market.move(newcomer.account, "verified")
     early = erasing(market, newcomer, "newcomer@example.com")
-    add, remove = p.AddPasskey(b"k", newcomer.id, b"", 0, "", ()), p.RemovePasskey(b"k", newcomer.id, ())
+    add, remove = AddPasskey(b"k", newcomer.id, b"", 0, "", ()), RemovePasskey(b"k", newcomer.id, ())
     assert market.together(add, early)[1] == Refused(Refusal.MOVE_NOT_ALLOWED)
     market.do(remove)
     shop = market.do(RequestCommercial(newcomer.account, "Shop", "", "test")).number
@@ -137,7 +141,7 @@ def test_an_open_payout_keeps_a_person_whatever_they_hold(market: Market) -> Non
     newcomer = market.join("Newcomer")
     market.move(newcomer.account, "verified")
     market.deposit(newcomer.account, 500)
-    market.do(p.AskPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
+    market.do(AskPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
     market.change("balances", (newcomer.account, "USD"), amount=0)
     assert market.refuse(erasing(market, newcomer, "newcomer@example.com")).why is Refusal.MONEY_LEFT
 
@@ -189,8 +193,8 @@ def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market, *, i
     market.do(ask_payout(market))
     if is_ordered:
         market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
-        assert market.refuse(p.CancelPayout("po_1", market.customer.id)).why is Refusal.MOVE_NOT_ALLOWED
-    market.do(p.RefusePayout("po_1", "the bank sent it back", market.first.id, "test"))
+        assert market.refuse(CancelPayout("po_1", market.customer.id)).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(RefusePayout("po_1", "the bank sent it back", market.first.id, "test"))
     market.buy(amount=HELD)
     if is_ordered:
         # Its order is dead: the money that it was for has been spent, and more of it may come.
@@ -201,8 +205,8 @@ def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market, *, i
 
 def test_a_payout_ends_once(market: Market) -> None:
     market.do(ask_payout(market))
-    cancel = p.CancelPayout("po_1", market.customer.id)
-    refuse = p.RefusePayout("po_1", "no", market.first.id, "test")
+    cancel = CancelPayout("po_1", market.customer.id)
+    refuse = RefusePayout("po_1", "no", market.first.id, "test")
     cancelled, refused = market.together(cancel, refuse)
     assert (cancelled.state, cancelled.bank_sealed, refused.why) == ("cancelled", b"", Refusal.MOVE_NOT_ALLOWED)
     assert market.refuse(market.ask(kind="withdrawal", amount=500, payout="po_1")).why is Refusal.MOVE_NOT_ALLOWED

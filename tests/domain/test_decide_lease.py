@@ -2,7 +2,7 @@
 
 import pytest
 
-from qirsh.domain.command import HoldLease
+from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.lease import Lease
 from tests.domain.world import START, World
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.command import IndexMetadata
+from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.limits import METADATA_FILTER_CHARACTERS_MAX
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry, entries_of
 from tests.domain.market import Market

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from qirsh.domain.command import Command, CreatePayment
-from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.batch import Answer, Submission
+from qirsh.domain.command import Command
+from qirsh.domain.commands.payment import CreatePayment
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import State
+from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, WRONG_PIN, Market
 
 
@@ -19,12 +20,14 @@ def market() -> Market:
     return Market()
 
 
-def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
+def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
     assert isinstance(outcome, Payment)
     return Answer(201, f"payment {outcome.number} {outcome.status}".encode())
 
 
-def once(command: Command, *, account: int = 1, key: str = "key", fingerprint: bytes = b"this request") -> Submission:
+def once(
+    command: Command[Any], *, account: int = 1, key: str = "key", fingerprint: bytes = b"this request"
+) -> Submission:
     return Submission(command, Once(account, key, fingerprint), render)
 
 
@@ -120,7 +123,7 @@ def test_without_a_key_every_request_is_a_new_one(market: Market) -> None:
 
 
 def test_an_answer_that_cannot_be_rendered_leaves_nothing(market: Market) -> None:
-    def fail(_outcome: object, _state: State) -> Answer:
+    def fail(_outcome: object, _work: UnitOfWork) -> Answer:
         message = "no words for it"
         raise ValueError(message)
 

@@ -5,17 +5,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.challenge import LASTS_MS
-from qirsh.domain.command import AddPerson, IssueKey, LiftStop, MoveAccount, RecordCheck, StopMoney
+from qirsh.domain.commands.account import IssueKey, MoveAccount
+from qirsh.domain.commands.audit_log import RecordCheck, RecordLook
+from qirsh.domain.commands.identity import ErasePerson
+from qirsh.domain.commands.login_credentials import ChangeEmail, ForgetChallenge, StartChallenge
+from qirsh.domain.commands.operator import MakeOperator, WithdrawAppointment
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.counter import OPERATOR, REVOCATION
-from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator import Operator, OperatorProposal, is_new_pair
-from qirsh.domain.operator_command import MakeOperator, WithdrawAppointment
-from qirsh.domain.people_command import ChangeEmail, ErasePerson, ForgetChallenge, RecordLook, StartChallenge
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import State
+from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.invariant import complaints
 from tests.domain.market import NOBODY, Market
 from tests.domain.operator_cases import NEW, SECOND, accepting, agreeing, appointing, ending
@@ -293,17 +297,20 @@ def test_who_was_an_operator_can_be_erased_and_what_they_decided_stays(market: M
 def test_what_was_asked_for_anew_between_two_looks_is_not_what_is_agreed_to(market: Market) -> None:
     """On PostgreSQL another process may ask while this one waits for its locks."""
     market.do(appointing(market))
-    state = State(now=market.now, epoch=0, identifiers=market.identifiers, payment_numbers=iter(()))
+    work = UnitOfWork(now=market.now, epoch=0, identifiers=market.identifiers, payment_numbers=iter(()))
     command, third = agreeing(market), market.appoint("Third", agrees=market.second)
-    market.fill(state, facts_needed([Submission(command)]))
-    market.fill(state, rows_needed([Submission(command)], state))
+    batch = Batch([Submission(command)])
+    market.fill(work, batch.keys_to_read())
+    market.fill(work, batch.keys_to_lock(work))
     for row in (
         OperatorProposal(NEW, "appoint", "New", None, third.id, START),
         OperatorProposal(NEW, "end", "New", third.id, market.first.id, START),
     ):
-        state.operator_proposals.known[NEW] = row
+        work.operator_proposals.known[NEW] = row
         anew = msgspec.structs.replace(command, kind=row.kind)
-        assert decide([Submission(anew)], state) == [Refused(Refusal.NOT_FOUND)]
+        batch = Batch([Submission(anew)])
+        batch.decide(work)
+        assert batch.outcomes == [Refused(Refusal.NOT_FOUND)]
 
 
 # What counts in the commit.

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.account import State
-from qirsh.domain.command import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import BALANCE_MAX

@@ -3,8 +3,10 @@
 import pytest
 
 from qirsh.domain.account import Account
-from qirsh.domain.audit import AuditEntry
-from qirsh.domain.command import AddPerson, ChangePin, CloseSession, OpenSession
+from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.person import Login, Person, Pin

@@ -2,7 +2,8 @@
 
 import pytest
 
-from qirsh.domain.command import Cancel, ChangePin
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.payment import Cancel
 from qirsh.domain.limits import AMOUNT_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused

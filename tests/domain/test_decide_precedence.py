@@ -7,9 +7,24 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from qirsh.domain import command as c
+from qirsh.domain.batch import Submission
+from qirsh.domain.command import Command
+from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.constant import FixConstant
+from qirsh.domain.commands.lease import HoldLease
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.metadata_index import IndexMetadata
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.seal import SealEntries
+from qirsh.domain.commands.session import CloseSession, OpenSession
+from qirsh.domain.commands.stop import LiftStop, StopMoney
+from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.counter import Counter
-from qirsh.domain.decide import RULES, Submission
+from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import Once, Remembered
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
@@ -24,7 +39,7 @@ from tests.domain.people_cases import PEOPLE_CASES
 class Case:
     """A command that will be carried out, unless something about it is spoiled first."""
 
-    def __init__(self, prepare: Callable[[Market], c.Command]) -> None:
+    def __init__(self, prepare: Callable[[Market], Command[Any]]) -> None:
         self.market = Market()
         self.command: Any = prepare(self.market)
         self.once: Once | None = None
@@ -92,9 +107,9 @@ R = Refusal
 
 # In each table the spoilers that choose other people or accounts come first, and those that point to nothing last,
 # so that any two of them can be applied in this order.
-CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Refusal, Spoil]]]] = {
-    c.CreatePayment: (
-        lambda market: c.CreatePayment(
+CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], dict[Refusal, Spoil]]]] = {
+    CreatePayment: (
+        lambda market: CreatePayment(
             merchant=market.shop,
             amount=100,
             currency="USD",
@@ -108,7 +123,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(merchant=NOBODY),
         },
     ),
-    c.Pay: (
+    Pay: (
         lambda market: market.pay(market.create()),
         {
             R.SAME_ACCOUNT: lambda case: case.ask(person=case.market.owner.id, payer=case.market.owner.account),
@@ -129,8 +144,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
-    c.Cancel: (
-        lambda market: c.Cancel(payment=market.create().number, merchant=market.shop),
+    Cancel: (
+        lambda market: Cancel(payment=market.create().number, merchant=market.shop),
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
             R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="rejected"),
@@ -140,7 +155,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
         },
     ),
-    c.RefundPayment: (
+    RefundPayment: (
         lambda market: market.refund(market.buy(), amount=100),
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
@@ -156,7 +171,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
-    c.PayAsTest: (
+    PayAsTest: (
         lambda market: market.pay_as_test(market.create(merchant=market.till)),
         {
             R.TEST_AND_LIVE: lambda case: case.of_the_live_shop(),
@@ -171,8 +186,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
-    c.ExpireAsTest: (
-        lambda market: c.ExpireAsTest(payment=market.create(merchant=market.till).number, merchant=market.till),
+    ExpireAsTest: (
+        lambda market: ExpireAsTest(payment=market.create(merchant=market.till).number, merchant=market.till),
         {
             R.TEST_AND_LIVE: lambda case: case.of_the_live_shop(),
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
@@ -183,8 +198,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
         },
     ),
-    c.Expire: (
-        lambda market: c.Expire(payment=_create_and_wait(market)),
+    Expire: (
+        lambda market: Expire(payment=_create_and_wait(market)),
         {
             R.ALREADY_PAID: lambda case: case.payment(status="paid"),
             R.CANCELLED: lambda case: case.payment(status="cancelled"),
@@ -193,16 +208,16 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
         },
     ),
-    c.AddPerson: (
-        lambda _: c.AddPerson(email="new@example.com", name="New", password_hash="-", actor="test"),
+    AddPerson: (
+        lambda _: AddPerson(email="new@example.com", name="New", password_hash="-", actor="test"),
         {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")},
     ),
-    c.ChangePin: (
-        lambda market: c.ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"),
+    ChangePin: (
+        lambda market: ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"),
         {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
     ),
-    c.OpenSession: (
-        lambda market: c.OpenSession(
+    OpenSession: (
+        lambda market: OpenSession(
             hash=bytes(32), person=market.customer.id, account=market.customer.account, actor="test"
         ),
         {
@@ -211,13 +226,13 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
         },
     ),
-    c.CloseSession: (
-        lambda market: c.CloseSession(hash=_sign_in(market), actor="test"),
+    CloseSession: (
+        lambda market: CloseSession(hash=_sign_in(market), actor="test"),
         {R.NOT_FOUND: lambda case: case.ask(hash=b"unknown")},
     ),
-    c.OpenHouseAccount: (lambda _: c.OpenHouseAccount(name="second bank"), {}),
-    c.RequestCommercial: (
-        lambda market: c.RequestCommercial(
+    OpenHouseAccount: (lambda _: OpenHouseAccount(name="second bank"), {}),
+    RequestCommercial: (
+        lambda market: RequestCommercial(
             personal=market.customer.account, name="Shop", return_origins="", actor="test"
         ),
         {
@@ -226,8 +241,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(personal=case.market.shop),
         },
     ),
-    c.MoveAccount: (
-        lambda market: c.MoveAccount(
+    MoveAccount: (
+        lambda market: MoveAccount(
             account=market.request_shop(market.owner),
             to="approved",
             operator=market.first.id,
@@ -240,8 +255,8 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
     ),
-    c.IssueKey: (
-        lambda market: c.IssueKey(
+    IssueKey: (
+        lambda market: IssueKey(
             id="key",
             account=market.shop,
             hash=bytes(32),
@@ -258,11 +273,11 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),
         },
     ),
-    c.RevokeKey: (
-        lambda market: c.RevokeKey(id=_issue(market), actor="test"),
+    RevokeKey: (
+        lambda market: RevokeKey(id=_issue(market), actor="test"),
         {R.NOT_FOUND: lambda case: case.ask(id="unknown")},
     ),
-    c.AskCash: (
+    AskCash: (
         lambda market: market.ask(),
         {
             R.TEST_AND_LIVE: lambda case: case.ask(account=case.market.till),
@@ -272,7 +287,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
     ),
-    c.ConfirmCash: (
+    ConfirmCash: (
         Market.ask_withdrawal,
         {
             R.NOT_APPROVED: lambda case: case.order_for_undecided_shop(),
@@ -292,14 +307,14 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
         },
     ),
     # Nothing refuses these: another's lease, value or work is an outcome.
-    c.IndexMetadata: (lambda _: c.IndexMetadata(block=1, after=0, until=1, entries=()), {}),
-    c.HoldLease: (lambda _: c.HoldLease("sweeper", "a process", 1000), {}),
-    c.FixConstant: (lambda _: c.FixConstant("colour", b"blue"), {}),
-    c.SealEntries: (lambda _: c.SealEntries(1, NOTHING, ()), {}),
-    c.StopMoney: (lambda _: c.StopMoney(1, "a sum is wrong", "test"), {}),
-    c.RecordCheck: (lambda _: c.RecordCheck("test", "no violations"), {}),
-    c.LiftStop: (
-        lambda market: c.LiftStop(market.do(c.StopMoney(1, "a sum is wrong", "test")).id, "mended", "test"),
+    IndexMetadata: (lambda _: IndexMetadata(block=1, after=0, until=1, entries=()), {}),
+    HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
+    FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
+    SealEntries: (lambda _: SealEntries(1, NOTHING, ()), {}),
+    StopMoney: (lambda _: StopMoney(1, "a sum is wrong", "test"), {}),
+    RecordCheck: (lambda _: RecordCheck("test", "no violations"), {}),
+    LiftStop: (
+        lambda market: LiftStop(market.do(StopMoney(1, "a sum is wrong", "test")).id, "mended", "test"),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("stops", 1, lifted_at=1, lifted_by="test"),
             R.NOT_FOUND: lambda case: case.ask(id=NOBODY),
@@ -309,7 +324,7 @@ CASES: Final[dict[type[c.Command], tuple[Callable[[Market], c.Command], dict[Ref
     **OPERATOR_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
-BY_STATUS: Final = {c.Expire, c.RefundPayment, c.ExpireAsTest}
+BY_STATUS: Final = {Expire, RefundPayment, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # One row cannot be in two states.
 EXCLUDING: Final = (
@@ -329,18 +344,18 @@ def _create_and_wait(market: Market) -> int:
 
 
 def _issue(market: Market) -> str:
-    prepare, _ = CASES[c.IssueKey]
+    prepare, _ = CASES[IssueKey]
     key_id: str = market.do(prepare(market)).id
     return key_id
 
 
 def _sign_in(market: Market) -> bytes:
-    prepare, _ = CASES[c.OpenSession]
+    prepare, _ = CASES[OpenSession]
     session_hash: bytes = market.do(prepare(market)).hash
     return session_hash
 
 
-def spoilers(kind: type[c.Command]) -> dict[Refusal, Spoil]:
+def spoilers(kind: type[Command[Any]]) -> dict[Refusal, Spoil]:
     by_operator: dict[Refusal, Spoil] = (
         {R.NOT_OPERATOR: lambda case: case.suspend_operator()} if "operator" in kind.__struct_fields__ else {}
     )
@@ -364,13 +379,13 @@ def test_every_refusal_of_the_list_is_given_by_some_rule() -> None:
 
 
 @pytest.mark.parametrize("kind", CASES, ids=lambda kind: kind.__name__)
-def test_a_command_with_nothing_wrong_is_carried_out(kind: type[c.Command]) -> None:
+def test_a_command_with_nothing_wrong_is_carried_out(kind: type[Command[Any]]) -> None:
     case = Case(CASES[kind][0])
     case.market.do(case.command)
 
 
 @pytest.mark.parametrize(("kind", "why"), [*reasons(1), *reasons(2)])
-def test_of_all_reasons_the_first_in_the_list_is_named(kind: type[c.Command], why: tuple[Refusal, ...]) -> None:
+def test_of_all_reasons_the_first_in_the_list_is_named(kind: type[Command[Any]], why: tuple[Refusal, ...]) -> None:
     case = Case(CASES[kind][0])
     for reason in why:
         spoilers(kind)[reason](case)

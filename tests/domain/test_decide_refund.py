@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.command import Cancel, Expire, MoveAccount, RefundPayment
+from qirsh.domain.commands.account import MoveAccount
+from qirsh.domain.commands.payment import Cancel, Expire
+from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX

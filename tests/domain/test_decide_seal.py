@@ -2,7 +2,7 @@
 
 import pytest
 
-from qirsh.domain.command import SealEntries
+from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.seal import NOTHING, Cover, Seal, read
 from tests.domain.world import START, World
 

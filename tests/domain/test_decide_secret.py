@@ -3,9 +3,21 @@
 import msgspec
 import pytest
 
-from qirsh.domain import people_command as p
 from qirsh.domain.challenge import LASTS_MS
-from qirsh.domain.command import OpenSession, Pay
+from qirsh.domain.commands.login_credentials import (
+    AddPasskey,
+    ChangeEmail,
+    ChangePassword,
+    RemovePasskey,
+    ResetPassword,
+    SetSecondFactor,
+    StartChallenge,
+    UnlockPin,
+)
+from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
+from qirsh.domain.commands.payment import Pay
+from qirsh.domain.commands.person import Join
+from qirsh.domain.commands.session import CloseSessions, OpenSession, UseProof
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Mail
@@ -24,8 +36,8 @@ def market() -> Market:
     return Market()
 
 
-def joining(code: bytes = CODE, token: bytes = TOKEN) -> p.Join:
-    return p.Join("new@example.com", "New", "+963 11", "ar", "hash", token, (code,))
+def joining(code: bytes = CODE, token: bytes = TOKEN) -> Join:
+    return Join("new@example.com", "New", "+963 11", "ar", "hash", token, (code,))
 
 
 def test_a_person_joins_with_the_code_that_was_mailed(market: Market) -> None:
@@ -57,60 +69,60 @@ def test_a_code_is_nothing_without_the_page_it_was_asked_from(market: Market, to
 
 def test_what_was_mailed_ends_with_its_time_and_with_the_next_mail(market: Market) -> None:
     challenge(market, "reset")
-    market.do(p.StartChallenge("reset", EMAIL, market.customer.id, b"n" * 32, b"", ()))
-    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    market.do(StartChallenge("reset", EMAIL, market.customer.id, b"n" * 32, b"", ()))
+    assert market.refuse(ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
     market.now += LASTS_MS["reset"]
-    assert market.refuse(p.ResetPassword(EMAIL, b"n" * 32, "new", ())).why is Refusal.CODE_NOT_VALID
+    assert market.refuse(ResetPassword(EMAIL, b"n" * 32, "new", ())).why is Refusal.CODE_NOT_VALID
     market.now -= 1
-    market.do(p.ResetPassword(EMAIL, b"n" * 32, "new", ()))
+    market.do(ResetPassword(EMAIL, b"n" * 32, "new", ()))
 
 
 def test_a_reset_ends_every_session_and_works_once(market: Market) -> None:
     challenge(market, "reset")
     revocations = market.counters[REVOCATION].last if REVOCATION in market.counters else 0
-    market.do(p.ResetPassword(EMAIL, TOKEN, "new hash", LETTERS))
+    market.do(ResetPassword(EMAIL, TOKEN, "new hash", LETTERS))
     assert market.logins[EMAIL].password_hash == "new hash"
     assert market.people[market.customer.id].era == 1
     assert market.counters[REVOCATION].last == revocations + 1
     assert market.mails == {"letter": Mail("letter", b"sealed", market.now, market.now, 0)}
-    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "newer", ())).why is Refusal.CODE_NOT_VALID
+    assert market.refuse(ResetPassword(EMAIL, TOKEN, "newer", ())).why is Refusal.CODE_NOT_VALID
 
 
 def test_a_reset_leaves_the_second_factor(market: Market) -> None:
-    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", ()))
     challenge(market, "reset")
-    market.do(p.ResetPassword(EMAIL, TOKEN, "new hash", ()))
+    market.do(ResetPassword(EMAIL, TOKEN, "new hash", ()))
     assert (market.logins[EMAIL].totp_sealed, market.logins[EMAIL].recovery) == (b"seed", b"codes")
 
 
 def test_a_reset_that_was_mailed_to_a_former_address_is_dead(market: Market) -> None:
     challenge(market, "reset")
-    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, b"e" * 32, b"", ()))
-    market.do(p.ChangeEmail("new@example.com", EMAIL, market.customer.id, b"e" * 32, ()))
+    market.do(StartChallenge("email", "new@example.com", market.customer.id, b"e" * 32, b"", ()))
+    market.do(ChangeEmail("new@example.com", EMAIL, market.customer.id, b"e" * 32, ()))
     assert EMAIL not in market.logins
-    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    assert market.refuse(ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
     # Somebody else takes the address: the old link does not open their door either.
-    market.do(p.StartChallenge("sign-up", EMAIL, None, b"s" * 32, CODE, ()))
-    market.do(p.Join(EMAIL, "Next", "", "en", "-", b"s" * 32, (CODE,)))
-    assert market.refuse(p.ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
+    market.do(StartChallenge("sign-up", EMAIL, None, b"s" * 32, CODE, ()))
+    market.do(Join(EMAIL, "Next", "", "en", "-", b"s" * 32, (CODE,)))
+    assert market.refuse(ResetPassword(EMAIL, TOKEN, "new", ())).why is Refusal.CODE_NOT_VALID
     assert complaints(market) == []
 
 
 def test_an_address_goes_to_whom_the_link_was_mailed(market: Market) -> None:
     """Two ask for the same one; the second mail takes the place of the first."""
-    market.do(p.StartChallenge("email", "new@example.com", market.other.id, b"o" * 32, b"", ()))
-    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
-    by_other = p.ChangeEmail("new@example.com", OTHER, market.other.id, b"o" * 32, ())
+    market.do(StartChallenge("email", "new@example.com", market.other.id, b"o" * 32, b"", ()))
+    market.do(StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
+    by_other = ChangeEmail("new@example.com", OTHER, market.other.id, b"o" * 32, ())
     assert market.refuse(by_other).why is Refusal.CODE_NOT_VALID
     assert market.refuse(msgspec.structs.replace(by_other, token_hash=TOKEN)).why is Refusal.CODE_NOT_VALID
-    market.do(p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ()))
+    market.do(ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ()))
     assert market.logins["new@example.com"].person == market.customer.id
     assert market.logins["new@example.com"].password_hash == "-"
 
 
 def test_two_who_change_to_one_address_in_one_commit_do_not_share_it(market: Market) -> None:
-    market.do(p.StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
-    change = p.ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ())
+    market.do(StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
+    change = ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ())
     first, second = market.together(change, change)
     assert (first, second.why) == (market.customer.id, Refusal.CODE_NOT_VALID)
 
@@ -126,7 +138,7 @@ def opening(market: Market, serial: int, **proof: object) -> OpenSession:
 
 
 def test_a_code_of_the_second_factor_opens_one_session(market: Market) -> None:
-    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
     assert market.refuse(opening(market, 1, totp_step=5)).why is Refusal.CODE_NOT_VALID
     first, again = market.together(opening(market, 1, totp_step=6), opening(market, 2, totp_step=6))
     assert type(first) is not Refused
@@ -136,19 +148,19 @@ def test_a_code_of_the_second_factor_opens_one_session(market: Market) -> None:
 
 
 def test_a_session_never_opens_past_a_second_factor(market: Market) -> None:
-    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", ()))
     assert market.refuse(opening(market, 1)).why is Refusal.CODE_NOT_VALID
 
 
-def proof(market: Market, **used: object) -> p.UseProof:
+def proof(market: Market, **used: object) -> UseProof:
     fields: dict[str, object] = {"password_hash": "-", "totp_step": 0, "recovery_hash": b""}
-    return p.UseProof(market.customer.id, EMAIL, **fields | used)  # type: ignore[arg-type]
+    return UseProof(market.customer.id, EMAIL, **fields | used)  # type: ignore[arg-type]
 
 
 def test_a_proof_for_a_change_uses_the_code_up_as_a_session_does(market: Market) -> None:
     market.do(proof(market))
     one = b"1" * 36
-    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one, ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one, ()))
     assert market.refuse(proof(market)).why is Refusal.CODE_NOT_VALID
     assert market.refuse(proof(market, totp_step=5)).why is Refusal.CODE_NOT_VALID
     first, *others = market.together(
@@ -163,22 +175,22 @@ def test_a_proof_for_a_change_uses_the_code_up_as_a_session_does(market: Market)
 
 def test_a_second_factor_takes_the_place_of_the_one_that_was_seen(market: Market) -> None:
     """Two tabs at once: the second does not undo the first."""
-    begin = p.SetSecondFactor(EMAIL, market.customer.id, b"one", 5, b"", ())
+    begin = SetSecondFactor(EMAIL, market.customer.id, b"one", 5, b"", ())
     first, second = market.together(begin, msgspec.structs.replace(begin, totp_sealed=b"two", letters=LETTERS))
     assert (first, second) == (market.customer.id, Refused(Refusal.MOVE_NOT_ALLOWED))
     assert market.logins[EMAIL].totp_sealed == b"one"
     assert market.mails == {}
-    end = p.SetSecondFactor(EMAIL, market.customer.id, None, 0, b"", ())
+    end = SetSecondFactor(EMAIL, market.customer.id, None, 0, b"", ())
     assert market.refuse(end).why is Refusal.MOVE_NOT_ALLOWED
     market.do(msgspec.structs.replace(end, instead_of=b"one"))
     # Whoever renewed their recovery codes meanwhile does not bring it back.
-    renewed = p.SetSecondFactor(EMAIL, market.customer.id, b"one", 0, b"codes", (), instead_of=b"one")
+    renewed = SetSecondFactor(EMAIL, market.customer.id, b"one", 0, b"codes", (), instead_of=b"one")
     assert market.refuse(renewed).why is Refusal.MOVE_NOT_ALLOWED
     assert market.logins[EMAIL].totp_step == 5
 
 
 def test_the_audit_log_tells_a_new_factor_from_new_recovery_codes_and_from_none(market: Market) -> None:
-    factor = p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", (), None)
+    factor = SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", (), None)
     market.do(factor)
     market.do(msgspec.structs.replace(factor, recovery=b"others", instead_of=b"seed"))
     market.do(msgspec.structs.replace(factor, totp_sealed=None, recovery=b"", instead_of=b"seed"))
@@ -191,7 +203,7 @@ def test_the_audit_log_tells_a_new_factor_from_new_recovery_codes_and_from_none(
 
 def test_a_recovery_code_is_used_up(market: Market) -> None:
     one, two = b"1" * 36, b"2" * 36
-    market.do(p.SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one + two, ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, one + two, ()))
     first, again = market.together(opening(market, 1, recovery_hash=one), opening(market, 2, recovery_hash=one))
     assert type(first) is not Refused
     assert again == Refused(Refusal.CODE_NOT_VALID)
@@ -202,7 +214,7 @@ def test_a_recovery_code_is_used_up(market: Market) -> None:
 
 def test_signing_out_everywhere_begins_a_new_era(market: Market) -> None:
     market.do(opening(market, 1))
-    person = market.do(p.CloseSessions(market.customer.id, "test"))
+    person = market.do(CloseSessions(market.customer.id, "test"))
     assert person.era == 1
     assert market.do(opening(market, 2)).era == 1
     assert market.sessions[b"\x01" * 32].era == 0
@@ -211,7 +223,7 @@ def test_signing_out_everywhere_begins_a_new_era(market: Market) -> None:
 def test_a_locked_pin_is_unlocked_with_what_was_mailed(market: Market) -> None:
     market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
     challenge(market, "pin", code=CODE)
-    unlock = p.UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), ())
+    unlock = UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), ())
     foreign = msgspec.structs.replace(unlock, person=market.other.id)
     assert market.refuse(foreign).why is Refusal.CODE_NOT_VALID
     market.do(unlock)
@@ -230,7 +242,7 @@ def test_a_passkey_pays_without_a_pin_even_a_locked_one(market: Market) -> None:
 
 
 def test_a_passkey_of_another_pays_nothing_and_costs_no_try(market: Market) -> None:
-    key = market.do(p.AddPasskey(b"theirs", market.other.id, b"public", 0, "phone", ())).id
+    key = market.do(AddPasskey(b"theirs", market.other.id, b"public", 0, "phone", ())).id
     assert market.refuse(paying(market, key, 0)) == Refused(Refusal.PASSKEY_NOT_VALID)
     assert market.pins[market.customer.id].failures == 0
 
@@ -246,25 +258,25 @@ def test_a_count_that_does_not_grow_is_a_copy(market: Market) -> None:
 
 def test_a_removed_passkey_opens_nothing(market: Market) -> None:
     key = passkey(market)
-    market.do(p.RemovePasskey(key, market.customer.id, ()))
+    market.do(RemovePasskey(key, market.customer.id, ()))
     assert market.refuse(opening(market, 1, passkey=key)).why is Refusal.PASSKEY_NOT_VALID
     assert market.passkeys == {}
 
 
 def test_letters_are_written_only_with_what_they_tell(market: Market) -> None:
-    market.refuse(p.ChangePassword(EMAIL, market.other.id, "new", LETTERS))
+    market.refuse(ChangePassword(EMAIL, market.other.id, "new", LETTERS))
     assert market.mails == {}
-    market.do(p.ChangePassword(EMAIL, market.customer.id, "new", LETTERS))
-    market.do(p.MailFailed("letter", market.now + 10))
+    market.do(ChangePassword(EMAIL, market.customer.id, "new", LETTERS))
+    market.do(MailFailed("letter", market.now + 10))
     assert market.mails["letter"] == Mail("letter", b"sealed", market.now, market.now + 10, 1)
-    market.do(p.MailSent("letter"))
-    market.do(p.MailSent("letter"))
-    market.do(p.MailFailed("letter", 1))
+    market.do(MailSent("letter"))
+    market.do(MailSent("letter"))
+    market.do(MailFailed("letter", 1))
     assert market.mails == {}
 
 
 def test_people_are_told_once_of_what_a_seal_covers(market: Market) -> None:
-    told, again = market.together(p.Notify(0, 3, LETTERS), p.Notify(0, 3, LETTERS))
+    told, again = market.together(Notify(0, 3, LETTERS), Notify(0, 3, LETTERS))
     assert (told, again) == (True, False)
     assert list(market.mails) == ["letter"]
-    assert market.do(p.Notify(3, 4, ())) is True
+    assert market.do(Notify(3, 4, ())) is True

@@ -2,13 +2,16 @@
 
 import pytest
 
-from qirsh.domain.audit import AuditEntry
-from qirsh.domain.command import MOVES_MONEY, Cancel, CreatePayment, LiftStop, RecordCheck, StopMoney
-from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.batch import Answer, Submission
+from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.payment import Cancel, CreatePayment
+from qirsh.domain.commands.stop import LiftStop, StopMoney
+from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import Once
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import State
 from qirsh.domain.stop import Stop
+from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import Market
 
 WHY = "balances in USD sum to 1, not to zero"
@@ -53,7 +56,7 @@ def test_what_follows_the_stop_in_its_own_batch_is_refused_and_what_came_before_
 
 
 def test_an_answer_that_was_given_before_the_stop_is_given_again(market: Market) -> None:
-    def render(_outcome: object, _state: State) -> Answer:
+    def render(_outcome: object, _work: UnitOfWork) -> Answer:
         return Answer(200, b"paid")
 
     once = Once(market.customer.account, "key", b"print")
@@ -93,4 +96,4 @@ def test_every_command_that_adds_a_transfer_is_known_to_move_money() -> None:
         before = len(market.transfers)
         market.do(command)
         assert len(market.transfers) == before + 1
-        assert type(command) in MOVES_MONEY
+        assert RULES[type(command)].moves_money

@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.command import Cancel, Expire, ExpireAsTest
+from qirsh.domain.commands.payment import Cancel, Expire
+from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from qirsh.domain.command import Cancel
+from qirsh.domain.commands.payment import Cancel
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints

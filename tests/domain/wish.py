@@ -6,13 +6,22 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from qirsh.domain import command as c
-from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.batch import Answer, Submission
+from qirsh.domain.command import Command
+from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.metadata_index import IndexMetadata
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.session import CloseSession, OpenSession
+from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.person import Person
-from qirsh.domain.state import State
+from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
 
@@ -63,7 +72,7 @@ references = st.sampled_from(["slip a", "slip b"])
 actor = st.just("test")
 
 creates = st.builds(
-    c.CreatePayment,
+    CreatePayment,
     merchant=merchants,
     amount=amounts,
     currency=currencies,
@@ -75,13 +84,13 @@ creates = st.builds(
     expires_in_ms=st.sampled_from([1000, 3_600_000]),
 )
 pays = st.builds(
-    lambda payment, payer, macs: c.Pay(payment=payment, person=payer[0], payer=payer[1], pin_macs=macs),
+    lambda payment, payer, macs: Pay(payment=payment, person=payer[0], payer=payer[1], pin_macs=macs),
     payments,
     st.sampled_from([*PAYERS * 4, *THIEVES]),
     st.sampled_from([(PIN,), (PIN,), (WRONG_PIN,)]),
 )
 refunds = st.builds(
-    c.RefundPayment,
+    RefundPayment,
     id=st.just(""),
     payment=paid_payments,
     merchant=merchants,
@@ -89,21 +98,21 @@ refunds = st.builds(
 )
 # Of one circle: who names another has a fault, and no refusal.
 test_pays = st.builds(
-    c.PayAsTest,
+    PayAsTest,
     payment=payments | st.just(3),
     merchant=st.sampled_from([SEED.till, SEED.till, SEED.till, SEED.shop]),
     payer=st.just(SEED.test_customer),
     mint=st.just(SEED.mint),
     has_funds=st.sampled_from([True, True, False]),
 )
-test_expires = st.builds(c.ExpireAsTest, payment=payments | st.just(3), merchant=merchants)
+test_expires = st.builds(ExpireAsTest, payment=payments | st.just(3), merchant=merchants)
 indexes = st.integers(0, 5).map(
-    lambda done: c.IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
+    lambda done: IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
 )
-cancels = st.builds(c.Cancel, payment=payments, merchant=merchants)
-expires = st.builds(c.Expire, payment=payments)
+cancels = st.builds(Cancel, payment=payments, merchant=merchants)
+expires = st.builds(Expire, payment=payments)
 asks = st.builds(
-    c.AskCash,
+    AskCash,
     kind=st.sampled_from(["deposit", "withdrawal"]),
     house=st.just(SEED.house),
     reference=references,
@@ -114,7 +123,7 @@ asks = st.builds(
     actor=actor,
 )
 confirms = st.builds(
-    c.ConfirmCash,
+    ConfirmCash,
     house=st.just(SEED.house),
     reference=references,
     asked_by=st.sampled_from(OPERATORS),
@@ -122,20 +131,20 @@ confirms = st.builds(
     actor=actor,
 )
 people = (
-    st.builds(c.AddPerson, email=emails, name=st.just("New"), password_hash=st.just("-"), actor=actor)
-    | st.builds(c.ChangePin, person=st.sampled_from(PEOPLE), pin_mac=st.sampled_from([PIN, b"new"]), actor=actor)
+    st.builds(AddPerson, email=emails, name=st.just("New"), password_hash=st.just("-"), actor=actor)
+    | st.builds(ChangePin, person=st.sampled_from(PEOPLE), pin_mac=st.sampled_from([PIN, b"new"]), actor=actor)
     | st.builds(
-        c.OpenSession,
+        OpenSession,
         hash=st.just(b""),
         person=st.just(SEED.customer.id),
         account=st.just(SEED.customer.account),
         actor=actor,
     )
-    | st.builds(c.CloseSession, hash=st.integers(0, 30).map(lambda serial: b"%032d" % serial), actor=actor)
-    | st.builds(c.OpenHouseAccount, name=st.just(""))
-    | st.builds(c.RequestCommercial, personal=accounts, name=st.just("Shop"), return_origins=st.just(""), actor=actor)
+    | st.builds(CloseSession, hash=st.integers(0, 30).map(lambda serial: b"%032d" % serial), actor=actor)
+    | st.builds(OpenHouseAccount, name=st.just(""))
+    | st.builds(RequestCommercial, personal=accounts, name=st.just("Shop"), return_origins=st.just(""), actor=actor)
     | st.builds(
-        c.MoveAccount,
+        MoveAccount,
         account=accounts,
         to=st.sampled_from(["verified", "approved", "rejected", "suspended", "closed"]),
         operator=st.sampled_from(OPERATORS),
@@ -143,7 +152,7 @@ people = (
         actor=actor,
     )
     | st.builds(
-        c.IssueKey,
+        IssueKey,
         id=st.just(""),
         account=accounts,
         hash=st.just(b""),
@@ -153,7 +162,7 @@ people = (
         expires_at=st.none(),
         actor=actor,
     )
-    | st.builds(c.RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
+    | st.builds(RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
 )
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
 RARE: Final = [cancels, expires, test_expires, indexes]
@@ -178,7 +187,7 @@ batches = st.lists(
 ).map(lambda drawn: [(pause, submissions(number, batch)) for number, (pause, batch) in enumerate(drawn)])
 
 
-def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
+def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
     """An answer that shows all of what came out."""
     if type(outcome) is Person:
         # SQLite has no booleans, and gives back a 1 that is as good as True but is not written so.
@@ -186,19 +195,19 @@ def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each comman
     return Answer(200, repr(outcome).encode())
 
 
-def submissions(batch_number: int, batch: list[tuple[c.Command, Once | None]]) -> list[Submission]:
+def submissions(batch_number: int, batch: list[tuple[Command[Any], Once | None]]) -> list[Submission]:
     """As a face submits them: what it makes from fresh randomness is never the same twice."""
     found = []
     for place, (wish, once) in enumerate(batch):
         serial = BATCH * batch_number + place
-        command: c.Command = wish
-        if isinstance(wish, c.IssueKey):
+        command: Command[Any] = wish
+        if isinstance(wish, IssueKey):
             command = msgspec.structs.replace(wish, id=str(serial), hash=b"%032d" % serial)
-        elif isinstance(wish, c.OpenSession):
+        elif isinstance(wish, OpenSession):
             command = msgspec.structs.replace(wish, hash=b"%032d" % serial)
-        elif isinstance(wish, c.RefundPayment):
+        elif isinstance(wish, RefundPayment):
             command = msgspec.structs.replace(wish, id=f"re_of_{serial}")
-        elif isinstance(wish, c.OpenHouseAccount):
+        elif isinstance(wish, OpenHouseAccount):
             command = msgspec.structs.replace(wish, name=f"house {serial}")
         if getattr(command, "letters", ()):
             [letter] = command.letters  # type: ignore[attr-defined]  # It has some.

@@ -9,14 +9,14 @@ import msgspec
 
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
-from qirsh.domain.audit import AuditEntry
+from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.business import Business
-from qirsh.domain.cash_order import CashOrder
 from qirsh.domain.challenge import Challenge
 from qirsh.domain.command import Command
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
-from qirsh.domain.decide import Submission, decide, facts_needed, rows_needed
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import Remembered
 from qirsh.domain.identifier import Identifiers
@@ -33,18 +33,51 @@ from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
-from qirsh.domain.state import Needs, State
 from qirsh.domain.stop import Stop
+from qirsh.domain.table import Table
+from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.tables import LOADED, WRITTEN, Table
 
 START: Final = 1_800_000_000_000
 ENTROPY_SEED: Final = 7  # A real store that starts from it gives the same account numbers.
-TABLES: Final = tuple(dict.fromkeys(table.state for _, table in WRITTEN))
+TABLES: Final = tuple(dict.fromkeys(table.attribute for _, table in WRITE_ORDER))
 
 
 class World:
     """Facts, rows, decide, write, in the order and with the strictness of a real store."""
+
+    remembered: dict[tuple[int, str], Remembered]
+    payments: dict[int, Payment]
+    pins: dict[int, Pin]
+    balances: dict[tuple[int, str], Balance]
+    event_counters: dict[int, EventCounter]
+    counters: dict[str, Counter]
+    cash_orders: dict[tuple[int, str], CashOrder]
+    api_keys: dict[str, ApiKey]
+    accounts: dict[int, Account]
+    people: dict[int, Person]
+    logins: dict[str, Login]
+    operators: dict[int, Operator]
+    operator_proposals: dict[str, OperatorProposal]
+    sessions: dict[bytes, Session]
+    passkeys: dict[bytes, Passkey]
+    challenges: dict[tuple[str, str], Challenge]
+    identities: dict[int, Identity]
+    identity_images: dict[tuple[int, str], IdentityImage]
+    businesses: dict[int, Business]
+    payouts: dict[str, Payout]
+    mails: dict[str, Mail]
+    leases: dict[str, Lease]
+    constants: dict[str, Constant]
+    refunds: dict[str, Refund]
+    indexed_blocks: dict[int, IndexedBlock]
+    stops: dict[int, Stop]
+    seals: dict[int, Seal]
+    transfers: list[Transfer]
+    events: list[Event]
+    metadata_entries: list[MetadataEntry]
+    audit: list[AuditEntry]
 
     def __init__(self) -> None:
         self.now = START
@@ -52,63 +85,35 @@ class World:
         self.identifiers = Identifiers(SeededEntropy(ENTROPY_SEED)(32))
         self._numbers = itertools.count(1)
 
-        self.remembered: dict[tuple[int, str], Remembered] = {}
-        self.payments: dict[int, Payment] = {}
-        self.pins: dict[int, Pin] = {}
-        self.balances: dict[tuple[int, str], Balance] = {}
-        self.event_counters: dict[int, EventCounter] = {}
-        self.counters: dict[str, Counter] = {}
-        self.cash_orders: dict[tuple[int, str], CashOrder] = {}
-        self.api_keys: dict[str, ApiKey] = {}
-        self.accounts: dict[int, Account] = {}
-        self.people: dict[int, Person] = {}
-        self.logins: dict[str, Login] = {}
-        self.operators: dict[int, Operator] = {}
-        self.operator_proposals: dict[str, OperatorProposal] = {}
-        self.sessions: dict[bytes, Session] = {}
-        self.passkeys: dict[bytes, Passkey] = {}
-        self.challenges: dict[tuple[str, str], Challenge] = {}
-        self.identities: dict[int, Identity] = {}
-        self.identity_images: dict[tuple[int, str], IdentityImage] = {}
-        self.businesses: dict[int, Business] = {}
-        self.payouts: dict[str, Payout] = {}
-        self.mails: dict[str, Mail] = {}
-        self.leases: dict[str, Lease] = {}
-        self.constants: dict[str, Constant] = {}
-        self.refunds: dict[str, Refund] = {}
-        self.indexed_blocks: dict[int, IndexedBlock] = {}
-        self.stops: dict[int, Stop] = {}
-        self.seals: dict[int, Seal] = {}
-        self.transfers: list[Transfer] = []
-        self.events: list[Event] = []
-        self.metadata_entries: list[MetadataEntry] = []
-        self.audit: list[AuditEntry] = []
+        for table in LOCK_ORDER:
+            setattr(self, table.attribute, {})
+        self.transfers, self.events, self.metadata_entries, self.audit = [], [], [], []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []
 
-    def transact(self, batch: Sequence[Submission]) -> list[Any]:
+    def transact(self, submissions: Sequence[Submission]) -> list[Any]:
         """The outcomes, after what they tell of is in the tables. An exception leaves the tables as they were."""
-        state = State(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
+        work = UnitOfWork(now=self.now, epoch=self.epoch, identifiers=self.identifiers, payment_numbers=self._numbers)
         # What an engine knows.
-        state.is_money_stopped = any(stop.lifted_at is None for stop in self.stops.values())
-        self.fill(state, facts_needed(batch))
-        self.fill(state, rows_needed(batch, state))
-        outcomes = decide(batch, state)
-        self._keep(state)
-        self.history.append((self.now, list(batch)))
-        return outcomes
+        batch = Batch(submissions, lambda: any(stop.lifted_at is None for stop in self.stops.values()))
+        self.fill(work, batch.keys_to_read())
+        self.fill(work, batch.keys_to_lock(work))
+        batch.decide(work)
+        self._keep(work)
+        self.history.append((self.now, list(submissions)))
+        return batch.outcomes
 
-    def together(self, *commands: Command) -> list[Any]:
+    def together(self, *commands: Command[Any]) -> list[Any]:
         """The outcomes of commands that share a commit."""
         return self.transact([Submission(command) for command in commands])
 
-    def do(self, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    def do(self, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
         """The result of a command that must be carried out."""
         [outcome] = self.together(command)
         assert type(outcome) is not Refused, outcome
         return outcome
 
-    def refuse(self, submission: Submission | Command) -> Refused:
+    def refuse(self, submission: Submission | Command[Any]) -> Refused:
         """The refusal of a command that must not be carried out, and that leaves nothing but attempt counters."""
         before = self.tables()
         [outcome] = self.transact([submission if isinstance(submission, Submission) else Submission(submission)])
@@ -143,16 +148,16 @@ class World:
         rows = getattr(self, name)
         rows[key] = msgspec.structs.replace(rows[key], **changes)
 
-    def fill(self, state: State, needs: Needs) -> None:
+    def fill(self, work: UnitOfWork, keys: RowKeys) -> None:
         """The rows that are asked for, as they are now."""
-        for table in LOADED:
-            known = getattr(state, table.state).known
-            for key in getattr(needs, table.state):
-                known.setdefault(key, getattr(self, table.state).get(key))
+        for table in LOCK_ORDER:
+            known = getattr(work, table.attribute).known
+            for key in getattr(keys, table.attribute):
+                known.setdefault(key, getattr(self, table.attribute).get(key))
 
-    def _keep(self, state: State) -> None:
-        for how, table in WRITTEN:
-            rows, kept = getattr(state, table.state), getattr(self, table.state)
+    def _keep(self, work: UnitOfWork) -> None:
+        for how, table in WRITE_ORDER:
+            rows, kept = getattr(work, table.attribute), getattr(self, table.attribute)
             if how == "append":
                 kept.extend(rows)
             elif how == "remove":
@@ -170,6 +175,6 @@ class World:
                     assert kept[key] == row, f"{table.name}: a column was changed that is never written"
 
 
-def _key(table: Table[Any], row: object) -> object:
+def _key(table: Table[Any, Any], row: object) -> object:
     values = tuple(getattr(row, column) for column in table.key)
     return values if len(values) > 1 else values[0]

@@ -9,8 +9,8 @@ import pytest
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.payment import Payment
-from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import State
+from qirsh.domain.refusal import Refusal, Refused, granted
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store.interface import StoreUnavailable
 from tests.domain.invariant import complaints
@@ -22,7 +22,7 @@ def test_callers_at_the_same_time_share_one_commit(tmp_path: Path) -> None:
         await desk.engine.submit(house("before"))
         before = desk.commits()
         outcomes = await asyncio.gather(*[desk.engine.submit(house(n)) for n in range(200)])
-        assert [account.name for account in outcomes] == [str(n) for n in range(200)]
+        assert [granted(account).name for account in outcomes] == [str(n) for n in range(200)]
         assert desk.store.batches == [1, 200]
         assert desk.commits() == before + 1
 
@@ -74,7 +74,7 @@ def test_a_caller_alone_waits_for_no_timer(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_desk(tmp_path / "qirsh.db") as desk:
             for n in range(3):
-                assert (await desk.engine.submit(house(n))).name == str(n)
+                assert granted(await desk.engine.submit(house(n))).name == str(n)
             assert desk.store.batches == [1, 1, 1]
             loop = asyncio.get_running_loop()
             assert isinstance(loop, TimedLoop)
@@ -98,7 +98,9 @@ def test_nobody_is_answered_before_it_is_durable(tmp_path: Path) -> None:
 
 def test_commands_are_decided_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        payments = await asyncio.gather(*[desk.engine.submit(asking(str(n))) for n in range(20)])
+        payments = [
+            granted(made) for made in await asyncio.gather(*[desk.engine.submit(asking(str(n))) for n in range(20)])
+        ]
         assert [payment.note for payment in sorted(payments, key=lambda payment: payment.number)] == [
             str(n) for n in range(20)
         ]
@@ -108,7 +110,7 @@ def test_commands_are_decided_in_the_order_in_which_they_came(tmp_path: Path) ->
 
 def test_one_balance_pays_one_of_fifty_payments_that_each_take_all_of_it(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
-        payments = await asyncio.gather(*[desk.engine.submit(asking()) for _ in range(50)])
+        payments = [granted(made) for made in await asyncio.gather(*[desk.engine.submit(asking()) for _ in range(50)])]
         outcomes = await asyncio.gather(*[desk.engine.submit(MARKET.pay(payment)) for payment in payments])
         assert desk.store.batches == [50, 50]
         assert sum(isinstance(outcome, Payment) for outcome in outcomes) == 1
@@ -121,12 +123,12 @@ def test_one_balance_pays_one_of_fifty_payments_that_each_take_all_of_it(tmp_pat
 def test_a_simultaneous_twin_waits_for_the_answer_of_the_first(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
         once = Once(MARKET.shop, "key", b"this request")
-        submit = [desk.engine.submit(asking(), once=once, render=render) for _ in range(10)]
-        answers = await asyncio.gather(*submit)
+        submit = [desk.engine.submit_and_render(asking(), render, once=once) for _ in range(10)]
+        answers = [granted(answer) for answer in await asyncio.gather(*submit)]
         assert [answer.replayed for answer in answers] == [False] + [True] * 9
         assert len({answer.body for answer in answers}) == 1
         assert desk.sql("SELECT count(*) FROM payment") == [(1,)]
-        other = desk.engine.submit(asking(), once=Once(MARKET.shop, "key", b"another"), render=render)
+        other = desk.engine.submit_and_render(asking(), render, once=Once(MARKET.shop, "key", b"another"))
         assert await other == Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
 
     run(tmp_path, scene, world=MARKET)
@@ -142,7 +144,7 @@ def test_a_full_queue_refuses_at_once_and_keeps_what_it_has(tmp_path: Path) -> N
         assert isinstance(refused.exception(), Overloaded)
         desk.store.door.set()
         await asyncio.gather(busy, *waiting)
-        assert (await desk.engine.submit(house("later"))).name == "later"
+        assert granted(await desk.engine.submit(house("later"))).name == "later"
         assert desk.houses() == {"busy", "later", *map(str, range(QUEUE_COMMANDS_MAX))}
 
     run(tmp_path, scene)
@@ -188,8 +190,8 @@ def test_listeners_hear_of_each_commit_once_and_only_when_it_is_durable(tmp_path
     heard: list[set[str]] = []
 
     async def scene(desk: Desk) -> None:
-        def listen(state: State) -> None:
-            names = {account.name for account in state.accounts.added.values()}
+        def listen(work: UnitOfWork) -> None:
+            names = {account.name for account in work.accounts.added.values()}
             assert names <= desk.houses()
             heard.append(names)
 
@@ -205,15 +207,15 @@ def test_listeners_hear_of_each_commit_once_and_only_when_it_is_durable(tmp_path
 
 
 def test_a_listener_that_fails_stops_nobody(tmp_path: Path) -> None:
-    heard: list[State] = []
+    heard: list[UnitOfWork] = []
 
-    def fail(_state: State) -> None:
+    def fail(_work: UnitOfWork) -> None:
         raise ValueError("deaf")
 
     async def scene(desk: Desk) -> None:
         desk.engine.listeners += [fail, heard.append]
-        assert (await desk.engine.submit(house("a"))).name == "a"
-        assert (await desk.engine.submit(house("b"))).name == "b"
+        assert granted(await desk.engine.submit(house("a"))).name == "a"
+        assert granted(await desk.engine.submit(house("b"))).name == "b"
 
     run(tmp_path, scene)
     assert len(heard) == 2

@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 
-from qirsh.domain.decide import Submission
+from qirsh.domain.batch import Submission
 from tests.domain.invariant import complaints
 from tests.domain.wish import SEED, batches
 from tests.domain.world import World
-from tests.engine.watched import Desk, open_desk
+from tests.engine.watched import Desk, open_desk, submit
 
 # Every example opens a database and waits for its disk.
 EXAMPLES: Final = max(10, settings().max_examples // 4)
@@ -46,7 +46,7 @@ def on_a_copy(seeded: Path, scene: Callable[[Desk], Coroutine[Any, Any, None]]) 
 
 
 def submitted(desk: Desk, each: Submission) -> Coroutine[Any, Any, Any]:
-    return desk.engine.submit(each.command, once=each.once, render=each.render)
+    return submit(desk.engine, each)
 
 
 @settings(max_examples=EXAMPLES)

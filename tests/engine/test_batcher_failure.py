@@ -7,9 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qirsh.domain.command import ConfirmCash
-from qirsh.domain.decide import Answer
+from qirsh.domain.batch import Answer
+from qirsh.domain.commands.bank_order import ConfirmCash
 from qirsh.domain.payment import Payment
+from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Overloaded
 from qirsh.store.interface import StoreBroken, StoreUnavailable
 from tests.domain.invariant import complaints
@@ -22,9 +23,9 @@ def test_only_the_command_whose_answer_cannot_be_rendered_fails(
 ) -> None:
     async def scene(desk: Desk) -> None:
         outcomes = await settled(
-            desk.engine.submit(asking("a"), render=render),
-            desk.engine.submit(asking("guilty"), render=fail_to_render),
-            desk.engine.submit(asking("b"), render=render),
+            desk.engine.submit_and_render(asking("a"), render),
+            desk.engine.submit_and_render(asking("guilty"), fail_to_render),
+            desk.engine.submit_and_render(asking("b"), render),
         )
         assert [type(outcome) for outcome in outcomes] == [Answer, ValueError, Answer]
         assert desk.store.batches == [3, 1, 1, 1]
@@ -50,7 +51,7 @@ def test_only_the_command_that_the_database_refuses_fails(tmp_path: Path) -> Non
             Payment,
         ]
         assert desk.sql("SELECT note FROM payment ORDER BY number") == [("a",), ("b",), ("c",)]
-        assert (await desk.engine.submit(asking("later"))).note == "later"
+        assert granted(await desk.engine.submit(asking("later"))).note == "later"
         assert complaints(desk.world()) == []
 
     run(tmp_path, scene, world=MARKET)
@@ -94,7 +95,7 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_to
                 ConfirmCash("deposit", market.house, "new slip", market.first.id, market.second.id, "test")
             ),
         )
-        assert (asked.state, confirmed.state) == ("asked", "confirmed")
+        assert (granted(asked).state, granted(confirmed).state) == ("asked", "confirmed")
         assert desk.store.batches[-3:] == [2, 1, 1]
 
     run(tmp_path, scene)
@@ -108,7 +109,7 @@ def test_payment_numbers_outlast_any_number_of_failed_batches(tmp_path: Path, mo
         for _ in range(10):
             outcomes = await settled(
                 *[desk.engine.submit(asking()) for _ in range(3)],
-                desk.engine.submit(asking(), render=fail_to_render),
+                desk.engine.submit_and_render(asking(), fail_to_render),
             )
             assert [type(outcome) for outcome in outcomes] == [Payment] * 3 + [ValueError]
         numbers = [number for (number,) in desk.sql("SELECT number FROM payment")]
@@ -148,7 +149,7 @@ def test_when_the_database_is_unavailable_the_whole_batch_hears_it_once_and_work
         assert [str(outcome) for outcome in outcomes] == ["disk full"] * 3
         assert desk.store.batches == [3]
         assert desk.houses() == set()
-        assert (await desk.engine.submit(house("later"))).name == "later"
+        assert granted(await desk.engine.submit(house("later"))).name == "later"
         assert desk.deaths == 0
 
     run(tmp_path, scene)

@@ -2,19 +2,19 @@
 
 from itertools import count
 
-from qirsh.domain.command import LiftStop, StopMoney
-from qirsh.domain.decide import Submission, decide
+from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.state import State
 from qirsh.domain.stop import Stop
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
 
 
-def committed(command: StopMoney | LiftStop, **stops: Stop | None) -> State:
-    state = State(now=1, epoch=0, identifiers=Identifiers(bytes(32)), payment_numbers=count(1))
-    state.stops.known = {0: None, 1: stops.get("first")}
-    decide([Submission(command)], state)
-    return state
+def committed(command: StopMoney | LiftStop, **stops: Stop | None) -> UnitOfWork:
+    work = UnitOfWork(now=1, epoch=0, identifiers=Identifiers(bytes(32)), payment_numbers=count(1))
+    work.stops.known = {0: None, 1: stops.get("first")}
+    Batch([Submission(command)]).decide(work)
+    return work
 
 
 STOPPED = committed(StopMoney(1, "why", "auditor"))

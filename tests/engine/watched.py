@@ -1,7 +1,7 @@
 """A real store with a watcher at its door, who counts the batches, can hold them back, and can spoil one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -9,18 +9,22 @@ from typing import Any, Final, TypeVar
 import apsw
 import msgspec
 
-from qirsh.domain.command import Command, CreatePayment, OpenHouseAccount
-from qirsh.domain.decide import Answer
-from qirsh.domain.state import State
+from qirsh.domain.batch import Answer, Batch, Submission
+from qirsh.domain.command import Command
+from qirsh.domain.commands.account import OpenHouseAccount
+from qirsh.domain.commands.payment import CreatePayment
+from qirsh.domain.table import Table
+from qirsh.domain.tables import WRITE_ORDER
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.interface import Query, Turn
+from qirsh.store.interface import Query
 from qirsh.store.sqlite.store import SqliteStore
-from qirsh.store.tables import WRITTEN, Table
 from tests.domain.market import HELD, Market
 from tests.domain.world import ENTROPY_SEED, START, World
 
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 
 MARKET: Final = Market()
@@ -41,18 +45,18 @@ class WatchedStore:
         self.before: list[Exception] = []  # Raised instead of the next transactions.
         self.after: list[Exception] = []  # Raised after the next transactions have committed.
 
-    async def transact(self, turn: Turn) -> State:
-        self.batches.append(len(turn))
+    async def transact(self, batch: Batch) -> UnitOfWork:
+        self.batches.append(len(batch))
         self.came.set()
         await self.door.wait()
         if self.before:
             raise self.before.pop(0)
-        state = await self.store.transact(turn)
+        state = await self.store.transact(batch)
         if self.after:
             raise self.after.pop(0)
         return state
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+    async def find(self, table: Table[K, R], key: K) -> R | None:
         return await self.store.find(table, key)
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
@@ -63,6 +67,13 @@ class WatchedStore:
 
     async def close(self) -> None:
         await self.store.close()
+
+
+def submit(engine: Engine, each: Submission) -> Coroutine[Any, Any, Any]:
+    """By the one door, however its caller wants to hear of it."""
+    if each.render is None:
+        return engine.submit(each.command)
+    return engine.submit_and_render(each.command, each.render, once=each.once)
 
 
 class Desk:
@@ -77,7 +88,7 @@ class Desk:
     def _die(self) -> None:
         self.deaths += 1
 
-    async def queue(self, *commands: Command) -> list[asyncio.Task[Any]]:
+    async def queue(self, *commands: Command[Any]) -> list[asyncio.Task[Any]]:
         """Callers who have asked and now wait."""
         tasks = [asyncio.create_task(self.engine.submit(command)) for command in commands]
         await asyncio.sleep(0)
@@ -111,15 +122,15 @@ class Desk:
     def world(self) -> World:
         """All rows of the database, in a world where the invariants can be checked."""
         world = World()
-        for how, table in WRITTEN:
+        for how, table in WRITE_ORDER:
             rows = self.sql(f"SELECT {', '.join(table.columns)} FROM {table.name}")  # noqa: S608 - our own names
             records = [table.record(*row) for row in rows]
             if how == "append":
-                getattr(world, table.state).extend(records)
+                getattr(world, table.attribute).extend(records)
             elif how == "add":
                 for record in records:
                     key = tuple(getattr(record, column) for column in table.key)
-                    getattr(world, table.state)[key if len(key) > 1 else key[0]] = record
+                    getattr(world, table.attribute)[key if len(key) > 1 else key[0]] = record
         return world
 
     async def replay(self, world: World) -> None:
@@ -127,7 +138,7 @@ class Desk:
         for now, batch in world.history:
             self.store.clock.now = now
             for each in batch:
-                await self.engine.submit(each.command, once=each.once, render=each.render)
+                await submit(self.engine, each)
 
     def leave(self) -> None:
         self._outside.close()
@@ -170,12 +181,12 @@ def asking(note: str = "") -> CreatePayment:
     return CreatePayment(merchant=MARKET.shop, amount=HELD, currency="USD", note=note)
 
 
-def render(outcome: Any, _state: State) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
+def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each command has its own kind of outcome
     """An answer as a face gives it."""
     return Answer(201, str(outcome.number).encode())
 
 
-def fail_to_render(_outcome: object, _state: State) -> Answer:
+def fail_to_render(_outcome: object, _work: UnitOfWork) -> Answer:
     """A face with a fault in it."""
     raise ValueError("no words for it")
 

@@ -98,7 +98,7 @@ class PostgresEngine(Engine):
 
 @pytest.fixture(scope="session", params=["sqlite", *installations()])
 def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]:
-    """Each engine in turn, PostgreSQL in each version that is at hand."""
+    """Each engine in batch, PostgreSQL in each version that is at hand."""
     if request.param == "sqlite":
         yield SqliteEngine(filled)
         return
@@ -108,7 +108,7 @@ def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]
 
 @pytest.fixture
 def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
-    """A stranger with a shell, on each engine in turn."""
+    """A stranger with a shell, on each engine in batch."""
     with any_engine.hand(tmp_path) as hand:
         yield hand
 
@@ -120,7 +120,7 @@ def postgres_engine() -> Iterator[PostgresEngine]:
         yield PostgresEngine(running)
 
 
-# Statement by statement on one PostgreSQL is enough for each change; other versions have their turn in the long run.
+# Statement by statement on one PostgreSQL is enough for each change; other versions have their batch in the long run.
 _STATEMENTS: Final = frozenset({"test_schema_refuses_bad_money.py", "test_invariants.py"})
 
 

@@ -12,31 +12,27 @@ import apsw
 import asyncpg
 from msgspec.structs import astuple
 
-from qirsh.domain import operator_command as o
-from qirsh.domain import people_command as p
-from qirsh.domain.command import (
-    Cancel,
-    CreatePayment,
-    Expire,
-    ExpireAsTest,
-    FixConstant,
-    HoldLease,
-    IndexMetadata,
-    IssueKey,
-    LiftStop,
-    OpenSession,
-    SealEntries,
-    StopMoney,
-)
-from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.batch import Answer, Batch, Submission
+from qirsh.domain.commands.account import IssueKey
+from qirsh.domain.commands.constant import FixConstant
+from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.lease import HoldLease
+from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
+from qirsh.domain.commands.metadata_index import IndexMetadata
+from qirsh.domain.commands.operator import AppointOperator, AskOperatorEnd, ConfirmOperator
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire
+from qirsh.domain.commands.payout import AskPayout
+from qirsh.domain.commands.seal import SealEntries
+from qirsh.domain.commands.session import OpenSession
+from qirsh.domain.commands.stop import LiftStop, StopMoney
+from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.metadata_index import entries_of
 from qirsh.domain.payment import Payment
 from qirsh.domain.seal import NOTHING, Cover
-from qirsh.domain.state import State
-from qirsh.engine.batcher import Batch
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store
@@ -91,15 +87,15 @@ class Filled(Market):
         """Something of each kind, waiting and decided."""
         person = self.join("Newcomer")
         facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
-        self.do(p.SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
-        self.do(p.RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
-        self.do(o.AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
-        self.do(o.ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
-        self.do(o.AskOperatorEnd("operator.two@example.com", self.second.id, "test"))
-        self.do(p.StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
-        self.do(p.AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
-        self.do(p.AskPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
-        self.do(p.AskPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
+        self.do(SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
+        self.do(RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
+        self.do(AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
+        self.do(ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
+        self.do(AskOperatorEnd("operator.two@example.com", self.second.id, "test"))
+        self.do(StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
+        self.do(AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
+        self.do(AskPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
+        self.do(AskPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
         self.do(self.ask(reference="payout", kind="withdrawal", currency="EUR", amount=900, payout="po_2"))
         self.do(self.confirm("payout"))
 
@@ -121,7 +117,7 @@ class Filled(Market):
         return accounts | people | operators | {name: getattr(self, name).number for name in payments}
 
 
-def _answer(outcome: Payment, _state: State) -> Answer:
+def _answer(outcome: Payment, _work: UnitOfWork) -> Answer:
     return Answer(201, str(outcome.number).encode())
 
 

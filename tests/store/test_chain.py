@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from qirsh.domain.seal import NOTHING, Cover, make
+from qirsh.domain.tables import Tables
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Violation
-from qirsh.store.tables import AUDIT, TRANSFER
 from tests.chain import digests, follows, row_bytes, sections
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand
@@ -93,7 +93,7 @@ def test_odd_details_that_another_implementation_has_sealed_are_good(copy: Copy)
 
 
 def test_the_docs_name_the_columns_and_show_a_row_as_it_is() -> None:
-    for table in (AUDIT, TRANSFER):
+    for table in (Tables.audit, Tables.transfers):
         told = re.search(rf"^- `{table.name}`: ([^-]*)$", DOCS, re.MULTILINE)
         assert told is not None
         assert re.split(r",\s+", told.group(1).strip()) == ["id", *table.columns]

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from qirsh.domain.account import Account
-from qirsh.domain.command import Cancel, CreatePayment
-from qirsh.domain.decide import Submission
+from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.commands.payment import Cancel, CreatePayment
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import (
     AMOUNT_MAX,
@@ -27,43 +27,14 @@ from qirsh.domain.limits import (
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Pin
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import Needs, State
-from qirsh.engine.batcher import Batch
+from qirsh.domain.table import Columns, Table
+from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER, Tables
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP
-from qirsh.store.tables import (
-    ACCOUNT,
-    API_KEY,
-    AUDIT,
-    BALANCE,
-    BUSINESS,
-    CHALLENGE,
-    COUNTER,
-    EVENT,
-    EVENT_COUNTER,
-    IDENTITY,
-    INDEXED_BLOCK,
-    LEASE,
-    LOADED,
-    LOGIN,
-    MAIL,
-    METADATA_ENTRY,
-    OPERATOR,
-    OPERATOR_PROPOSAL,
-    PASSKEY,
-    PAYMENT,
-    PERSON,
-    PIN,
-    REFUND,
-    REMEMBERED,
-    SESSION,
-    TRANSFER,
-    WRITTEN,
-    Table,
-)
 from tests.domain.world import ENTROPY_SEED, START, World
 from tests.postgres import PostgresServer, installations, server
 from tests.store.filled import FILLED, fill, fill_postgres, open_store
@@ -201,12 +172,13 @@ def player(database: Database) -> Play:
     return lambda scene: asyncio.run(play(scene))
 
 
-class Act:
-    """A turn of one function."""
+class Act(Batch):
+    """A batch of one function."""
 
     def __init__(
-        self, decide: Callable[[State], object], *, size: int = 1, needs: dict[str, set[Any]] | None = None
+        self, decide: Callable[[UnitOfWork], object], *, size: int = 1, needs: dict[str, set[Any]] | None = None
     ) -> None:
+        super().__init__([])
         self._decide = decide
         self._size = size
         self._needs = needs or {}
@@ -214,21 +186,20 @@ class Act:
     def __len__(self) -> int:
         return self._size
 
-    def facts(self) -> Needs:
-        return Needs()
+    def keys_to_read(self) -> RowKeys:
+        return RowKeys()
 
-    def rows(self, _state: State) -> Needs:
+    def keys_to_lock(self, _work: UnitOfWork) -> RowKeys:
         return needing(**self._needs)
 
-    def decide(self, state: State) -> None:
-        self._decide(state)
+    def decide(self, work: UnitOfWork) -> None:
+        self._decide(work)
 
 
-def needing(**keys: set[Any]) -> Needs:
-    needs = Needs()
-    for name, wanted in keys.items():
-        setattr(needs, name, wanted)
-    return needs
+def needing(**wanted: set[Any]) -> RowKeys:
+    keys = RowKeys()
+    vars(keys).update(wanted)
+    return keys
 
 
 def house(number: int, name: str) -> Account:
@@ -251,7 +222,7 @@ def asking(**changes: Any) -> CreatePayment:  # noqa: ANN401 - the fields of the
     return CreatePayment(**fields | changes)
 
 
-async def all_of(store: Store, table: Table[Any], order: str) -> list[Any]:
+async def all_of(store: Store, table: Columns[Any], order: str) -> list[Any]:
     columns = ", ".join(table.columns)
     rows = await store.select(Query(f"SELECT {columns} FROM {table.name} ORDER BY {order}"))  # noqa: S608 - our own names
     return [table.record(*row) for row in rows]
@@ -268,14 +239,14 @@ def without_times(record: Any) -> Any:  # noqa: ANN401 - a record of any kind
 # Records come back as they were written.
 
 
-@pytest.mark.parametrize("table", LOADED, ids=lambda table: table.name)
-def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: Play, table: Table[Any]) -> None:
-    expected = getattr(FILLED, table.state)
+@pytest.mark.parametrize("table", LOCK_ORDER, ids=lambda table: table.name)
+def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: Play, table: Table[Any, Any]) -> None:
+    expected = getattr(FILLED, table.attribute)
     assert expected, "nothing of this kind is written, so nothing is shown"
 
     async def scene(opened: Store) -> None:
         for key, row in expected.items():
-            if table is COUNTER and key == "payment":
+            if table is Tables.counters and key == "payment":
                 continue
             found = await opened.find(table, key)
             assert found is not None, key
@@ -286,17 +257,22 @@ def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: 
 
 @pytest.mark.parametrize(
     ("table", "order"),
-    [(TRANSFER, "id"), (EVENT, "account, sequence"), (AUDIT, "id"), (METADATA_ENTRY, "length(key) DESC")],
+    [
+        (Tables.transfers, "id"),
+        (Tables.events, "account, sequence"),
+        (Tables.audit, "id"),
+        (Tables.metadata_entries, "length(key) DESC"),
+    ],
     ids=["transfer", "event", "audit", "metadata"],
 )
-def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Table[Any], order: str) -> None:
-    expected = getattr(FILLED, table.state)
+def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Columns[Any], order: str) -> None:
+    expected = getattr(FILLED, table.attribute)
     assert expected
 
     async def scene(opened: Store) -> list[Any]:
         return await all_of(opened, table, order)
 
-    if table is EVENT:
+    if table is Tables.events:
         expected = sorted(expected, key=lambda event: (event.account, event.sequence))
     assert [without_times(record) for record in store(scene)] == [without_times(record) for record in expected]
 
@@ -305,7 +281,7 @@ def test_a_session_is_found_by_its_hash(store: Play) -> None:
     [session] = FILLED.sessions.values()
 
     async def scene(opened: Store) -> None:
-        found = await opened.find(SESSION, session.hash)
+        found = await opened.find(Tables.sessions, session.hash)
         assert found is not None
         assert without_times(found) == without_times(session)
 
@@ -317,35 +293,35 @@ def test_a_refund_is_found_by_its_id(store: Play) -> None:
 
     async def scene(opened: Store) -> None:
         for refund in FILLED.refunds.values():
-            found = await opened.find(REFUND, refund.id)
+            found = await opened.find(Tables.refunds, refund.id)
             assert found is not None
             assert without_times(found) == without_times(refund)
 
     store(scene)
 
 
-CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
+CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "account": (
-        ACCOUNT,
+        Tables.accounts,
         {"name": "متجر", "state": "suspended", "return_origins": "https://a.example", "updated_at": 9},
     ),
-    "indexed_block": (INDEXED_BLOCK, {"until": 2**62}),
-    "lease": (LEASE, {"holder": "another", "until": 2**41}),
+    "indexed_block": (Tables.indexed_blocks, {"until": 2**62}),
+    "lease": (Tables.leases, {"holder": "another", "until": 2**41}),
     "login": (
-        LOGIN,
+        Tables.logins,
         {"password_hash": "$other$", "totp_sealed": bytes(range(256)), "totp_step": 2**40, "recovery": b"\x00\xff"},
     ),
     "person": (
-        PERSON,
+        Tables.people,
         {"name": "نور", "phone": "+90", "language": "tr", "has_notices": False, "era": 9, "erased_at": 2**41},
     ),
-    "passkey": (PASSKEY, {"sign_count": 2**32}),
+    "passkey": (Tables.passkeys, {"sign_count": 2**32}),
     "challenge": (
-        CHALLENGE,
+        Tables.challenges,
         {"person": 1, "token_hash": b"h" * 32, "code_mac": b"\x00\xff", "failures": 3, "expires_at": 2**41},
     ),
     "identity": (
-        IDENTITY,
+        Tables.identities,
         {
             "state": "verified",
             "facts_sealed": b"\x00\xff",
@@ -355,9 +331,9 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
             "decided_by": 2,
         },
     ),
-    "operator": (OPERATOR, {"ended_at": 2**41}),
+    "operator": (Tables.operators, {"ended_at": 2**41}),
     "operator_proposal": (
-        OPERATOR_PROPOSAL,
+        Tables.operator_proposals,
         {
             "kind": "end",
             "name": "نعم",
@@ -368,14 +344,17 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
             "confirmed_at": 2**41,
         },
     ),
-    "business": (BUSINESS, {"reason": "نعم"}),
-    "mail": (MAIL, {"due_at": 2**41, "attempts": 3}),
-    "pin": (PIN, {"mac": b"\0\xff", "failures": 5}),
-    "api_key": (API_KEY, {"name": "new name", "revoked_at": 2**41}),
-    "session": (SESSION, {"revoked_at": 2**41}),
-    "counter": (COUNTER, {"last": 2**62}),
-    "event_counter": (EVENT_COUNTER, {"last": 2**40}),
-    "remembered": (REMEMBERED, {"fingerprint": b"other", "status": 200, "body": b"\x00bytes", "created_at": 2**41}),
+    "business": (Tables.businesses, {"reason": "نعم"}),
+    "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),
+    "pin": (Tables.pins, {"mac": b"\0\xff", "failures": 5}),
+    "api_key": (Tables.api_keys, {"name": "new name", "revoked_at": 2**41}),
+    "session": (Tables.sessions, {"revoked_at": 2**41}),
+    "counter": (Tables.counters, {"last": 2**62}),
+    "event_counter": (Tables.event_counters, {"last": 2**40}),
+    "remembered": (
+        Tables.remembered,
+        {"fingerprint": b"other", "status": 200, "body": b"\x00bytes", "created_at": 2**41},
+    ),
 }
 
 
@@ -383,14 +362,14 @@ CHANGES: Final[dict[str, tuple[Table[Any], dict[str, Any]]]] = {
 def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(store: Play, name: str) -> None:
     table, changes = CHANGES[name]
     assert set(changes) == set(table.changes)
-    key = FILLED.shop if table is ACCOUNT else next(iter(getattr(FILLED, table.state)))
+    key = FILLED.shop if table is Tables.accounts else next(iter(getattr(FILLED, table.attribute)))
 
     async def scene(opened: Store) -> None:
         stored: Any = await opened.find(table, key)
         changed = msgspec.structs.replace(stored, **changes)
         assert changed != stored
-        needs = {table.state: {key}}
-        await opened.transact(Act(lambda state: getattr(state, table.state).change(key, changed), needs=needs))
+        needs = {table.attribute: {key}}
+        await opened.transact(Act(lambda state: getattr(state, table.attribute).change(key, changed), needs=needs))
         assert await opened.find(table, key) == changed
 
     store(scene)
@@ -406,13 +385,13 @@ def test_every_table_whose_rows_change_is_tried_here_or_by_the_commands_that_fil
         "session",
         "stop",
     }
-    assert {table.name for how, table in WRITTEN if how == "change"} == tried
+    assert {table.name for how, table in WRITE_ORDER if how == "change"} == tried
 
 
 def test_what_is_not_there_is_found_as_nothing(empty_store: Play) -> None:
     async def scene(opened: Store) -> None:
-        assert await opened.find(PAYMENT, 404) is None
-        assert await opened.find(BALANCE, (404, "USD")) is None
+        assert await opened.find(Tables.payments, 404) is None
+        assert await opened.find(Tables.balances, (404, "USD")) is None
         assert await opened.select(BALANCES_OF, 404) == []
         assert await opened.select(REVOCATIONS_AND_STOP) == [(0, None)]
 
@@ -453,7 +432,7 @@ METADATA: Final = {
 def test_text_comes_back_character_for_character(store: Play, text: str) -> None:
     async def scene(opened: Store) -> None:
         [created] = await submit(opened, asking(note=text, reference=text))
-        found = await opened.find(PAYMENT, created.number)
+        found = await opened.find(Tables.payments, created.number)
         assert found is not None
         assert (found.note, found.reference) == (text, text)
 
@@ -464,7 +443,7 @@ def test_text_comes_back_character_for_character(store: Play, text: str) -> None
 def test_metadata_comes_back_as_sent(store: Play, metadata: str) -> None:
     async def scene(opened: Store) -> None:
         [created] = await submit(opened, asking(metadata=metadata))
-        found = await opened.find(PAYMENT, created.number)
+        found = await opened.find(Tables.payments, created.number)
         assert found is not None
         assert found.metadata == metadata
 
@@ -481,9 +460,9 @@ def test_the_largest_payment_is_created_and_paid_to_the_last_coin(store: Play) -
         [created] = await submit(opened, asking(merchant=FILLED.till, amount=AMOUNT_MAX, currency="SYP"))
         [paid] = await submit(opened, FILLED.pay(created, person=FILLED.owner.id, payer=FILLED.test_customer))
         assert type(paid) is Payment
-        assert await opened.find(PAYMENT, created.number) == paid
-        left = await opened.find(BALANCE, (FILLED.test_customer, "SYP"))
-        won = await opened.find(BALANCE, (FILLED.till, "SYP"))
+        assert await opened.find(Tables.payments, created.number) == paid
+        left = await opened.find(Tables.balances, (FILLED.test_customer, "SYP"))
+        won = await opened.find(Tables.balances, (FILLED.till, "SYP"))
         assert (left and left.amount, won and won.amount) == (0, AMOUNT_MAX)
 
     store(scene)
@@ -498,8 +477,8 @@ def test_a_balance_grows_to_its_limit_and_no_further(store: Play) -> None:
         for at in range(0, len(slips), BATCH):
             await submit(opened, *slips[at : at + BATCH])
             await submit(opened, *(FILLED.confirm(slip.reference) for slip in slips[at : at + BATCH]))
-        full = await opened.find(BALANCE, (FILLED.customer.account, "TRY"))
-        owed = await opened.find(BALANCE, (FILLED.house, "TRY"))
+        full = await opened.find(Tables.balances, (FILLED.customer.account, "TRY"))
+        owed = await opened.find(Tables.balances, (FILLED.house, "TRY"))
         assert (full and full.amount, owed and owed.amount) == (BALANCE_MAX, -BALANCE_MAX)
         await submit(opened, FILLED.ask(reference="one more", amount=1, currency="TRY"))
         assert await submit(opened, FILLED.confirm("one more")) == [Refused(Refusal.BALANCE_LIMIT)]
@@ -507,39 +486,39 @@ def test_a_balance_grows_to_its_limit_and_no_further(store: Play) -> None:
     store(scene)
 
 
-# A turn: facts, rows, decide, write.
+# A batch: facts, rows, decide, write.
 
 
 def test_a_turn_is_asked_for_facts_then_for_rows_then_to_decide_and_only_then_is_it_written(store: Play) -> None:
     told: list[str] = []
 
     class Watching(Act):
-        def facts(self) -> Needs:
+        def keys_to_read(self) -> RowKeys:
             told.append("facts")
             return needing(accounts={FILLED.shop, 404})
 
-        def rows(self, state: State) -> Needs:
+        def rows(self, work: UnitOfWork) -> RowKeys:
             told.append("rows")
-            found = state.accounts.get(FILLED.shop)
+            found = work.accounts.get(FILLED.shop)
             assert found is not None
             assert found.kind == "commercial"
-            assert state.accounts.get(404) is None
+            assert work.accounts.get(404) is None
             assert found.owner is not None
             with pytest.raises(KeyError):
-                state.people.get(found.owner)
+                work.people.get(found.owner)
             return needing(accounts={FILLED.shop}, people={found.owner}, balances={(404, "USD")})
 
-    def decide(state: State) -> None:
+    def decide(work: UnitOfWork) -> None:
         told.append("decide")
-        assert state.people.get(FILLED.owner.id) is not None
-        assert state.balances.get((404, "USD")) is None
-        state.accounts.add(100_000_000_009, house(100_000_000_009, "new"))
+        assert work.people.get(FILLED.owner.id) is not None
+        assert work.balances.get((404, "USD")) is None
+        work.accounts.add(100_000_000_009, house(100_000_000_009, "new"))
 
     async def scene(opened: Store) -> None:
         state = await opened.transact(Watching(decide))
         assert told == ["facts", "rows", "decide"]
         assert (state.epoch, state.identifiers) == (opened.instance.epoch, opened.instance.identifiers)
-        assert await opened.find(ACCOUNT, 100_000_000_009) == house(100_000_000_009, "new")
+        assert await opened.find(Tables.accounts, 100_000_000_009) == house(100_000_000_009, "new")
 
     store(scene)
 
@@ -570,18 +549,18 @@ class Poisoned(Exception):
 
 
 def test_a_turn_that_raises_leaves_nothing_and_the_next_one_works(empty_store: Play) -> None:
-    def poison(state: State) -> None:
-        state.accounts.add(100_000_000_001, house(100_000_000_001, "poisoned"))
-        state.note("nobody", "never", "happened")
+    def poison(work: UnitOfWork) -> None:
+        work.accounts.add(100_000_000_001, house(100_000_000_001, "poisoned"))
+        work.note("nobody", "never", "happened")
         raise Poisoned
 
     async def scene(opened: Store) -> None:
         with pytest.raises(Poisoned):
             await opened.transact(Act(poison))
-        assert await opened.find(ACCOUNT, 100_000_000_001) is None
-        assert await all_of(opened, AUDIT, "id") == []
+        assert await opened.find(Tables.accounts, 100_000_000_001) is None
+        assert await all_of(opened, Tables.audit, "id") == []
         await opened.transact(opening(100_000_000_001, "good"))
-        assert await opened.find(ACCOUNT, 100_000_000_001) == house(100_000_000_001, "good")
+        assert await opened.find(Tables.accounts, 100_000_000_001) == house(100_000_000_001, "good")
 
     empty_store(scene)
 
@@ -589,16 +568,16 @@ def test_a_turn_that_raises_leaves_nothing_and_the_next_one_works(empty_store: P
 @pytest.mark.parametrize("round_", ["facts", "rows"])
 def test_a_turn_that_raises_before_it_decides_leaves_the_store_at_work(empty_store: Play, round_: str) -> None:
     class Failing(Act):
-        def facts(self) -> Needs:
+        def keys_to_read(self) -> RowKeys:
             return self._fail("facts")
 
-        def rows(self, _state: State) -> Needs:
+        def keys_to_lock(self, _work: UnitOfWork) -> RowKeys:
             return self._fail("rows")
 
-        def _fail(self, now: str) -> Needs:
+        def _fail(self, now: str) -> RowKeys:
             if now == round_:
                 raise Poisoned
-            return Needs()
+            return RowKeys()
 
     async def scene(opened: Store) -> None:
         with pytest.raises(Poisoned):
@@ -608,36 +587,36 @@ def test_a_turn_that_raises_before_it_decides_leaves_the_store_at_work(empty_sto
     empty_store(scene)
 
 
-def _same_name_twice(state: State) -> None:
-    state.accounts.add(100_000_000_001, house(100_000_000_001, "twice"))
-    state.accounts.add(100_000_000_002, house(100_000_000_002, "twice"))
+def _same_name_twice(work: UnitOfWork) -> None:
+    work.accounts.add(100_000_000_001, house(100_000_000_001, "twice"))
+    work.accounts.add(100_000_000_002, house(100_000_000_002, "twice"))
 
 
-def _pin_of_nobody(state: State) -> None:
-    state.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
-    state.pins.add(404, Pin(404, b"", 0))
+def _pin_of_nobody(work: UnitOfWork) -> None:
+    work.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
+    work.pins.add(404, Pin(404, b"", 0))
 
 
-def _money_from_nothing(state: State) -> None:
-    state.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
-    state.transfers.append(
+def _money_from_nothing(work: UnitOfWork) -> None:
+    work.accounts.add(100_000_000_001, house(100_000_000_001, "good"))
+    work.transfers.append(
         Transfer("pay", FILLED.customer.account, FILLED.shop, "USD", 5, 1, -5, 1, 5, 1, None, None, 1)
     )
 
 
 @pytest.mark.parametrize("bad", [_same_name_twice, _pin_of_nobody, _money_from_nothing])
 def test_what_the_database_refuses_leaves_nothing_and_the_next_turn_works(
-    store: Play, bad: Callable[[State], None]
+    store: Play, bad: Callable[[UnitOfWork], None]
 ) -> None:
     async def scene(opened: Store) -> None:
         with pytest.raises(Exception, match=r"(?i)unique|never replaced|foreign key|transfer") as refused:
             await opened.transact(Act(bad))
         # It would be refused again: nobody is told to try later.
         assert not isinstance(refused.value, StoreUnavailable)
-        assert await opened.find(ACCOUNT, 100_000_000_001) is None
-        assert len(await all_of(opened, TRANSFER, "id")) == len(FILLED.transfers)
+        assert await opened.find(Tables.accounts, 100_000_000_001) is None
+        assert len(await all_of(opened, Tables.transfers, "id")) == len(FILLED.transfers)
         await opened.transact(opening(100_000_000_001, "good"))
-        assert await opened.find(ACCOUNT, 100_000_000_001) is not None
+        assert await opened.find(Tables.accounts, 100_000_000_001) is not None
 
     store(scene)
 
@@ -650,7 +629,7 @@ def test_a_caller_that_goes_away_takes_nothing_along(empty_store: Play) -> None:
         with pytest.raises(asyncio.CancelledError):
             await leaving
         await opened.transact(opening(100_000_000_002, "next"))
-        assert await opened.find(ACCOUNT, 100_000_000_002) is not None
+        assert await opened.find(Tables.accounts, 100_000_000_002) is not None
 
     empty_store(scene)
 
@@ -661,7 +640,7 @@ def test_a_caller_that_goes_away_takes_nothing_along(empty_store: Play) -> None:
 def test_a_read_sees_what_was_acknowledged_at_once(empty_store: Play) -> None:
     async def one(opened: Store, number: int) -> None:
         await opened.transact(opening(number, str(number)))
-        assert await opened.find(ACCOUNT, number) is not None
+        assert await opened.find(Tables.accounts, number) is not None
         [(seen,)] = await opened.select(Query("SELECT count(*) FROM account WHERE number = $1"), number)
         assert seen == 1
 
@@ -674,10 +653,10 @@ def test_a_read_sees_what_was_acknowledged_at_once(empty_store: Play) -> None:
 def test_what_was_acknowledged_is_there_when_the_database_is_opened_again(store: Play) -> None:
     async def scene(opened: Store) -> None:
         for number, payment in FILLED.payments.items():
-            found = await opened.find(PAYMENT, number)
+            found = await opened.find(Tables.payments, number)
             assert found is not None
             assert without_times(found) == without_times(payment)
-        assert len(await all_of(opened, TRANSFER, "id")) == len(FILLED.transfers)
+        assert len(await all_of(opened, Tables.transfers, "id")) == len(FILLED.transfers)
 
     store(scene)
 
@@ -708,9 +687,9 @@ def test_payment_numbers_go_on_above_when_the_database_is_opened_again(store: Pl
 
 
 def test_payment_numbers_last_through_any_number_of_rolled_back_turns(store: Play) -> None:
-    def poison(state: State) -> None:
+    def poison(work: UnitOfWork) -> None:
         for _ in range(BATCH):
-            next(state.payment_numbers)
+            next(work.payment_numbers)
         raise Poisoned
 
     async def scene(opened: Store) -> None:
@@ -729,7 +708,7 @@ def test_a_raised_epoch_jumps_ahead_and_marks_its_events(store: Play, filled: Da
     async def cancel_one(opened: Store) -> tuple[int, int, str]:
         [created] = await submit(opened, asking())
         [cancelled] = await submit(opened, Cancel(payment=created.number, merchant=FILLED.shop))
-        events = await all_of(opened, EVENT, "created_at, sequence")
+        events = await all_of(opened, Tables.events, "created_at, sequence")
         [event] = [event for event in events if event.payment == cancelled.number]
         return created.number, event.epoch, opened.instance.identifiers.payment_id(1)
 

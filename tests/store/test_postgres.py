@@ -9,18 +9,18 @@ from typing import Any, Final, Literal
 import asyncpg
 import pytest
 
-from qirsh.domain.command import CreatePayment
-from qirsh.domain.decide import Answer, Submission
+from qirsh.domain.batch import Answer, Batch, Submission
+from qirsh.domain.commands.payment import CreatePayment
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS, LEASE_RENEWAL_MS
-from qirsh.engine.batcher import Batch, Engine
+from qirsh.domain.tables import Tables
+from qirsh.engine.batcher import Engine
 from qirsh.engine.entropy import system_entropy
 from qirsh.store import migrate
 from qirsh.store.interface import OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.postgres.connection import NOW
 from qirsh.store.postgres.store import PostgresStore, open_postgres
-from qirsh.store.tables import PAYMENT
 from qirsh.workers.role import Role
 from tests.line_to_database import LineToDatabase
 from tests.postgres import PostgresServer, server
@@ -76,7 +76,7 @@ def test_a_line_cut_at_commit_leaves_each_batch_done_once(url: str, how: Literal
             batch = creates(3)
             await store.transact(batch)
             numbers = [payment.number for payment in batch.outcomes]
-            assert all([await store.find(PAYMENT, number) for number in numbers])
+            assert all([await store.find(Tables.payments, number) for number in numbers])
         assert line.cuts == 10
         assert await count(store) == 30
 
@@ -188,8 +188,8 @@ def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None
 
     async def scene() -> None:
         async with opened(url) as one, opened(url) as other:
-            for turn in range(30):
-                batches = [once(f"key {turn}") for _ in range(2)]
+            for batch in range(30):
+                batches = [once(f"key {batch}") for _ in range(2)]
                 await asyncio.gather(one.transact(batches[0]), other.transact(batches[1]))
                 [first], [second] = (batch.outcomes for batch in batches)
                 assert first.body == second.body
@@ -212,7 +212,7 @@ def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_o
         async with contextlib.AsyncExitStack() as stack:
             stores = [await stack.enter_async_context(opened(url)) for _ in range(3)]
             await stores[0].transact(once(names))
-            for turn in range(1, 16):
+            for batch in range(1, 16):
                 running.sql(f"UPDATE remembered SET created_at = created_at - {IDEMPOTENCY_KEPT_MS}", _name(url))  # noqa: S608 - ours
                 # Each has them in another order.
                 batches = [once(names[shift:] + names[:shift]) for shift in range(3)]
@@ -221,7 +221,7 @@ def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_o
                 assert told[0] == told[1] == told[2]
                 fresh = [not answer.replayed for batch in batches for answer in batch.outcomes]
                 assert sum(fresh) == len(names)
-                assert await count(stores[0]) == (turn + 1) * len(names)
+                assert await count(stores[0]) == (batch + 1) * len(names)
 
     asyncio.run(asyncio.wait_for(scene(), _SCENE_S))
 
@@ -358,7 +358,7 @@ def test_reads_that_come_together_share_a_query_and_who_leaves_takes_nobody_alon
             return await read(sql, *arguments)
 
         readers.read = counted  # type: ignore[method-assign]
-        finding = [asyncio.ensure_future(store.find(PAYMENT, payment.number)) for payment in batch.outcomes * 2]
+        finding = [asyncio.ensure_future(store.find(Tables.payments, payment.number)) for payment in batch.outcomes * 2]
         await asyncio.sleep(0)
         finding[0].cancel()
         found = await asyncio.gather(*finding, return_exceptions=True)

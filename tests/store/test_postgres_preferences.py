@@ -7,9 +7,8 @@ from typing import Final, Literal
 
 import pytest
 
-from qirsh.domain.command import CreatePayment
-from qirsh.domain.decide import Submission
-from qirsh.engine.batcher import Batch
+from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.commands.payment import CreatePayment
 from qirsh.engine.entropy import system_entropy
 from qirsh.store.interface import OutcomeUnknown, Query, UnusableDatabase
 from qirsh.store.postgres.connection import SETTINGS, preferred_otherwise

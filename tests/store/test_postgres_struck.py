@@ -8,9 +8,8 @@ from typing import Final, Literal
 import asyncpg
 import pytest
 
-from qirsh.domain.command import CreatePayment
-from qirsh.domain.decide import Submission
-from qirsh.engine.batcher import Batch
+from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.commands.payment import CreatePayment
 from qirsh.engine.entropy import system_entropy
 from qirsh.store.interface import Query, StoreUnavailable
 from qirsh.store.postgres.store import PostgresStore, open_postgres
@@ -75,21 +74,21 @@ def test_a_batch_that_is_struck_is_done_once_or_not_at_all_and_every_connection_
     async def scene() -> None:
         async with asyncio.timeout(_SCENE_S), opened(url) as (store, outsider):
             expected: dict[str, int] = {}
-            for turn in range(4):
+            for batch in range(4):
                 # Both lanes: two batches at a time.
-                await asyncio.gather(*(store.transact(creates(f"before {turn}")) for _ in range(2)))
+                await asyncio.gather(*(store.transact(creates(f"before {batch}")) for _ in range(2)))
                 for writer in store._writers:  # noqa: SLF001 - so that the next batch takes new ones
                     writer.numbers = iter(())
                 await outsider.execute(f"BEGIN; LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE")
-                struck = asyncio.create_task(store.transact(creates(f"struck {turn}")))
+                struck = asyncio.create_task(store.transact(creates(f"struck {batch}")))
                 await strike(outsider, place, how)
                 await outsider.execute("COMMIT")
                 [told] = await asyncio.gather(struck, return_exceptions=True)
-                await asyncio.gather(*(store.transact(creates(f"after {turn}")) for _ in range(2)))
-                expected |= {f"before {turn}": 6, f"after {turn}": 6}
+                await asyncio.gather(*(store.transact(creates(f"after {batch}")) for _ in range(2)))
+                expected |= {f"before {batch}": 6, f"after {batch}": 6}
                 if how == "terminate":  # Of a lost line callers hear nothing: the batch runs again.
                     assert not isinstance(told, BaseException), told
-                    expected[f"struck {turn}"] = 3
+                    expected[f"struck {batch}"] = 3
                 else:
                     assert isinstance(told, StoreUnavailable), told
             assert await notes(store) == expected

@@ -8,10 +8,9 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 
-from qirsh.domain.decide import Submission
-from qirsh.engine.batcher import Batch
+from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.tables import WRITE_ORDER
 from qirsh.store.interface import Query, Store
-from qirsh.store.tables import WRITTEN
 from tests.domain.invariant import complaints
 from tests.domain.wish import SEED, batches
 from tests.domain.world import START, World
@@ -34,15 +33,15 @@ def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 async def kept(store: Store) -> World:
     """All rows, in a world where they can be compared and the invariants checked."""
     world = World()
-    for how, table in WRITTEN:
+    for how, table in WRITE_ORDER:
         if how not in {"add", "append"}:
             continue
         rows = await store.search(Query(f"SELECT {', '.join(table.columns)} FROM {table.name}"))  # noqa: S608 - our own names
         records = [table.record(*row) for row in rows]
         if how == "append":
-            getattr(world, table.state).extend(records)
+            getattr(world, table.attribute).extend(records)
         else:
-            getattr(world, table.state).update({_key(table.key, record): record for record in records})
+            getattr(world, table.attribute).update({_key(table.key, record): record for record in records})
     return world
 
 
@@ -72,15 +71,15 @@ def test_every_engine_keeps_exactly_what_the_rules_decide(
         world.skip_to(1 + last)
         for _, batch in drawn:
             try:
-                turn = Batch(batch)
-                await store.transact(turn)
+                transaction = Batch(batch)
+                await store.transact(transaction)
             except Exception:  # noqa: BLE001 - whatever it is, nothing was kept, and the engine goes on one by one
                 for each in batch:
-                    turn = Batch([each])
-                    await store.transact(turn)
-                    assert turn.outcomes == world.transact([each])
+                    transaction = Batch([each])
+                    await store.transact(transaction)
+                    assert transaction.outcomes == world.transact([each])
             else:
-                assert turn.outcomes == [outcome for each in batch for outcome in world.transact([each])]
+                assert transaction.outcomes == [outcome for each in batch for outcome in world.transact([each])]
         found = await kept(store)
         assert comparable(found) == comparable(world)
         assert complaints(found) == []

@@ -36,7 +36,7 @@ Work = Callable[[Query, int, int], float]  # Of a query from one key to another,
 _COPIED: Final = "kind, owner, mode, twin_of, name, state, return_origins, created_at, updated_at"
 MANY: Final = f"""
 CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {TURNS * PAYERS - 1})
-SELECT i, i / {PAYERS} AS turn, {FIRST_PAYER} + i % {PAYERS} AS payer FROM n;
+SELECT i, i / {PAYERS} AS batch, {FIRST_PAYER} + i % {PAYERS} AS payer FROM n;
 INSERT INTO account (number, {_COPIED}) SELECT {SHOP}, {_COPIED} FROM account WHERE number = :shop;
 INSERT INTO account (number, {_COPIED})
 SELECT payer, {_COPIED} FROM account JOIN place ON i < {PAYERS} WHERE number = :customer;
@@ -45,7 +45,7 @@ INSERT INTO payment (number, merchant, payer, amount, currency, status, note, me
 SELECT {FIRST_PAYMENT} + i, {SHOP}, payer, 1, 'USD', 'paid', '', '{{}}', i, i, i, i, 0, 2 FROM place;
 INSERT INTO transfer (kind, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence,
     credit_balance, payment, created_at)
-SELECT 'pay', payer, {SHOP}, 'USD', 1, turn + 1, {TURNS} - turn - 1, i + 1, i + 1, {FIRST_PAYMENT} + i, i
+SELECT 'pay', payer, {SHOP}, 'USD', 1, batch + 1, {TURNS} - batch - 1, i + 1, i + 1, {FIRST_PAYMENT} + i, i
 FROM place ORDER BY i;
 INSERT INTO event (account, sequence, epoch, type, payment, version, created_at)
 SELECT {SHOP}, i + 1, 0, 'remote_payment.paid', {FIRST_PAYMENT} + i, 2, i FROM place;

@@ -10,12 +10,12 @@ from typing import Any, Final
 import apsw
 import pytest
 
-from qirsh.domain.command import IndexMetadata
+from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres import store as postgres
 from qirsh.store.sqlite import store as sqlite
-from qirsh.store.tables import ACCOUNT, INDEXED_BLOCK
 from tests.store.filled import FILLED, open_store
 from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, opening, player, submit
 
@@ -154,7 +154,7 @@ def test_batches_commit_and_keys_are_found_while_a_search_is_under_way(store: Pl
         while not all(task.done() for task in searching):
             number = 100_000_000_000 + written
             await opened.transact(opening(number, str(number)))
-            assert await opened.find(ACCOUNT, number) is not None
+            assert await opened.find(Tables.accounts, number) is not None
             written += 1
         assert written > 2
         assert [await task for task in searching] == [[(3_000_000,)]] * 2
@@ -173,7 +173,7 @@ def test_of_workers_who_index_the_same_run_at_once_one_does_it(store: Play) -> N
         outcomes = await asyncio.gather(*(submit(opened, command) for _ in range(8)))
         assert sorted(outcomes) == [[False]] * 7 + [[True]]
         assert await opened.search(BY_LABEL, FILLED.shop, "race", "x") == [(created.number,)]
-        block = await opened.find(INDEXED_BLOCK, created.number)
+        block = await opened.find(Tables.indexed_blocks, created.number)
         assert block is not None
         assert block.until == created.number
 

@@ -18,12 +18,12 @@ from typing import Any, Final
 import apsw
 import pytest
 
-from qirsh.domain.state import State
+from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store import migrate
 from qirsh.store.interface import DatabaseInUse, OutcomeUnknown, Query, Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.sqlite.verify import verify
-from qirsh.store.tables import ACCOUNT, COUNTER, PAYMENT
 from tests.store.filled import FILLED, fill, open_store
 from tests.store.test_conformance import Act, asking, house, opening, submit
 
@@ -150,7 +150,7 @@ def test_what_is_acknowledged_after_an_outsider_came_and_went_is_in_the_database
     async def scene(store: Store) -> None:
         assert python(LOOK_AT, path, count).stdout == "[(0,)]\n"
         await store.transact(opening(FIRST, "after the visit"))
-        assert await store.find(ACCOUNT, FIRST) is not None
+        assert await store.find(Tables.accounts, FIRST) is not None
         assert path.with_name("qirsh.db-wal").exists(), "the outsider took the log away"
         assert python(LOOK_AT, path, count).stdout == "[(1,)]\n", "others do not see what was acknowledged"
 
@@ -185,9 +185,9 @@ def test_while_an_outsider_holds_the_lock_writes_are_refused_and_reads_go_on(tmp
             for _ in range(2):
                 with pytest.raises(StoreUnavailable, match="locked"):
                     await store.transact(opening(FIRST + 1, "during"))
-            assert await store.find(ACCOUNT, FIRST) == house(FIRST, "before")
+            assert await store.find(Tables.accounts, FIRST) == house(FIRST, "before")
         await store.transact(opening(FIRST + 1, "after"))
-        assert await store.find(ACCOUNT, FIRST + 1) == house(FIRST + 1, "after")
+        assert await store.find(Tables.accounts, FIRST + 1) == house(FIRST + 1, "after")
 
     play(path, scene)
 
@@ -205,18 +205,18 @@ def test_a_start_while_an_outsider_holds_the_lock_is_refused_in_words(tmp_path: 
 def test_a_read_does_not_wait_for_a_write_and_sees_the_state_before_it(tmp_path: Path) -> None:
     deciding, go_on = threading.Event(), threading.Event()
 
-    def slow(state: State) -> None:
-        state.accounts.add(FIRST, house(FIRST, "slow"))
+    def slow(work: UnitOfWork) -> None:
+        work.accounts.add(FIRST, house(FIRST, "slow"))
         deciding.set()
         assert go_on.wait(SCENE_S)
 
     async def scene(store: Store) -> None:
         writing = asyncio.create_task(store.transact(Act(slow)))
         await asyncio.to_thread(deciding.wait, SCENE_S)
-        assert await store.find(ACCOUNT, FIRST) is None
+        assert await store.find(Tables.accounts, FIRST) is None
         go_on.set()
         await writing
-        assert await store.find(ACCOUNT, FIRST) is not None
+        assert await store.find(Tables.accounts, FIRST) is not None
 
     play(tmp_path / "qirsh.db", scene)
 
@@ -416,11 +416,11 @@ def test_a_full_disk_refuses_writes_keeps_what_was_acknowledged_and_goes_on_when
             room.fill()  # Each time: a refusal copies the log into the database, and its space is free again.
             with pytest.raises(StoreUnavailable, match="full"):
                 await store.transact(opening(FIRST + 1, "during"))
-        assert await store.find(ACCOUNT, FIRST) == house(FIRST, "before")
-        assert await store.find(ACCOUNT, FIRST + 1) is None
+        assert await store.find(Tables.accounts, FIRST) == house(FIRST, "before")
+        assert await store.find(Tables.accounts, FIRST + 1) is None
         room.free()
         await store.transact(opening(FIRST + 1, "after"))
-        assert await store.find(ACCOUNT, FIRST + 1) == house(FIRST + 1, "after")
+        assert await store.find(Tables.accounts, FIRST + 1) == house(FIRST + 1, "after")
 
     play(path, scene)
     play(path, scene_of_finding(FIRST, FIRST + 1))
@@ -430,7 +430,7 @@ def test_a_full_disk_refuses_writes_keeps_what_was_acknowledged_and_goes_on_when
 def scene_of_finding(*numbers: int) -> Callable[[Store], Awaitable[None]]:
     async def scene(store: Store) -> None:
         for number in numbers:
-            assert await store.find(ACCOUNT, number) is not None
+            assert await store.find(Tables.accounts, number) is not None
 
     return scene
 
@@ -446,13 +446,13 @@ def test_payment_numbers_that_a_full_disk_could_not_reserve_are_not_used(room: R
             await submit(store, asking())
         room.free()
         [created] = await submit(store, asking())
-        reserved = await store.find(COUNTER, "payment")
+        reserved = await store.find(Tables.counters, "payment")
         assert reserved is not None
         assert created.number <= reserved.last
 
     async def next_start(store: Store) -> None:
         [created] = await submit(store, asking())
-        assert await store.find(PAYMENT, created.number) == created
+        assert await store.find(Tables.payments, created.number) == created
 
     play(path, with_a_full_disk)
     play(path, next_start)
@@ -492,9 +492,9 @@ def test_a_database_that_may_not_grow_refuses_and_goes_on_once_it_may(tmp_path: 
     path = tmp_path / "qirsh.db"
     connections: list[apsw.Connection] = []
 
-    def grow(state: State) -> None:
+    def grow(work: UnitOfWork) -> None:
         for _ in range(20):
-            state.note("a", "b", "c", "d" * 4000)
+            work.note("a", "b", "c", "d" * 4000)
 
     async def scene(store: Store) -> None:
         await store.transact(opening(FIRST, "before"))
@@ -502,7 +502,7 @@ def test_a_database_that_may_not_grow_refuses_and_goes_on_once_it_may(tmp_path: 
         writer.pragma("max_page_count", 1)  # The least that SQLite takes is what there is.
         with pytest.raises(StoreUnavailable, match="full"):
             await store.transact(Act(grow))
-        assert await store.find(ACCOUNT, FIRST) is not None
+        assert await store.find(Tables.accounts, FIRST) is not None
         writer.pragma("max_page_count", 1_000_000)
         await store.transact(opening(FIRST + 1, "after"))
         assert await store.select(Query("SELECT count(*) FROM audit")) == [(0,)]
@@ -562,8 +562,8 @@ LOG_HEAD: Final = 32
 
 def write_and_die(path: Path, turns: int) -> None:
     async def scene(store: Store) -> None:
-        for turn in range(turns):
-            await store.transact(opening(FIRST + turn, f"turn {turn}"))
+        for batch in range(turns):
+            await store.transact(opening(FIRST + batch, f"batch {batch}"))
         die()
 
     play(path, scene)
@@ -612,7 +612,7 @@ def test_a_log_torn_at_any_frame_opens_and_loses_only_what_was_after_the_tear(
         for tear in (cut, cut + FRAME_HEAD // 2, cut + FRAME_HEAD + 100):
             whole = sum(end <= tear for end in ends)
             found = accounts_after(path, log[:tear], folder / f"at-{tear}")
-            assert found == [FIRST + turn for turn in range(whole)], f"torn at {tear}"
+            assert found == [FIRST + batch for batch in range(whole)], f"torn at {tear}"
 
 
 def test_a_log_with_a_bad_frame_loses_that_transaction_and_what_follows(torn: tuple[Path, bytes], folder: Path) -> None:
@@ -622,7 +622,7 @@ def test_a_log_with_a_bad_frame_loses_that_transaction_and_what_follows(torn: tu
         bad = bytearray(log)
         bad[end - 50] ^= 1
         found = accounts_after(path, bytes(bad), folder / f"bad-{end}")
-        assert found == [FIRST + turn for turn in range(whole)]
+        assert found == [FIRST + batch for batch in range(whole)]
 
 
 # A sudden end.
@@ -664,7 +664,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(tmp_path: Path, fil
 
 
 def test_the_store_never_hangs_on_an_error_that_futures_do_not_take(tmp_path: Path) -> None:
-    def stop(_state: State) -> None:
+    def stop(_work: UnitOfWork) -> None:
         raise StopIteration
 
     async def scene(store: Store) -> None:

@@ -10,9 +10,9 @@ from typing import Final
 import apsw
 import pytest
 
+from qirsh.domain.tables import Tables
 from qirsh.store.interface import Store, StoreBroken, UnusableDatabase
 from qirsh.store.sqlite.verify import verify
-from qirsh.store.tables import ACCOUNT
 from tests.store.filled import FILLED, open_store
 from tests.store.test_conformance import asking, house, opening, submit
 from tests.store.test_sqlite import (
@@ -54,9 +54,9 @@ def test_nothing_is_acknowledged_once_a_file_was_taken_away(tmp_path: Path, way:
     async def scene(store: Store) -> None:
         await store.transact(opening(FIRST, "before"))
         WAYS[way](file)
-        for turn in (1, 2):
+        for batch in (1, 2):
             with pytest.raises(StoreBroken, match=f"{file} was deleted or replaced while the service ran"):
-                await store.transact(opening(FIRST + turn, f"after {turn}"))
+                await store.transact(opening(FIRST + batch, f"after {batch}"))
 
     play(tmp_path / "qirsh.db", scene)
 
@@ -107,7 +107,7 @@ def test_a_folder_that_was_moved_away_and_is_back_is_served_on(tmp_path: Path) -
         await store.transact(opening(FIRST + 1, "after"))
 
     async def next_start(store: Store) -> None:
-        assert await store.find(ACCOUNT, FIRST + 1) == house(FIRST + 1, "after")
+        assert await store.find(Tables.accounts, FIRST + 1) == house(FIRST + 1, "after")
 
     play(folder / "qirsh.db", scene)
     play(folder / "qirsh.db", next_start)
@@ -173,7 +173,7 @@ def test_without_its_log_a_database_is_served_once_an_empty_one_says_so(killed: 
     killed.with_name("qirsh.db-wal").write_bytes(b"")
 
     async def scene(store: Store) -> None:
-        assert await store.find(ACCOUNT, FIRST) is None
+        assert await store.find(Tables.accounts, FIRST) is None
         await store.transact(opening(FIRST, "again"))
 
     play(killed, scene)

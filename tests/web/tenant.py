@@ -8,8 +8,8 @@ import pyotp
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.person import Login
+from qirsh.domain.tables import Tables
 from qirsh.engine.mail_crypto import Envelope
-from qirsh.store.tables import LOGIN
 from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess
 from tests.mailbox import mails_to
@@ -28,7 +28,7 @@ def tenant(world: InProcess, customer: Customer | None = None, **typed: str) -> 
 
 
 def login_of(world: InProcess, email: str) -> Login:
-    login = world.run(world.parts.store.find(LOGIN, email))
+    login = world.run(world.parts.store.find(Tables.logins, email))
     assert login is not None
     return login
 

@@ -9,9 +9,9 @@ from argon2 import PasswordHasher
 from argon2.low_level import Type
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.people_command import SetSecondFactor
+from qirsh.domain.commands.login_credentials import SetSecondFactor
+from qirsh.domain.tables import Tables
 from qirsh.engine.passwords import Passwords
-from qirsh.store.tables import LOGIN
 from qirsh.web.auth.credentials import RECOVERY
 from qirsh.web.auth.totp import seal_seed
 from qirsh.web.http.rate_limit import RateLimits
@@ -32,7 +32,7 @@ def door(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 
 def person_of(door: InProcess, customer: Customer) -> int:
-    login = door.run(door.parts.store.find(LOGIN, customer.email))
+    login = door.run(door.parts.store.find(Tables.logins, customer.email))
     assert login is not None
     return login.person
 
@@ -297,6 +297,6 @@ def test_an_old_hash_is_brought_up_to_date_when_its_owner_signs_in(door: InProce
 
 
 def stored(door: InProcess, customer: Customer) -> str:
-    login = door.run(door.parts.store.find(LOGIN, customer.email))
+    login = door.run(door.parts.store.find(Tables.logins, customer.email))
     assert login is not None
     return login.password_hash

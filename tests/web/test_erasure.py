@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from qirsh.domain.people_command import AddPasskey, StartChallenge
+from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
 from qirsh.store.integrity.invariant import Violation
 from tests.altered import alter
 from tests.guest import Guest

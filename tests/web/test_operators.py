@@ -11,10 +11,10 @@ import pytest
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
+from qirsh.domain.commands.operator import AcceptAppointment, AskOperatorEnd
 from qirsh.domain.limits import OPERATOR_NEW_MS
-from qirsh.domain.operator_command import AcceptAppointment, AskOperatorEnd
 from qirsh.domain.refusal import Refused
-from qirsh.store.tables import LOGIN
+from qirsh.domain.tables import Tables
 from tests.altered import alter
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Operator, in_process
@@ -123,7 +123,7 @@ def test_from_two_on_another_agrees_before_anything_is_mailed(world: InProcess) 
     assert world.act("operator confirm", 1, email=NEW)["state"] == "link mailed"
     assert code(world, "operator confirm", 1, email=NEW) == "already_confirmed"
     seed = begin(world)
-    login = world.run(world.parts.store.find(LOGIN, NEW))
+    login = world.run(world.parts.store.find(Tables.logins, NEW))
     assert login is not None
     guest = Guest(world)
     world.clock.advance(30_000)
@@ -315,12 +315,12 @@ def two(postgres: PostgresServer) -> Iterator[InProcess]:
         assert held.violations() == []
 
 
-def at_once(world: InProcess, *commands: Command) -> list[Any]:
+def at_once(world: InProcess, *commands: Command[Any]) -> list[Any]:
     """Each at another service."""
 
     async def gathered() -> list[Any]:
         services = itertools.cycle(world.services)
-        return await asyncio.gather(*(next(services).engine.submit(command) for command in commands))
+        return list(await asyncio.gather(*(next(services).engine.submit(command) for command in commands)))
 
     return world.run(gathered())
 

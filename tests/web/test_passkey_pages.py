@@ -8,8 +8,8 @@ from typing import Final
 import httpx2
 import pytest
 
+from qirsh.domain.commands.login_credentials import AddPasskey
 from qirsh.domain.limits import PASSKEYS_MAX
-from qirsh.domain.people_command import AddPasskey
 from qirsh.web.http.rate_limit import RateLimits
 from tests.authenticator import Authenticator
 from tests.guest import Guest

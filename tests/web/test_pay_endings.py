@@ -4,9 +4,9 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.command import AddPerson
+from qirsh.domain.commands.identity import SubmitIdentity
+from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.limits import PIN_ATTEMPTS_MAX
-from qirsh.domain.people_command import SubmitIdentity
 from qirsh.domain.refusal import Refused
 from tests.live import PASSWORD, PIN, WRONG_PIN, InProcess, Live, World, pay, retrieve
 from tests.visitor import Visitor

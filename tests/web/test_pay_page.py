@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.command import Cancel
+from qirsh.domain.commands.payment import Cancel
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.engine import batcher
 from tests.altered import alter

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from qirsh.domain.commands.login_credentials import AddPasskey
 from qirsh.domain.limits import PASSKEY_CHALLENGE_MS, PIN_ATTEMPTS_MAX
-from qirsh.domain.people_command import AddPasskey
 from qirsh.domain.refusal import Refused
 from qirsh.web.auth import passkeys
 from tests.altered import alter

@@ -5,8 +5,9 @@ from typing import Final
 
 import pytest
 
+from qirsh.domain.commands.payout import AskPayout
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
-from qirsh.domain.people_command import AskPayout
+from qirsh.domain.refusal import Refusal, Refused
 from qirsh.engine.bank_details import is_iban, normal_account
 from tests.guest import Guest
 from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess, World, pay, refused
@@ -255,7 +256,7 @@ def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
     guest = Guest(still).entered(person)
     assert "Confirm your identity first" in guest.read(ADDRESS)
     command = AskPayout("po_1", int(person.account), guest.person, "USD", 1, b"x", ())
-    assert still.run(still.parts.engine.submit(command)).why.value == "not_verified"
+    assert still.run(still.parts.engine.submit(command)) == Refused(Refusal.NOT_VERIFIED)
     empty = Guest(still).entered(still.person(verified=True))
     assert "There is nothing to pay out" in empty.read(ADDRESS)
 

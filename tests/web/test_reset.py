@@ -7,11 +7,11 @@ import pytest
 from argon2 import PasswordHasher
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.people_command import RenewPasswordHash, StartChallenge
+from qirsh.domain.commands.login_credentials import RenewPasswordHash, StartChallenge
 from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refused
+from qirsh.domain.tables import Tables
 from qirsh.engine.passwords import Passwords
-from qirsh.store.tables import LOGIN
 from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
 from tests.mailbox import last_mail, link_of, mails_to, word_of
@@ -42,7 +42,7 @@ def link_to(door: InProcess, email: str) -> str:
 
 
 def login_of(door: InProcess, email: str) -> Login | None:
-    return door.run(door.parts.store.find(LOGIN, email))
+    return door.run(door.parts.store.find(Tables.logins, email))
 
 
 def test_a_link_sets_a_new_password_once_and_ends_every_session(door: InProcess) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from qirsh.store.tables import PIN as PIN_TABLE
+from qirsh.domain.tables import Tables
 from qirsh.web.account.device_name import browser_and_system
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
@@ -45,7 +45,7 @@ def house(engine: PostgresServer | None) -> Iterator[InProcess]:
 def kept(house: InProcess, customer: Customer) -> tuple[object, ...]:
     """All that these pages can change of somebody."""
     login = login_of(house, customer.email)
-    pin = house.run(house.parts.store.find(PIN_TABLE, login.person))
+    pin = house.run(house.parts.store.find(Tables.pins, login.person))
     with house.books() as books:
         passkeys = books.select("SELECT count(*) FROM passkey WHERE person = ?", login.person)
         eras = books.select("SELECT era FROM person WHERE id = ?", login.person)

@@ -183,7 +183,7 @@ class Counted:
         self._engine = engine
         self.commands: list[str] = []
 
-    async def submit(self, command: Command) -> Any:  # noqa: ANN401 - each has its own outcome
+    async def submit(self, command: Command[Any]) -> Any:  # noqa: ANN401 - each has its own outcome
         self.commands.append(type(command).__name__)
         return await self._engine.submit(command)
 

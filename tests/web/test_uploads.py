@@ -14,8 +14,8 @@ import pytest
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, SESSION_KIND, make_token
 from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
+from qirsh.domain.tables import Tables
 from qirsh.settings import Settings, read_settings
-from qirsh.store.tables import LOGIN
 from qirsh.web.auth.credentials import Proof, open_session
 from qirsh.web.http.context import Parts
 from qirsh.web.http.message import Request, Response
@@ -101,7 +101,7 @@ def serving(folder: Path, *, upload_s: float = UPLOAD_S, size_max: int = SIZE_MA
         founding.settle(shops=0, people=UPLOADS_AT_ONCE + 2)
         signing_in = Request("", "POST", "/sign-in", b"", {}, b"")
         for customer in founding.customers:
-            login = founding.run(founding.parts.store.find(LOGIN, customer.email))
+            login = founding.run(founding.parts.store.find(Tables.logins, customer.email))
             assert login is not None
             token, _ = founding.run(open_session(founding.parts, Proof(login), PAGE_SESSION_KIND, signing_in))
             place.sessions.append(token)

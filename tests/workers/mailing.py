@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from qirsh.domain.people_command import StartChallenge
+from qirsh.domain.commands.login_credentials import StartChallenge
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.mail_crypto import Envelope, letter

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from qirsh.domain.challenge import LASTS_MS
-from qirsh.domain.people_command import StartChallenge, SubmitIdentity
+from qirsh.domain.commands.identity import SubmitIdentity
+from qirsh.domain.commands.login_credentials import StartChallenge
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer

@@ -24,7 +24,7 @@ EXPIRES_IN_S_DEFAULT: Final = 3600
 
 LIST_ITEMS_MAX: Final = 100  # A page of these is some hundred kilobytes at most of usual payments.
 LIST_ITEMS_DEFAULT: Final = 20
-LIST_LOOKED_AT_MAX: Final = 500  # Rows a page looks at for those that fit; it then ends early and says how to go on.
+LIST_LOOKED_AT_MAX: Final = 500  # RowSet a page looks at for those that fit; it then ends early and says how to go on.
 EVENTS_LISTED_MS: Final = 90 * 24 * 3600 * 1000
 
 WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.

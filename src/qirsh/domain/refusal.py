@@ -5,8 +5,11 @@ What each looks like over HTTP stands in `web.http.problems`.
 """
 
 import enum
+from typing import TypeVar, final
 
 import msgspec
+
+R = TypeVar("R")
 
 
 class Refusal(enum.Enum):
@@ -60,9 +63,16 @@ class Refusal(enum.Enum):
     BALANCE_LIMIT = "balance_limit"
 
 
+@final
 class Refused(msgspec.Struct, frozen=True):
     """A no as a value, with what a caller may need to go on."""
 
     why: Refusal
     attempts_left: int | None = None
     fields: tuple[str, ...] = ()  # Of the command, where the refusal is about some of them.
+
+
+def granted(outcome: R | Refused) -> R:
+    """The result of a command that nothing can refuse where it is asked for."""
+    assert type(outcome) is not Refused, outcome
+    return outcome

@@ -7,15 +7,19 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar, cast
 
-from qirsh.domain.command import Command, CreatePayment
-from qirsh.domain.decide import Answer, Submission, decide, facts_needed, rows_needed
+from qirsh.domain.batch import Answer, Batch, Submission
+from qirsh.domain.command import Command
+from qirsh.domain.commands.payment import CreatePayment
 from qirsh.domain.idempotency import Once
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
-from qirsh.domain.state import Needs, State
+from qirsh.domain.refusal import Refused
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
+
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -30,41 +34,13 @@ class Overloaded(Exception):
     """The queue is full, or the service is stopping: nothing was done, try again in a moment."""
 
 
-class Batch:
-    """Commands that share a commit, and their outcomes once they are decided."""
-
-    __slots__ = ("_money_stop", "outcomes", "submissions")
-
-    def __init__(self, submissions: Sequence[Submission], money_stop: MoneyStop | None = None) -> None:
-        self.submissions = submissions
-        self._money_stop = money_stop
-        self.outcomes: list[Any] = []
-
-    def __len__(self) -> int:
-        """How many commands, and so at most how many new payments."""
-        return len(self.submissions)
-
-    def facts(self) -> Needs:
-        """What must be known before it is clear what to lock."""
-        return facts_needed(self.submissions)
-
-    def rows(self, state: State) -> Needs:
-        """What is decided on."""
-        return rows_needed(self.submissions, state)
-
-    def decide(self, state: State) -> None:
-        """Run the rules. The store may call this again after it has rolled back."""
-        state.is_money_stopped = self._money_stop is not None and self._money_stop.reason is not None
-        self.outcomes = decide(self.submissions, state)
-
-
 class Engine:
     """Takes commands. Started and closed by the service; used by faces and workers."""
 
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
         self.money_stop = MoneyStop()
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
-        self.listeners: list[Callable[[State], None]] = [self.money_stop.hear]
+        self.listeners: list[Callable[[UnitOfWork], None]] = [self.money_stop.hear]
         self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal) for _ in range(store.lanes)]
         # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
         self._creates, self._others = self._lanes[0], self._lanes[-1]
@@ -81,16 +57,18 @@ class Engine:
         for lane in self._lanes:
             await lane.ended()
 
-    async def submit(
-        self,
-        command: Command,
-        *,
-        once: Once | None = None,
-        render: Callable[[Any, State], Answer] | None = None,
-    ) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-        """The command's outcome, after it is durable. A caller that goes away does not take its command along."""
-        lane = self._creates if type(command) is CreatePayment else self._others
-        return await lane.put(Submission(command, once, render))
+    async def submit(self, command: Command[R]) -> R | Refused:
+        """The command's result, after it is durable. A caller that goes away does not take its command along."""
+        return cast("R | Refused", await self._lane(command).put(Submission(command)))
+
+    async def submit_and_render(
+        self, command: Command[R], render: Callable[[R, UnitOfWork], Answer], *, once: Once | None = None
+    ) -> Answer | Refused:
+        """The same as an answer, which under an idempotency key is kept with what was done, and given again."""
+        return cast("Answer | Refused", await self._lane(command).put(Submission(command, once, render)))
+
+    def _lane(self, command: Command[R]) -> "_Lane":
+        return self._creates if type(command) is CreatePayment else self._others
 
     def troubles(self) -> list[str]:
         """Why commands would not be carried out now, in words; empty when all is well."""
@@ -107,14 +85,14 @@ class _Lane:
         self,
         store: Store,
         money_stop: MoneyStop,
-        listeners: Sequence[Callable[[State], None]],
+        listeners: Sequence[Callable[[UnitOfWork], None]],
         on_fatal: Callable[[], None],
     ) -> None:
         self._store = store
         self._money_stop = money_stop
         self._listeners = listeners
         self._on_fatal = on_fatal
-        self._queue: deque[tuple[Submission, asyncio.Future[Any]]] = deque()
+        self._queue: deque[tuple[Submission, asyncio.Future[object]]] = deque()
         self._wanted: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
@@ -138,12 +116,12 @@ class _Lane:
         if self._running is not None:
             await self._running
 
-    def put(self, submission: Submission) -> asyncio.Future[Any]:
+    def put(self, submission: Submission) -> asyncio.Future[object]:
         """Queue it; the outcome comes after it is durable."""
         if not self._is_open or len(self._queue) >= QUEUE_COMMANDS_MAX:
             raise Overloaded
         assert self._loop is not None
-        future: asyncio.Future[Any] = self._loop.create_future()
+        future: asyncio.Future[object] = self._loop.create_future()
         self._queue.append((submission, future))
         if self._wanted is not None:
             self._wake()
@@ -183,8 +161,8 @@ class _Lane:
         if self._is_broken or not was_closed:
             self._on_fatal()
 
-    async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
-        batch = Batch([submission for submission, _ in taken], self._money_stop)
+    async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
+        batch = Batch([submission for submission, _ in taken], self._money_stop.is_stopped)
         try:
             state = await self._store.transact(batch)
         except (StoreUnavailable, OutcomeUnknown) as error:
@@ -215,22 +193,22 @@ class _Lane:
         self._last_failure = failure
         self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
 
-    async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[Any]]]) -> None:
+    async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
         for place, one in enumerate(taken):
             if self._is_broken:
                 _fail(taken[place:], Overloaded())
                 break
             await self._carry_out([one])
 
-    def _tell(self, state: State) -> None:
+    def _tell(self, work: UnitOfWork) -> None:
         for listener in self._listeners:
             try:
-                listener(state)
+                listener(work)
             except Exception:
                 log.exception("a listener failed; what it was to hear of is kept all the same")
 
 
-def _fail(taken: Sequence[tuple[Submission, asyncio.Future[Any]]], error: Exception) -> None:
+def _fail(taken: Sequence[tuple[Submission, asyncio.Future[object]]], error: Exception) -> None:
     for _, future in taken:
         if not future.done():
             future.set_exception(error)

@@ -1,6 +1,6 @@
 """Whether money may move, as far as this process knows: from its own commits at once, from others' by a poll."""
 
-from qirsh.domain.state import State
+from qirsh.domain.unit_of_work import UnitOfWork
 
 
 class MoneyStop:
@@ -10,9 +10,13 @@ class MoneyStop:
         self.reason: str | None = None
         self.changes = 0  # How often this process has changed it: what a poll has read before that is stale.
 
-    def hear(self, state: State) -> None:
+    def is_stopped(self) -> bool:
+        """Asked by each batch as it is decided."""
+        return self.reason is not None
+
+    def hear(self, work: UnitOfWork) -> None:
         """Of a batch that was committed."""
-        for stop in (*state.stops.added.values(), *state.stops.changed.values()):
+        for stop in (*work.stops.added.values(), *work.stops.changed.values()):
             self.reason = stop.reason if stop.lifted_at is None else None
             self.changes += 1
 

@@ -1,13 +1,16 @@
 """What the service asks of a database. Every engine is held to this by one conformance suite."""
 
+from collections.abc import Hashable
 from typing import Any, NewType, Protocol, TypeVar
 
 import msgspec
 
+from qirsh.domain.batch import Batch
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.state import Needs, State
-from qirsh.store.tables import Table
+from qirsh.domain.table import Table
+from qirsh.domain.unit_of_work import UnitOfWork
 
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 # SQL whose arguments are $1, $2, ... in order of appearance.
 Query = NewType("Query", str)
@@ -44,20 +47,6 @@ class Instance(msgspec.Struct, frozen=True):
     epoch: int
 
 
-class Turn(Protocol):
-    """A batch on its way through one transaction. All reads come before any rule, and no rule waits for anything."""
-
-    def __len__(self) -> int: ...
-    def facts(self) -> Needs:
-        """Rows to read first, without locks; only what never changes in them is relied upon."""
-
-    def rows(self, state: State) -> Needs:
-        """Rows to lock and read."""
-
-    def decide(self, state: State) -> None:
-        """Change the state in memory."""
-
-
 class Store(Protocol):
     """Writes have one door, `transact`; reads go around it and always see what was acknowledged."""
 
@@ -65,10 +54,10 @@ class Store(Protocol):
     name: str  # Of this process among those that share the database; empty where none can.
     lanes: int  # How many batches it takes at once.
 
-    async def transact(self, turn: Turn) -> State:
+    async def transact(self, batch: Batch) -> UnitOfWork:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+    async def find(self, table: Table[K, R], key: K) -> R | None:
         """One row by its primary key."""
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:

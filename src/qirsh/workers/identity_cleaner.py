@@ -3,8 +3,9 @@
 import asyncio
 from typing import Final
 
+from qirsh.domain.commands.identity import ForgetImages
+from qirsh.domain.commands.login_credentials import ForgetChallenge
 from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
-from qirsh.domain.people_command import ForgetChallenge, ForgetImages
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Iterable
 from typing import Final
 
-from qirsh.domain.command import StopMoney
+from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
-from qirsh.domain.stop import Stop
+from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Engine
 from qirsh.store.integrity import incremental_checks
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, violations_of
@@ -111,6 +111,6 @@ class LedgerAuditor:
             return
         [(last, is_open)] = await self._store.select(queries.LAST_STOP)
         if not is_open:
-            stop: Stop | None = await self._engine.submit(StopMoney(last + 1, broken[0], "ledger auditor"))
+            stop = granted(await self._engine.submit(StopMoney(last + 1, broken[0], "ledger auditor")))
             if stop is not None:
                 log.critical("money movement is stopped; `qirsh audit lift` lets it go on once the books are right")

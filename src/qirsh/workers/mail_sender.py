@@ -6,9 +6,9 @@ import random
 from email.headerregistry import Address
 from typing import Final
 
+from qirsh.domain.commands.mail import MailFailed, MailSent
 from qirsh.domain.limits import MAIL_AT_ONCE_MAX, MAIL_TRIED_MS
 from qirsh.domain.mail import Mail
-from qirsh.domain.people_command import MailFailed, MailSent
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.engine.keyring import Keyring

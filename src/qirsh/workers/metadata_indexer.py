@@ -10,7 +10,7 @@ import logging
 import time
 from typing import Final
 
-from qirsh.domain.command import IndexMetadata
+from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.limits import (
     BLOCK_WATCHED_S,
     EPOCH_NUMBERS,

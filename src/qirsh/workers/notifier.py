@@ -10,11 +10,12 @@ and each transfer is covered by one seal.
 from typing import Any, Final
 
 from qirsh.domain import seal
+from qirsh.domain.commands.mail import Notify
 from qirsh.domain.counter import NOTIFIED
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import NOTICE_LATE_MS, NOTICE_SEALS_AT_ONCE, NOTICES_AT_ONCE
 from qirsh.domain.mail import Letter
-from qirsh.domain.people_command import Notify
+from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.engine.entropy import Entropy
@@ -23,7 +24,6 @@ from qirsh.engine.mail_crypto import Envelope, letter
 from qirsh.store.integrity.hash_chain import TRANSFERS
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads.bisect_by_time import last_before
-from qirsh.store.tables import COUNTER
 from qirsh.workers.role import Role
 
 _LOOK_EVERY_S: Final = 1.0
@@ -78,7 +78,7 @@ class Notifier:
 
     async def tell(self) -> bool:
         """Of the next few seals: whether there may be more at once."""
-        counter = await self._store.find(COUNTER, NOTIFIED)
+        counter = await self._store.find(Tables.counters, NOTIFIED)
         after = counter.last if counter else 0
         rows = await self._store.search(_SEALS_AFTER, after, NOTICE_SEALS_AT_ONCE)
         if not rows:

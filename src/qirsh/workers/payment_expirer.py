@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Final
 
-from qirsh.domain.command import Expire
+from qirsh.domain.commands.payment import Expire
 from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock

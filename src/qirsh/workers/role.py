@@ -5,8 +5,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from qirsh.domain.command import HoldLease
+from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
+from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 
@@ -81,7 +82,8 @@ class Role:
             self._next_look = loop.time() + LEASE_RENEWAL_MS / 1000
             was_held, self._is_held = self._is_held, False
             self._may_be_held = True
-            self._is_held = self._may_be_held = await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS))
+            held = granted(await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS)))
+            self._is_held = self._may_be_held = held
             if self._is_held and not was_held:
                 log.info("this process is now the %s", self._name)
         return self._is_held

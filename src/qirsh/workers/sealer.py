@@ -5,8 +5,9 @@ import logging
 from typing import Final
 
 from qirsh.domain import seal
-from qirsh.domain.command import SealEntries
+from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.limits import SEAL_LATE_MS, SEAL_ROWS_MAX
+from qirsh.domain.refusal import granted
 from qirsh.domain.seal import Cover, Run, Seal
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.engine.clock import Clock
@@ -108,7 +109,7 @@ class Sealer:
             is_full = any(count == SEAL_ROWS_MAX for _, count in found)
             if not any(cover.digests for cover in covers):
                 return
-            made = await self._engine.submit(SealEntries(end.number + 1, end.hash, covers))
+            made = granted(await self._engine.submit(SealEntries(end.number + 1, end.hash, covers)))
             if made is None:  # Somebody else was faster: what is covered must be read again.
                 self._chain = None
                 return

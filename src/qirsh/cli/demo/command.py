@@ -19,9 +19,9 @@ from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.command import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
+from qirsh.domain.tables import Tables
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from qirsh.store.tables import ACCOUNT, LOGIN
 from qirsh.web.http.context import Parts
 
 _FROM: Final = "Qirsh <qirsh@demo.example>"
@@ -65,8 +65,8 @@ async def _run(settings: Settings) -> None:
     demo = await prepared(settings)
     async with opened(settings) as parts:
         # Every demo has the same people; the number of a shop is its own.
-        login = await parts.store.find(LOGIN, demo.operator.email)
-        if login is None or await parts.store.find(ACCOUNT, int(demo.shop_account or 0)) is None:
+        login = await parts.store.find(Tables.logins, demo.operator.email)
+        if login is None or await parts.store.find(Tables.accounts, int(demo.shop_account or 0)) is None:
             message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
             raise Stopped(message)
         await add_payment_to_try(parts, demo)

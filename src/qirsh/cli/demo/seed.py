@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.command import Cancel, Command, CreatePayment, Expire, Pay, RefundPayment
+from qirsh.domain.command import Command
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.operator_command import AcceptAppointment, AppointOperator
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
+from qirsh.domain.tables import Tables
 from qirsh.engine.clock import ManualClock
-from qirsh.store.tables import ACCOUNT, PAYMENT
 from qirsh.web.auth.totp import new_seed, seal_seed
 from qirsh.web.http.context import Parts
 from qirsh.web.operator import actions
@@ -75,7 +77,7 @@ async def seed(parts: Parts, clock: ManualClock) -> Demo:
 async def add_payment_to_try(parts: Parts, demo: Demo) -> None:
     """One that can be paid for a week, if the last one cannot any more."""
     number = parts.identifiers.payment_number(demo.payment)
-    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    payment = None if number is None else await parts.store.find(Tables.payments, number)
     if payment is not None and why_not_payable(payment, parts.clock() + _DAY_MS) is None:
         return
     created = await _create(parts, demo, "A payment to try", currency="USD", amount=7_550, expires_in_ms=7 * _DAY_MS)
@@ -84,7 +86,7 @@ async def add_payment_to_try(parts: Parts, demo: Demo) -> None:
 
 async def forget_decided_request(parts: Parts, demo: Demo) -> None:
     """An operator may have approved or rejected the shop that waited."""
-    account = await parts.store.find(ACCOUNT, int(demo.requested_account)) if demo.requested_account else None
+    account = await parts.store.find(Tables.accounts, int(demo.requested_account)) if demo.requested_account else None
     if account is None or account.state != "requested":
         demo.requested_account = ""
 
@@ -182,7 +184,7 @@ async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
                 await _submit(parts, refund)
 
 
-def _fate(parts: Parts, demo: Demo, payment: Payment, number: int) -> Command:
+def _fate(parts: Parts, demo: Demo, payment: Payment, number: int) -> Command[Any]:
     if number in _EXPIRED:
         return Expire(payment.number)
     if number in _CANCELLED:
@@ -209,7 +211,7 @@ async def _create(
     return payment
 
 
-async def _submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+async def _submit(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
     outcome = await parts.engine.submit(command)
     assert type(outcome) is not Refused, f"the demo's own {command} was refused: {outcome}"
     return outcome

@@ -1,17 +1,25 @@
 """A process takes a role, keeps it, or leaves it to the one who has it."""
 
-from qirsh.domain.command import HoldLease
+from typing import Final
+
+from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.lease import Lease
-from qirsh.domain.state import Needs, State
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def hold_needs(command: HoldLease, _state: State, needs: Needs) -> None:
-    needs.leases.add(command.role)
+def hold_locks(command: HoldLease, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.leases.add(command.role)
 
 
-def hold(command: HoldLease, state: State) -> bool:
-    lease = state.leases.get(command.role)
-    if lease is not None and lease.holder != command.holder and state.now < lease.until:
+def hold(command: HoldLease, work: UnitOfWork) -> bool:
+    lease = work.leases.get(command.role)
+    if lease is not None and lease.holder != command.holder and work.now < lease.until:
         return False
-    state.leases.put(command.role, Lease(command.role, command.holder, state.now + command.for_ms))
+    work.leases.put(command.role, Lease(command.role, command.holder, work.now + command.for_ms))
     return True
+
+
+RULES: Final[Rules] = {
+    HoldLease: Rule(hold, lock=hold_locks),
+}

@@ -1,37 +1,40 @@
 """Create, pay, cancel and expire a payment."""
 
+from typing import Final
+
 from qirsh.domain import event, ledger, payment
 from qirsh.domain.account import Account, may_return_to
-from qirsh.domain.command import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
 from qirsh.domain.event import EventCounter
 from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.rules.account_eligibility import need_twin, why_not_acting
+from qirsh.domain.rules.credentials import check_passkey, check_pin
 from qirsh.domain.rules.money import balance, move
-from qirsh.domain.rules.proof import check_passkey, check_pin
-from qirsh.domain.rules.standing import need_twin, why_not_acting
-from qirsh.domain.state import Needs, State
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def create_facts(command: CreatePayment, needs: Needs) -> None:
-    needs.accounts.add(command.merchant)
+def create_reads(command: CreatePayment, keys: RowKeys) -> None:
+    keys.accounts.add(command.merchant)
 
 
-def create_needs(command: CreatePayment, state: State, needs: Needs) -> None:
-    need_twin(state, command.merchant, needs)
+def create_locks(command: CreatePayment, work: UnitOfWork, keys: RowKeys) -> None:
+    need_twin(work, command.merchant, keys)
 
 
-def create(command: CreatePayment, state: State) -> Payment | Refused:
-    merchant = state.accounts.get(command.merchant)
+def create(command: CreatePayment, work: UnitOfWork) -> Payment | Refused:
+    merchant = work.accounts.get(command.merchant)
     if merchant is None or merchant.kind != "commercial":
         return Refused(Refusal.NOT_FOUND)
-    if why := why_not_acting(state, merchant):
+    if why := why_not_acting(work, merchant):
         return Refused(why)
     if fields := _unregistered(command, merchant):
         return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
     assert is_amount(command.amount)
-    now = state.now
-    number = next(state.payment_numbers)
+    now = work.now
+    number = next(work.payment_numbers)
     created = Payment(
         number,
         command.merchant,
@@ -52,113 +55,113 @@ def create(command: CreatePayment, state: State) -> Payment | Refused:
         0,
         1,
     )
-    state.payments.add(number, created)
+    work.payments.add(number, created)
     return created
 
 
-def pay_facts(command: Pay, needs: Needs) -> None:
-    needs.payments.add(command.payment)
-    needs.accounts.add(command.payer)
+def pay_reads(command: Pay, keys: RowKeys) -> None:
+    keys.payments.add(command.payment)
+    keys.accounts.add(command.payer)
 
 
-def pay_needs(command: Pay, state: State, needs: Needs) -> None:
-    asked = state.payments.get(command.payment)
+def pay_locks(command: Pay, work: UnitOfWork, keys: RowKeys) -> None:
+    asked = work.payments.get(command.payment)
     if asked is None:
         return
-    needs.payments.add(command.payment)
+    keys.payments.add(command.payment)
     if command.passkey:
-        needs.passkeys.add(command.passkey)
+        keys.passkeys.add(command.passkey)
     else:
-        needs.pins.add(command.person)
-    needs.balances.add((command.payer, asked.currency))
-    needs.balances.add((asked.merchant, asked.currency))
-    needs.event_counters.add(asked.merchant)
-    needs.accounts.add(asked.merchant)
-    need_twin(state, command.payer, needs)
+        keys.pins.add(command.person)
+    keys.balances.add((command.payer, asked.currency))
+    keys.balances.add((asked.merchant, asked.currency))
+    keys.event_counters.add(asked.merchant)
+    keys.accounts.add(asked.merchant)
+    need_twin(work, command.payer, keys)
 
 
-def pay(command: Pay, state: State) -> Payment | Refused:
-    asked = state.payments.get(command.payment)
-    payer = state.accounts.get(command.payer)
+def pay(command: Pay, work: UnitOfWork) -> Payment | Refused:
+    asked = work.payments.get(command.payment)
+    payer = work.accounts.get(command.payer)
     # Only people pay, and only from what is theirs.
     if asked is None or payer is None or payer.kind != "personal" or payer.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
-    merchant = state.accounts.get(asked.merchant)
+    merchant = work.accounts.get(asked.merchant)
     assert merchant is not None, "a payment without its merchant"
     why = (
-        why_not_acting(state, payer)
-        or payment.why_not_payable(asked, state.now)
-        or _why_not_between(state, payer=payer, merchant=merchant)
+        why_not_acting(work, payer)
+        or payment.why_not_payable(asked, work.now)
+        or _why_not_between(work, payer=payer, merchant=merchant)
     )
     if why:
         return Refused(why)
     if command.passkey:
-        refused = check_passkey(state, command.passkey, person=command.person, sign_count=command.sign_count)
+        refused = check_passkey(work, command.passkey, person=command.person, sign_count=command.sign_count)
     else:
-        refused = check_pin(state.pins.get(command.person), command.pin_macs, state)
+        refused = check_pin(work.pins.get(command.person), command.pin_macs, work)
     if refused:
         return refused
-    return post_pay(state, asked, payer=command.payer)
+    return post_pay(work, asked, payer=command.payer)
 
 
-def post_pay(state: State, asked: Payment, *, payer: int) -> Payment | Refused:
+def post_pay(work: UnitOfWork, asked: Payment, *, payer: int) -> Payment | Refused:
     """The money moves, if it is there, and the payment is paid. Everything else has been asked before."""
-    debit = balance(state, payer, asked.currency)
-    credit = balance(state, asked.merchant, asked.currency)
+    debit = balance(work, payer, asked.currency)
+    credit = balance(work, asked.merchant, asked.currency)
     if why := ledger.why_not(debit, credit, asked.amount):
         return Refused(why)
-    move(state, "pay", debit=debit, credit=credit, amount=asked.amount, payment=asked.number)
-    paid = payment.moved(asked, "paid", state.now, payer=payer)
-    record(state, paid)
+    move(work, "pay", debit=debit, credit=credit, amount=asked.amount, payment=asked.number)
+    paid = payment.moved(asked, "paid", work.now, payer=payer)
+    record(work, paid)
     return paid
 
 
-def cancel_facts(command: Cancel, needs: Needs) -> None:
-    needs.payments.add(command.payment)
-    needs.accounts.add(command.merchant)
+def cancel_reads(command: Cancel, keys: RowKeys) -> None:
+    keys.payments.add(command.payment)
+    keys.accounts.add(command.merchant)
 
 
-def cancel_needs(command: Cancel, state: State, needs: Needs) -> None:
-    asked = state.payments.get(command.payment)
+def cancel_locks(command: Cancel, work: UnitOfWork, keys: RowKeys) -> None:
+    asked = work.payments.get(command.payment)
     if asked is not None:
-        needs.payments.add(command.payment)
-        needs.event_counters.add(asked.merchant)
-    need_twin(state, command.merchant, needs)
+        keys.payments.add(command.payment)
+        keys.event_counters.add(asked.merchant)
+    need_twin(work, command.merchant, keys)
 
 
-def cancel(command: Cancel, state: State) -> Payment | Refused:
-    asked = state.payments.get(command.payment)
-    merchant = state.accounts.get(command.merchant)
+def cancel(command: Cancel, work: UnitOfWork) -> Payment | Refused:
+    asked = work.payments.get(command.payment)
+    merchant = work.accounts.get(command.merchant)
     if asked is None or merchant is None or asked.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := why_not_acting(state, merchant) or payment.why_not_payable(asked, state.now):
+    if why := why_not_acting(work, merchant) or payment.why_not_payable(asked, work.now):
         return Refused(why)
-    cancelled = payment.moved(asked, "cancelled", state.now)
-    record(state, cancelled)
+    cancelled = payment.moved(asked, "cancelled", work.now)
+    record(work, cancelled)
     return cancelled
 
 
-def expire_facts(command: Expire, needs: Needs) -> None:
-    needs.payments.add(command.payment)
+def expire_reads(command: Expire, keys: RowKeys) -> None:
+    keys.payments.add(command.payment)
 
 
-def expire_needs(command: Expire, state: State, needs: Needs) -> None:
-    asked = state.payments.get(command.payment)
+def expire_locks(command: Expire, work: UnitOfWork, keys: RowKeys) -> None:
+    asked = work.payments.get(command.payment)
     if asked is not None:
-        needs.payments.add(command.payment)
-        needs.event_counters.add(asked.merchant)
+        keys.payments.add(command.payment)
+        keys.event_counters.add(asked.merchant)
 
 
-def expire(command: Expire, state: State) -> Payment | Refused:
-    asked = state.payments.get(command.payment)
+def expire(command: Expire, work: UnitOfWork) -> Payment | Refused:
+    asked = work.payments.get(command.payment)
     if asked is None:
         return Refused(Refusal.NOT_FOUND)
     if asked.status != "pending":
         return Refused(payment.TOO_LATE[asked.status])
-    if not payment.is_due(asked, state.now):
+    if not payment.is_due(asked, work.now):
         return Refused(Refusal.NOT_EXPIRED)
-    expired = payment.moved(asked, "expired", state.now)
-    record(state, expired)
+    expired = payment.moved(asked, "expired", work.now)
+    record(work, expired)
     return expired
 
 
@@ -169,19 +172,27 @@ def _unregistered(command: CreatePayment, merchant: Account) -> tuple[str, ...]:
     return tuple(field for field, url in urls.items() if url is not None and not may_return_to(merchant, url))
 
 
-def _why_not_between(state: State, *, payer: Account, merchant: Account) -> Refusal | None:
+def _why_not_between(work: UnitOfWork, *, payer: Account, merchant: Account) -> Refusal | None:
     if payer.mode != merchant.mode or payer.twin_of != merchant.twin_of:
         return Refusal.TEST_AND_LIVE
     # A merchant may not be their own customer: it would make turnover out of nothing.
     if payer.number == merchant.number or (payer.mode == "live" and payer.owner == merchant.owner):
         return Refusal.SAME_ACCOUNT
-    return Refusal.MERCHANT_SUSPENDED if why_not_acting(state, merchant) else None
+    return Refusal.MERCHANT_SUSPENDED if why_not_acting(work, merchant) else None
 
 
-def record(state: State, changed: Payment, type: str = "") -> None:  # noqa: A002 - the event's own word
+def record(work: UnitOfWork, changed: Payment, type: str = "") -> None:  # noqa: A002 - the event's own word
     """A visible change and its event are one."""
-    state.payments.change(changed.number, changed)
-    counter = state.event_counters.get(changed.merchant)
+    work.payments.change(changed.number, changed)
+    counter = work.event_counters.get(changed.merchant)
     sequence = (counter.last if counter else 0) + 1
-    state.event_counters.put(changed.merchant, EventCounter(changed.merchant, sequence))
-    state.events.append(event.of_change(changed, sequence=sequence, epoch=state.epoch, type=type))
+    work.event_counters.put(changed.merchant, EventCounter(changed.merchant, sequence))
+    work.events.append(event.of_change(changed, sequence=sequence, epoch=work.epoch, type=type))
+
+
+RULES: Final[Rules] = {
+    CreatePayment: Rule(create, lock=create_locks, read_first=create_reads),
+    Pay: Rule(pay, lock=pay_locks, read_first=pay_reads, moves_money=True),
+    Cancel: Rule(cancel, lock=cancel_locks, read_first=cancel_reads),
+    Expire: Rule(expire, lock=expire_locks, read_first=expire_reads),
+}

@@ -1,41 +1,51 @@
 """Money stops when a rule was found broken, and moves again when an operator says so."""
 
+from typing import Final
+
 import msgspec
 
-from qirsh.domain.command import LiftStop, StopMoney
+from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.state import Needs, State
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.stop import Stop
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def stop_needs(command: StopMoney, _state: State, needs: Needs) -> None:
-    needs.stops |= {command.id - 1, command.id}
+def stop_locks(command: StopMoney, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.stops.update({command.id - 1, command.id})
 
 
-def stop(command: StopMoney, state: State) -> Stop | None:
-    before = state.stops.get(command.id - 1)
+def stop(command: StopMoney, work: UnitOfWork) -> Stop | None:
+    before = work.stops.get(command.id - 1)
     is_next = command.id == 1 if before is None else before.lifted_at is not None
-    if not is_next or state.stops.get(command.id) is not None:
+    if not is_next or work.stops.get(command.id) is not None:
         return None
-    made = Stop(command.id, state.now, command.reason)
-    state.stops.add(made.id, made)
-    state.is_money_stopped = True
-    state.note(command.actor, "money.stopped", f"stop {made.id}", command.reason)
+    made = Stop(command.id, work.now, command.reason)
+    work.stops.add(made.id, made)
+    work.is_money_stopped = True
+    work.note(command.actor, "money.stopped", f"stop {made.id}", command.reason)
     return made
 
 
-def lift_needs(command: LiftStop, _state: State, needs: Needs) -> None:
-    needs.stops.add(command.id)
+def lift_locks(command: LiftStop, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.stops.add(command.id)
 
 
-def lift(command: LiftStop, state: State) -> Stop | Refused:
-    found = state.stops.get(command.id)
+def lift(command: LiftStop, work: UnitOfWork) -> Stop | Refused:
+    found = work.stops.get(command.id)
     if found is None:
         return Refused(Refusal.NOT_FOUND)
     if found.lifted_at is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    lifted: Stop = msgspec.structs.replace(found, lifted_at=state.now, lifted_by=command.actor)
-    state.stops.change(command.id, lifted)
-    state.is_money_stopped = False
-    state.note(command.actor, "money.resumed", f"stop {command.id}", command.reason)
+    lifted: Stop = msgspec.structs.replace(found, lifted_at=work.now, lifted_by=command.actor)
+    work.stops.change(command.id, lifted)
+    work.is_money_stopped = False
+    work.note(command.actor, "money.resumed", f"stop {command.id}", command.reason)
     return lifted
+
+
+RULES: Final[Rules] = {
+    StopMoney: Rule(stop, lock=stop_locks),
+    LiftStop: by_operator(Rule(lift, lock=lift_locks)),
+}

@@ -15,9 +15,10 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 from qirsh.domain import seal
 from qirsh.domain.limits import SEAL_LATE_MS, SEAL_ROWS_MAX
 from qirsh.domain.seal import Cover, Link, Run
+from qirsh.domain.table import Columns
+from qirsh.domain.tables import Tables
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Select, Violation
 from qirsh.store.interface import Query
-from qirsh.store.tables import AUDIT, TRANSFER, Table
 
 UNSEALED_MS_MAX: Final = 60_000
 _SEALS_AT_ONCE: Final = 100
@@ -38,7 +39,7 @@ Head = tuple[int, bytes]
 Pieces = list[tuple[int, int, str, str]]  # The number of a piece, how many rows it has, their ids, and their lines.
 
 
-def _line(table: Table[Any]) -> str:
+def _line(table: Columns[Any]) -> str:
     """A number as its digits, a text as its length in bytes and itself, nothing as nothing; a comma after each."""
     hints = get_type_hints(table.record)
     parts = ["id"]
@@ -53,8 +54,8 @@ def _line(table: Table[Any]) -> str:
     return f"concat_ws(',', {', '.join(parts)}, '\n')"
 
 
-AUDIT_ENTRIES: Final = Sealed("audit", "audit entry", "audit entries", "at", 1, _line(AUDIT))
-TRANSFERS: Final = Sealed("transfer", "transfer", "transfers", "created_at", 20, _line(TRANSFER))
+AUDIT_ENTRIES: Final = Sealed("audit", "audit entry", "audit entries", "at", 1, _line(Tables.audit))
+TRANSFERS: Final = Sealed("transfer", "transfer", "transfers", "created_at", 20, _line(Tables.transfers))
 SEALED: Final = {sealed.table: sealed for sealed in (AUDIT_ENTRIES, TRANSFERS)}
 
 TOPS: Final = Query("SELECT (SELECT coalesce(max(id), 0) FROM audit), (SELECT coalesce(max(id), 0) FROM transfer)")

@@ -7,15 +7,16 @@ import asyncpg
 from msgspec.structs import astuple
 
 from qirsh.domain.idempotency import is_forgotten
-from qirsh.domain.state import Needs, State
+from qirsh.domain.table import Columns, Table
+from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER, Tables
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.store.postgres.connection import NOW
 from qirsh.store.postgres.sql import delete, keys_of, load, updates
-from qirsh.store.tables import BALANCE, LOADED, PAYMENT, REMEMBERED, WRITTEN, Table
 
 # Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits for us.
 _REMEMBERED_AND_NOW: Final = (
     f"SELECT n.now, r.* FROM (SELECT {NOW} AS now) n LEFT JOIN"  # noqa: S608 - our own names
-    f" (SELECT {', '.join(f'r.{name}' for name in REMEMBERED.columns)} FROM"
+    f" (SELECT {', '.join(f'r.{name}' for name in Tables.remembered.columns)} FROM"
     " unnest($1::bigint[], $2::text[]) k (account, key)"
     " JOIN remembered r ON r.account = k.account AND r.key = k.key) r ON true"
 )
@@ -27,51 +28,51 @@ class RowsAppeared(Exception):
     """A row came into being, or changed, between two looks: run the batch again."""
 
 
-async def load_facts(connection: asyncpg.Connection, state: State, needs: Needs) -> None:
+async def load_facts(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> None:
     """Without locks, but for payments: they come first in the lock order, so they need not be read twice."""
-    for table in LOADED:
-        if keys := getattr(needs, table.state):
-            await _load(connection, state, table, keys, locked=table is PAYMENT)
+    for table in LOCK_ORDER:
+        if wanted := vars(keys).get(table.attribute):
+            await _load(connection, work, table, wanted, locked=table is Tables.payments)
 
 
-async def load_rows(connection: asyncpg.Connection, state: State, needs: Needs) -> int:
+async def load_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> int:
     """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
-    for table in LOADED:
-        keys = getattr(needs, table.state)
-        if table is PAYMENT:
-            keys = keys - state.payments.known.keys()
-        if not keys or table is REMEMBERED:
+    for table in LOCK_ORDER:
+        wanted = vars(keys).get(table.attribute)
+        if wanted and table is Tables.payments:
+            wanted = wanted - work.payments.known.keys()
+        if not wanted or table is Tables.remembered:
             continue
-        await _load(connection, state, table, keys, locked=table.is_locked)
-        if table is BALANCE:
-            await _hold_missing(connection, [key for key in keys if state.balances.known[key] is None])
-    keys = list(needs.remembered)
-    if not keys:
+        await _load(connection, work, table, wanted, locked=table.is_locked)
+        if table is Tables.balances:
+            await _hold_missing(connection, [key for key in wanted if work.balances.known[key] is None])
+    used = list(keys.remembered)
+    if not used:
         return int(await connection.fetchval(_NOW_ALONE))
-    rows = await connection.fetch(_REMEMBERED_AND_NOW, *zip(*keys, strict=True))
-    state.remembered.known.update(dict.fromkeys(keys))
+    rows = await connection.fetch(_REMEMBERED_AND_NOW, *zip(*used, strict=True))
+    work.remembered.known.update(dict.fromkeys(used))
     for _, *row in rows:
         if row[0] is not None:
-            state.remembered.known[row[0], row[1]] = REMEMBERED.record(*row)
+            work.remembered.known[row[0], row[1]] = Tables.remembered.record(*row)
     now: int = rows[0][0]
     return now
 
 
-async def hold_forgotten(connection: asyncpg.Connection, state: State) -> None:
+async def hold_forgotten(connection: asyncpg.Connection, work: UnitOfWork) -> None:
     """Whoever uses a key again whose answer is too old to be repeated holds its row, so that no two do so at once."""
-    known = state.remembered.known
-    forgotten = [key for key, row in known.items() if row is not None and is_forgotten(row, state.now)]
+    known = work.remembered.known
+    forgotten = [key for key, row in known.items() if row is not None and is_forgotten(row, work.now)]
     if forgotten:
-        rows = await connection.fetch(load(REMEMBERED, locked=True), *keys_of(REMEMBERED, forgotten))
-        if any(REMEMBERED.record(*row) != known[REMEMBERED.key_of(row)] for row in rows):
+        rows = await connection.fetch(load(Tables.remembered, locked=True), *keys_of(Tables.remembered, forgotten))
+        if any(Tables.remembered.record(*row) != known[Tables.remembered.key_of(row)] for row in rows):
             raise RowsAppeared
 
 
 async def _load(
-    connection: asyncpg.Connection, state: State, table: Table[Any], keys: Iterable[Any], *, locked: bool
+    connection: asyncpg.Connection, work: UnitOfWork, table: Table[Any, Any], keys: Iterable[Any], *, locked: bool
 ) -> None:
     keys = list(keys)
-    known, record, key_of = getattr(state, table.state).known, table.record, table.key_of
+    known, record, key_of = getattr(work, table.attribute).known, table.record, table.key_of
     known.update(dict.fromkeys(keys))
     for row in await connection.fetch(load(table, locked=locked), *keys_of(table, keys)):
         known[key_of(row)] = record(*row)
@@ -81,14 +82,16 @@ async def _hold_missing(connection: asyncpg.Connection, missing: list[tuple[int,
     """Whoever makes an account's first balance of a currency holds the account, so that no two make it at once."""
     if missing:
         await connection.fetch(_LOCK_ACCOUNTS, sorted({account for account, _ in missing}))
-        if await connection.fetch(load(BALANCE, locked=False), *keys_of(BALANCE, missing)):
+        if await connection.fetch(load(Tables.balances, locked=False), *keys_of(Tables.balances, missing)):
             raise RowsAppeared
 
 
-async def keep(connection: asyncpg.Connection, state: State) -> None:
+async def keep(connection: asyncpg.Connection, work: UnitOfWork) -> None:
     """One statement a table. New rows go in by the order of their keys: two who add the same ones then never cross."""
-    for how, table in WRITTEN:
-        rows = getattr(state, table.state)
+    for how, table in WRITE_ORDER:
+        rows = vars(work).get(table.attribute)
+        if rows is None:
+            continue
         if how == "change":
             if rows.changed:
                 for sql, values in updates(table, [*map(table.changed_values, rows.changed.values())]):
@@ -99,10 +102,10 @@ async def keep(connection: asyncpg.Connection, state: State) -> None:
         elif how == "remove":
             if rows.removed:
                 await connection.execute(delete(table), *keys_of(table, sorted(rows.removed)))
-        elif rows:
+        else:
             await _add(connection, table, [*map(astuple, rows)])
 
 
-async def _add(connection: asyncpg.Connection, table: Table[Any], rows: list[tuple[Any, ...]]) -> None:
+async def _add(connection: asyncpg.Connection, table: Columns[Any], rows: list[tuple[Any, ...]]) -> None:
     """By COPY, which costs the database half of an INSERT, and is held to the same guards."""
     await connection.copy_records_to_table(table.name, records=rows, columns=table.columns)

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import asyncpg
 
+from qirsh.domain.table import Table
 from qirsh.store.interface import StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres.connection import CONNECT_S_MAX, LOST, SETTINGS, STATEMENT_S_MAX, prepare
 from qirsh.store.postgres.sql import keys_of, load
-from qirsh.store.tables import Table
 
 _PAUSE_S: Final = 0.05
 
@@ -83,7 +83,7 @@ def away(error: BaseException) -> str:
 class SharedReads:
     """Look-ups by key: those that arrive while one is under way share the next query."""
 
-    def __init__(self, table: Table[Any], read: Callable[..., Any]) -> None:
+    def __init__(self, table: Table[Any, Any], read: Callable[..., Any]) -> None:
         self._table = table
         self._read = read
         self._waiting: dict[Any, list[asyncio.Future[Any]]] = {}

@@ -9,7 +9,7 @@ from itertools import chain, count
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from qirsh.store.tables import Table
+from qirsh.domain.table import Table
 
 _STEP: Final = 8
 _ROWS_MAX: Final = 64  # The driver keeps no statement prepared whose text is above 15 KiB.
@@ -17,7 +17,7 @@ _TYPES: Final = {int: "bigint", str: "text", bytes: "bytea", bool: "boolean"}
 
 
 @cache
-def load(table: Table[Any], *, locked: bool) -> str:
+def load(table: Table[Any, Any], *, locked: bool) -> str:
     """SQL that finds rows by their keys. Locked, each is returned as it is once the lock is ours, in the lock order."""
     columns, key = ", ".join(table.columns), ", ".join(table.key)
     if len(table.key) == 1:
@@ -28,7 +28,7 @@ def load(table: Table[Any], *, locked: bool) -> str:
     return f"{sql} ORDER BY {key} FOR NO KEY UPDATE OF {table.name}" if locked else sql
 
 
-def updates(table: Table[Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
+def updates(table: Table[Any, Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:
     """Statements and their arguments that change rows; the values are those of `Table.changed_values`."""
     for start in range(0, len(rows), _ROWS_MAX):
         part = rows[start : start + _ROWS_MAX]
@@ -38,7 +38,7 @@ def updates(table: Table[Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[st
 
 
 @cache
-def _update(table: Table[Any], size: int) -> str:
+def _update(table: Table[Any, Any], size: int) -> str:
     names = (*table.changes, *table.key)
     changes = ", ".join(f"{name} = v.{name}" for name in table.changes)
     condition = " AND ".join(f"t.{name} = v.{name}" for name in table.key)
@@ -51,24 +51,24 @@ def _update(table: Table[Any], size: int) -> str:
 
 
 @cache
-def delete(table: Table[Any]) -> str:
+def delete(table: Table[Any, Any]) -> str:
     """SQL that removes the rows of these keys, whose arguments are those of `load`."""
     condition = f"({', '.join(table.key)}) IN (SELECT * FROM {_unnest(table, table.key)})"  # noqa: S608 - our own names
     return f"DELETE FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
 
 
-def keys_of(table: Table[Any], keys: Sequence[Any]) -> list[Sequence[Any]]:
+def keys_of(table: Table[Any, Any], keys: Sequence[Any]) -> list[Sequence[Any]]:
     """The arguments of `load`: an array for each column of the key."""
     return [keys] if len(table.key) == 1 else [*zip(*keys, strict=True)]
 
 
-def _unnest(table: Table[Any], names: Iterable[str]) -> str:
+def _unnest(table: Table[Any, Any], names: Iterable[str]) -> str:
     arrays = [f"${place}::{_type(table, name)}[]" for place, name in enumerate(names, 1)]
     return f"unnest({', '.join(arrays)})"
 
 
 @cache
-def _type(table: Table[Any], column: str) -> str:
+def _type(table: Table[Any, Any], column: str) -> str:
     hint = get_type_hints(table.record)[column]
     if get_origin(hint) in {Union, UnionType}:  # It may be NULL.
         [hint] = [kind for kind in get_args(hint) if kind is not type(None)]

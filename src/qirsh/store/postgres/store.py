@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, suppress
 from operator import length_hint
 from typing import Any, Final, TypeVar
@@ -18,11 +18,13 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 
+from qirsh.domain.batch import Batch
 from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
-from qirsh.domain.state import State
-from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.domain.table import Table
+from qirsh.domain.unit_of_work import UnitOfWork
+from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres.batch import RowsAppeared, hold_forgotten, keep, load_facts, load_rows
 from qirsh.store.postgres.connection import (
     LOST,
@@ -30,8 +32,8 @@ from qirsh.store.postgres.connection import (
     connect,
 )
 from qirsh.store.postgres.reads import Readers, SharedReads, away, open_readers
-from qirsh.store.tables import Table
 
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 Row = tuple[Any, ...]
 
@@ -147,20 +149,20 @@ class PostgresStore:
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
-        self._shared: dict[Table[Any], SharedReads] = {}
+        self._shared: dict[Table[Any, Any], SharedReads] = {}
 
-    async def transact(self, turn: Turn) -> State:
+    async def transact(self, batch: Batch) -> UnitOfWork:
         """Run until it is committed, or surely never will be; again as often as others are faster."""
         writer = await self._idle.get()
         try:
-            return await self._carry_out(writer, turn)
+            return await self._carry_out(writer, batch)
         except asyncio.CancelledError:  # In the middle of something: what comes next must not find it there.
             writer.drop()
             raise
         finally:
             self._idle.put_nowait(writer)
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+    async def find(self, table: Table[K, R], key: K) -> R | None:
         """One row, in a query that is shared with others."""
         shared = self._shared.get(table)
         if shared is None:
@@ -183,12 +185,12 @@ class PostgresStore:
         await self._readers.close()
         await self._searchers.close()
 
-    async def _carry_out(self, writer: _Writer, turn: Turn) -> State:
+    async def _carry_out(self, writer: _Writer, batch: Batch) -> UnitOfWork:
         end = asyncio.get_running_loop().time() + _AWAY_S_MAX
         attempt = 0
         while True:
             try:
-                return await self._attempt(writer, turn)
+                return await self._attempt(writer, batch)
             except LOST as error:
                 writer.drop()
                 if asyncio.get_running_loop().time() > end:
@@ -204,12 +206,12 @@ class PostgresStore:
                     raise
                 await asyncio.sleep(random.uniform(0, 0.001) * 2 ** min(attempt, 6))  # noqa: S311 - two must not meet again
 
-    async def _attempt(self, writer: _Writer, turn: Turn) -> State:
+    async def _attempt(self, writer: _Writer, batch: Batch) -> UnitOfWork:
         connection = await writer.connected()
         try:
-            await _reserve(connection, writer, self.instance, len(turn))
+            await _reserve(connection, writer, self.instance, len(batch))
             await writer.begin(connection)
-            state = await self._decided(connection, writer, turn)
+            state = await self._decided(connection, writer, batch)
         except LOST:
             raise
         except Exception:
@@ -223,22 +225,22 @@ class PostgresStore:
                 raise
         return state
 
-    async def _decided(self, connection: asyncpg.Connection, writer: _Writer, turn: Turn) -> State:
+    async def _decided(self, connection: asyncpg.Connection, writer: _Writer, batch: Batch) -> UnitOfWork:
         """Read under locks, decided in memory, written; not committed."""
-        state = State(
+        work = UnitOfWork(
             now=0,
             epoch=self.instance.epoch,
             identifiers=self.instance.identifiers,
             payment_numbers=writer.numbers,
         )
-        await load_facts(connection, state, turn.facts())
-        state.now = await load_rows(connection, state, turn.rows(state))
+        await load_facts(connection, work, batch.keys_to_read())
+        work.now = await load_rows(connection, work, batch.keys_to_lock(work))
         if self._clock is not None:
-            state.now = self._clock()
-        await hold_forgotten(connection, state)
-        turn.decide(state)
-        await keep(connection, state)
-        return state
+            work.now = self._clock()
+        await hold_forgotten(connection, work)
+        batch.decide(work)
+        await keep(connection, work)
+        return work
 
 
 async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:

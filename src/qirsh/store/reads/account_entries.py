@@ -15,10 +15,10 @@ import msgspec
 
 from qirsh.domain.ledger import Kind
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX, STATEMENT_LINES_AT_ONCE
+from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads.bisect_by_time import last_before
 from qirsh.store.reads.statement import Places
-from qirsh.store.tables import BALANCE
 
 
 class Movement(msgspec.Struct, frozen=True):
@@ -89,7 +89,7 @@ async def place_before(store: Store, account: int, currency: str, moment: int) -
         found: int = created_at
         return found
 
-    held = await store.find(BALANCE, (account, currency))
+    held = await store.find(Tables.balances, (account, currency))
     sequence = await last_before(moment, held.sequence if held else 0, time_of)
     if sequence == 0:
         return Place(0, 0)

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import apsw
 
-from qirsh.store.tables import Table
+from qirsh.domain.table import Columns, Table
 
 _ROWS_MAX: Final = 64  # The text must stay below 16 KiB, or apsw does not keep it.
 
 
-def load(cursor: apsw.Cursor, table: Table[Any], keys: list[Any]) -> Iterator[tuple[Any, ...]]:
+def load(cursor: apsw.Cursor, table: Table[Any, Any], keys: list[Any]) -> Iterator[tuple[Any, ...]]:
     """The rows with these keys, in any order."""
     is_single = len(table.key) == 1
     for start in range(0, len(keys), _ROWS_MAX):
@@ -28,7 +28,7 @@ def load(cursor: apsw.Cursor, table: Table[Any], keys: list[Any]) -> Iterator[tu
         yield from cursor.execute(select(table, size), values)
 
 
-def write(cursor: apsw.Cursor, sql: Callable[[Table[Any], int], str], table: Table[Any], rows: list[Any]) -> None:
+def write(cursor: apsw.Cursor, sql: Callable[[Any, int], str], table: Columns[Any], rows: list[Any]) -> None:
     """The rows, in their order."""
     start, left = 0, len(rows)
     while left:
@@ -40,14 +40,14 @@ def write(cursor: apsw.Cursor, sql: Callable[[Table[Any], int], str], table: Tab
 
 
 @cache
-def insert(table: Table[Any], size: int) -> str:
+def insert(table: Columns[Any], size: int) -> str:
     """SQL that adds this many rows."""
     row = f"({', '.join('?' * len(table.columns))})"
     return f"INSERT OR ROLLBACK INTO {table.name} ({', '.join(table.columns)}) VALUES {', '.join([row] * size)}"  # noqa: S608 - ours
 
 
 @cache
-def update(table: Table[Any], size: int) -> str:
+def update(table: Table[Any, Any], size: int) -> str:
     """SQL that changes this many rows; the values are those of `Table.changed_values`."""
     if size == 1:
         changes = ", ".join(f"{column} = ?" for column in table.changes)
@@ -64,14 +64,14 @@ def update(table: Table[Any], size: int) -> str:
 
 
 @cache
-def delete(table: Table[Any]) -> str:
+def delete(table: Table[Any, Any]) -> str:
     """SQL that removes one row. Few are, and none on the way of a payment."""
     condition = " AND ".join(f"{column} = ?" for column in table.key)
     return f"DELETE FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
 
 
 @cache
-def select(table: Table[Any], size: int) -> str:
+def select(table: Table[Any, Any], size: int) -> str:
     """SQL that finds the rows of this many keys."""
     if len(table.key) == 1:
         condition = f"{table.key[0]} IN ({', '.join('?' * size)})"

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from operator import length_hint
 from pathlib import Path
@@ -14,17 +14,20 @@ import apsw
 import msgspec
 from msgspec.structs import astuple
 
+from qirsh.domain.batch import Batch
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
-from qirsh.domain.state import Needs, State
+from qirsh.domain.table import Table
+from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.store import migrate
-from qirsh.store.interface import DatabaseInUse, Instance, Query, StoreBroken, StoreUnavailable, Turn, UnusableDatabase
+from qirsh.store.interface import DatabaseInUse, Instance, Query, StoreBroken, StoreUnavailable, UnusableDatabase
 from qirsh.store.sqlite.files import OpenFiles, mark_log, refuse_leftovers
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
-from qirsh.store.tables import LOADED, WRITTEN, Table
 
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
 
 # 3.7.0 to 3.51.2 can lose commits when the write-ahead log is reset.
@@ -83,13 +86,13 @@ class SqliteStore:
         for connection in searching:
             self._searchers.put_nowait(_Searcher(connection))
 
-    async def transact(self, turn: Turn) -> State:
+    async def transact(self, batch: Batch) -> UnitOfWork:
         """The whole transaction runs in the writer's thread: a disk that stalls must not stall reads."""
-        return await self._thread.run(lambda: self._transact(turn))
+        return await self._thread.run(lambda: self._transact(batch))
 
-    async def find(self, table: Table[R], key: Any) -> R | None:  # noqa: ANN401 - a key has its table's type
+    async def find(self, table: Table[K, R], key: K) -> R | None:
         """Runs on the loop's thread."""
-        keys = key if type(key) is tuple else (key,)
+        keys: Any = key if type(key) is tuple else (key,)
         # `get` runs the statement to its end: one that is left open would hold an old snapshot.
         row = self._reading.execute(select(table, 1), keys).get
         return None if row is None else table.record(*row)
@@ -115,21 +118,21 @@ class SqliteStore:
         self._writer.close()
         os.close(self._lock)
 
-    def _transact(self, turn: Turn) -> State:
+    def _transact(self, batch: Batch) -> UnitOfWork:
         connection = self._writer
         try:
-            self._reserve(len(turn))
+            self._reserve(len(batch))
             connection.execute("BEGIN IMMEDIATE")
-            state = State(
+            work = UnitOfWork(
                 now=self._clock(),
                 epoch=self.instance.epoch,
                 identifiers=self.instance.identifiers,
                 payment_numbers=self._numbers,
             )
-            self._fill(state, turn.facts())
-            self._fill(state, turn.rows(state))
-            turn.decide(state)
-            self._keep(state)
+            self._fill(work, batch.keys_to_read())
+            self._fill(work, batch.keys_to_lock(work))
+            batch.decide(work)
+            self._keep(work)
         except BaseException as error:
             self._roll_back(error)
             raise
@@ -142,7 +145,7 @@ class SqliteStore:
             raise StoreBroken(str(error)) from error
         # This also speaks for payment numbers that were reserved before: nobody hears of them any sooner.
         self._files.check()
-        return state
+        return work
 
     def _roll_back(self, error: BaseException) -> None:
         # After some errors SQLite has rolled back by itself; a ROLLBACK would then fail.
@@ -169,24 +172,26 @@ class SqliteStore:
         ).get
         self._numbers = iter(range(last - block + 1, last + 1))
 
-    def _fill(self, state: State, needs: Needs) -> None:
+    def _fill(self, work: UnitOfWork, keys: RowKeys) -> None:
         """One query a table. A row already known is current: nobody else writes."""
-        for table in LOADED:
-            keys = getattr(needs, table.state)
-            if not keys:
+        for table in LOCK_ORDER:
+            wanted = vars(keys).get(table.attribute)
+            if not wanted:
                 continue
-            known = getattr(state, table.state).known
-            missing = [key for key in keys if key not in known]
+            known = getattr(work, table.attribute).known
+            missing = [key for key in wanted if key not in known]
             if missing:
                 known.update(dict.fromkeys(missing))
                 record, key_of = table.record, table.key_of
                 for row in load(self._cursor, table, missing):
                     known[key_of(row)] = record(*row)
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, work: UnitOfWork) -> None:
         """One statement a table."""
-        for how, table in WRITTEN:
-            rows = getattr(state, table.state)
+        for how, table in WRITE_ORDER:
+            rows = vars(work).get(table.attribute)
+            if rows is None:
+                continue
             if how == "change":
                 if rows.changed:
                     write(self._cursor, update, table, [*map(table.changed_values, rows.changed.values())])
@@ -196,7 +201,7 @@ class SqliteStore:
             elif how == "remove":
                 if rows.removed:
                     self._cursor.executemany(delete(table), (table.key_values(key) for key in rows.removed))
-            elif rows:
+            else:
                 write(self._cursor, insert, table, [*map(astuple, rows)])
 
 

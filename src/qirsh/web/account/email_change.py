@@ -4,10 +4,10 @@ from typing import Final
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.challenge import Challenge
-from qirsh.domain.people_command import ChangeEmail
+from qirsh.domain.commands.login_credentials import ChangeEmail
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.store.tables import PERSON
 from qirsh.web.auth.email_challenge import challenge_of
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.html.page_context import Visit, visit_of
@@ -36,7 +36,7 @@ async def confirm_email(parts: Parts, request: Request) -> Response:
     challenge = await _own_challenge(visit)
     if challenge is None:
         return _dead_page(visit)
-    person = await parts.store.find(PERSON, visit.person)
+    person = await parts.store.find(Tables.people, visit.person)
     [(old_email,)] = await parts.store.select(EMAIL_OF, visit.person)
     assert person is not None, "a session without its person"
     told = letters(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)

@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX
-from qirsh.domain.people_command import ErasePerson
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import people, queries
 from qirsh.web.html.page_context import SIGN_IN, Visit, signed_in, visit_of

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.account import Account
+from qirsh.domain.commands.identity import SubmitIdentity
 from qirsh.domain.identity import DOCUMENTS, SIDES, Identity, Side
 from qirsh.domain.limits import (
     FORM_BYTES_MAX,
@@ -14,10 +15,9 @@ from qirsh.domain.limits import (
     PICTURE_EDGE_MIN,
     REFERENCE_CHARACTERS_MAX,
 )
-from qirsh.domain.people_command import SubmitIdentity
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
-from qirsh.store.tables import ACCOUNT, IDENTITY
 from qirsh.web.documents.picture import clean_picture
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.multipart import File, read_multipart
@@ -85,9 +85,9 @@ def _page(
 
 
 async def _found(visit: Visit) -> tuple[Account, Identity | None]:
-    account = await visit.parts.store.find(ACCOUNT, visit.who.account)
+    account = await visit.parts.store.find(Tables.accounts, visit.who.account)
     assert account is not None, "a session without its account"
-    return account, await visit.parts.store.find(IDENTITY, visit.person)
+    return account, await visit.parts.store.find(Tables.identities, visit.person)
 
 
 def _may_send(account: Account, identity: Identity | None) -> bool:

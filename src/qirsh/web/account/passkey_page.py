@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.login_credentials import AddPasskey, RemovePasskey
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PASSKEYS_MAX
-from qirsh.domain.people_command import AddPasskey, RemovePasskey
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text

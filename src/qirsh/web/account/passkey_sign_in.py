@@ -1,8 +1,8 @@
 """Signing in with a passkey: the device has recognised its owner, which counts for the password and the code."""
 
-from qirsh.domain.people_command import RecordFailure
+from qirsh.domain.commands.audit_log import RecordFailure
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.store.tables import LOGIN, PASSKEY
 from qirsh.web.auth import passkeys
 from qirsh.web.auth.credentials import Proof
 from qirsh.web.html.page_context import Visit
@@ -31,10 +31,10 @@ async def prove_by_passkey(visit: Visit, answer: str) -> Proof | None:
 
 async def _proof(parts: Parts, visitor: str, answer: str) -> Proof | None:
     key = passkeys.passkey_id(answer)
-    known = await parts.store.find(PASSKEY, key) if key else None
+    known = await parts.store.find(Tables.passkeys, key) if key else None
     proved = passkeys.prove(parts, passkeys.signing_in(visitor), answer, known) if known else None
     if known is None or proved is None:
         return None
     addresses = await parts.store.select(EMAIL_OF, known.person)
-    login = await parts.store.find(LOGIN, addresses[0][0]) if addresses else None
+    login = await parts.store.find(Tables.logins, addresses[0][0]) if addresses else None
     return None if login is None else Proof(login, passkey=proved.id, sign_count=proved.sign_count)

@@ -1,12 +1,12 @@
 """A new password, and a new address to sign in with, by who proves anew who they are."""
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.people_command import ChangePassword, StartChallenge
+from qirsh.domain.commands.login_credentials import ChangePassword, StartChallenge
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refused
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.store.tables import LOGIN
 from qirsh.web.auth.email_challenge import new_link_token
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault
@@ -77,7 +77,7 @@ async def request_email_change(visit: Visit) -> Response:
 
 async def _write_to(visit: Visit, keeper: Keeper, email: str) -> None:
     parts, token = visit.parts, new_link_token(visit.parts)
-    is_free = await parts.store.find(LOGIN, email) is None
+    is_free = await parts.store.find(Tables.logins, email) is None
     url = f"{parts.base_url}/email/{token}"
     mail = letters(parts, "email_change", to=email, language=keeper.person.language, url=url)
     await parts.engine.submit(

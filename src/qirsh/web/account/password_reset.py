@@ -6,12 +6,12 @@ It is no way around a second factor: the link signs nobody in.
 from typing import Final
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.people_command import ResetPassword, StartChallenge
+from qirsh.domain.commands.login_credentials import ResetPassword, StartChallenge
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.store.tables import LOGIN, PERSON
 from qirsh.web.auth.email_challenge import challenge_of, new_link_token
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault
@@ -65,7 +65,7 @@ async def reset_password(parts: Parts, request: Request) -> Response:
         return _dead_page(visit)
     if parts.limits is not None:
         parts.limits.count_code(request, challenge.email)
-    person = await parts.store.find(PERSON, challenge.person)
+    person = await parts.store.find(Tables.people, challenge.person)
     assert person is not None, "a challenge without its person"
     fault = await password_fault(parts, form["password"], request.language, person.name, challenge.email)
     if fault:
@@ -88,8 +88,8 @@ async def reset_password(parts: Parts, request: Request) -> Response:
 
 async def _write_to(parts: Parts, email: str) -> None:
     token = new_link_token(parts)
-    login = await parts.store.find(LOGIN, email)
-    person = await parts.store.find(PERSON, login.person if login else _NOBODY)
+    login = await parts.store.find(Tables.logins, email)
+    person = await parts.store.find(Tables.people, login.person if login else _NOBODY)
     language = person.language if person else "en"
     mail = letters(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
     await parts.engine.submit(

@@ -3,13 +3,12 @@
 from typing import Final
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.command import ChangePin
-from qirsh.domain.people_command import StartChallenge, UnlockPin
+from qirsh.domain.commands.login_credentials import ChangePin, StartChallenge, UnlockPin
 from qirsh.domain.person import attempts_left
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
-from qirsh.store.tables import PIN
 from qirsh.web.account.post_login_redirect import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.auth.email_challenge import new_code
 from qirsh.web.auth.password_policy import pin_fault
@@ -107,7 +106,7 @@ def _tie(visit: Visit) -> bytes:
 
 
 async def _state(visit: Visit) -> str:
-    pin = await visit.parts.store.find(PIN, visit.person)
+    pin = await visit.parts.store.find(Tables.pins, visit.person)
     return "none" if pin is None else "set" if attempts_left(pin) else "locked"
 
 

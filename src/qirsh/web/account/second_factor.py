@@ -3,9 +3,9 @@
 from base64 import b32encode, b64decode, urlsafe_b64encode
 from typing import Final
 
+from qirsh.domain.commands.login_credentials import SetSecondFactor
 from qirsh.domain.limits import RECOVERY_CODES
 from qirsh.domain.mail import Letter
-from qirsh.domain.people_command import SetSecondFactor
 from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.web.auth.credentials import RECOVERY

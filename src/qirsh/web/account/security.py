@@ -4,12 +4,11 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.command import CloseSession
+from qirsh.domain.commands.session import CloseSession, CloseSessions
 from qirsh.domain.limits import LIST_ITEMS_MAX, PASSKEYS_MAX
-from qirsh.domain.people_command import CloseSessions
 from qirsh.domain.person import attempts_left
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
-from qirsh.store.tables import PIN
 from qirsh.web.account.device_name import browser_and_system
 from qirsh.web.account.second_factor import codes_left
 from qirsh.web.html.cookies import SESSION, set_cookie
@@ -35,7 +34,7 @@ class Device(msgspec.Struct, frozen=True):
 async def show_security(visit: Visit) -> Response:
     """All of it at a glance, each with the way to change it."""
     keeper = await keeper_of(visit)
-    pin = await visit.parts.store.find(PIN, visit.person)
+    pin = await visit.parts.store.find(Tables.pins, visit.person)
     return visit.page(
         "account/security.html",
         email=keeper.login.email,

@@ -2,13 +2,13 @@
 
 from typing import Final
 
+from qirsh.domain.commands.person import ChangeProfile
 from qirsh.domain.limits import PHONE_CHARACTERS_MAX
-from qirsh.domain.people_command import ChangeProfile
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refused
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import LANGUAGES, language
 from qirsh.store.reads import people as people_queries
-from qirsh.store.tables import PERSON
 from qirsh.web.html.input_text import phone_number
 from qirsh.web.html.page_context import Visit, signed_in
 from qirsh.web.http.message import Response
@@ -60,6 +60,6 @@ async def _page(
 
 
 async def _found(visit: Visit) -> Person:
-    person = await visit.parts.store.find(PERSON, visit.person)
+    person = await visit.parts.store.find(Tables.people, visit.person)
     assert person is not None, "a session without its person"
     return person

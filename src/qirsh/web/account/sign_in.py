@@ -7,7 +7,7 @@ import msgspec
 
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
 from qirsh.domain.person import Login
-from qirsh.store.tables import LOGIN
+from qirsh.domain.tables import Tables
 from qirsh.web.account.passkey_sign_in import prove_by_passkey, sign_in_options
 from qirsh.web.account.post_login_redirect import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.auth.credentials import Proof, prove_in_steps, prove_second_factor
@@ -121,7 +121,7 @@ async def _half_login(visit: Visit) -> Login | None:
     half = kept(parts, visit.request, HALF, Half)
     if half is None or half.until <= parts.clock():
         return None
-    login = await parts.store.find(LOGIN, half.email)
+    login = await parts.store.find(Tables.logins, half.email)
     return login if login is not None and _print(login) == half.password else None
 
 

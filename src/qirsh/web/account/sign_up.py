@@ -11,14 +11,14 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.command import ChangePin
+from qirsh.domain.commands.login_credentials import ChangePin, StartChallenge
+from qirsh.domain.commands.person import Join
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PHONE_CHARACTERS_MAX
-from qirsh.domain.people_command import Join, StartChallenge
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
-from qirsh.store.tables import LOGIN, PERSON
 from qirsh.web.account.post_login_redirect import payment_asked, payment_named, way_on, with_payment
 from qirsh.web.auth.credentials import Proof
 from qirsh.web.auth.email_challenge import new_code, new_link_token
@@ -98,7 +98,7 @@ async def finish_sign_up(parts: Parts, request: Request) -> Response:
     if not faults:
         refused = await _join(visit, joining, form)
         if refused is None:
-            login = await parts.store.find(LOGIN, joining.email)
+            login = await parts.store.find(Tables.logins, joining.email)
             assert login is not None, "a person who has just joined"
             session = await visit.begin(Proof(login))
             return see_other(way_on(pay), [session, set_cookie(parts, JOINING, "")])
@@ -109,8 +109,8 @@ async def finish_sign_up(parts: Parts, request: Request) -> Response:
 async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
     """A code to whoever is new. Whoever is not gets no code, so that the one that is kept fits nothing."""
     email, code = joining.email, new_code(parts)
-    login = await parts.store.find(LOGIN, email)
-    person = await parts.store.find(PERSON, login.person if login else _NOBODY)
+    login = await parts.store.find(Tables.logins, email)
+    person = await parts.store.find(Tables.people, login.person if login else _NOBODY)
     if person is None:
         mail = letters(parts, "sign_up_code", to=email, language=language, code=code)
     else:

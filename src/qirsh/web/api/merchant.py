@@ -4,7 +4,7 @@ from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import CurrencyList, CurrencyView, KeyView, MeView, data
 from qirsh.domain.account import Account
 from qirsh.domain.money import CURRENCIES
-from qirsh.store.tables import ACCOUNT, API_KEY
+from qirsh.domain.tables import Tables
 from qirsh.web.http.context import Parts
 from qirsh.web.http.message import Request, Response
 
@@ -13,8 +13,8 @@ async def me(parts: Parts, request: Request) -> Response:
     """The account and the key that asks."""
     caller = request.caller
     assert caller is not None
-    account = await parts.store.find(ACCOUNT, caller.account)
-    key = await parts.store.find(API_KEY, caller.key)
+    account = await parts.store.find(Tables.accounts, caller.account)
+    key = await parts.store.find(Tables.api_keys, caller.key)
     assert account is not None, "a key without its account"
     assert key is not None, "keys never vanish"
     view = MeView(
@@ -45,6 +45,6 @@ async def _answering(parts: Parts, account: Account) -> Account:
     """The account whose state counts: of a test account, its live one."""
     if account.twin_of is None:
         return account
-    live = await parts.store.find(ACCOUNT, account.twin_of)
+    live = await parts.store.find(Tables.accounts, account.twin_of)
     assert live is not None, "a test account without its live one"
     return live

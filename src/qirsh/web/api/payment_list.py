@@ -10,9 +10,9 @@ from qirsh.contract.timestamps import milliseconds
 from qirsh.contract.views import PaymentPage, data, payment_view
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
+from qirsh.domain.tables import Tables
 from qirsh.store.reads import statement
 from qirsh.store.reads.payment_search import END_OF_TIME, Place, Wanted, search_payments
-from qirsh.store.tables import PAYMENT
 from qirsh.web.api.parameters import PaymentParameters
 from qirsh.web.http.context import Parts
 from qirsh.web.http.cursor import bad_cursor, cursor, cursor_of, parts_of, places_of
@@ -104,7 +104,7 @@ def _fits(payment: Payment, wanted: Wanted) -> bool:
 
 
 async def _loaded(parts: Parts, numbers: Iterable[int]) -> list[Payment]:
-    found = await asyncio.gather(*(parts.store.find(PAYMENT, number) for number in numbers))
+    found = await asyncio.gather(*(parts.store.find(Tables.payments, number) for number in numbers))
     return [payment for payment in found if payment is not None]
 
 

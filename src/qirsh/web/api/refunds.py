@@ -5,14 +5,14 @@ from typing import Final
 from msgspec import UNSET
 
 from qirsh.contract.views import IdView, RefundPage, RefundView, data, refund_view
-from qirsh.domain.command import RefundPayment
-from qirsh.domain.decide import Answer
+from qirsh.domain.batch import Answer
+from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund, is_refund_id, refund_id
 from qirsh.domain.refusal import Refused
-from qirsh.domain.state import State
+from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.reads import queries
-from qirsh.store.tables import PAYMENT, REFUND
 from qirsh.web.api import bodies
 from qirsh.web.api.idempotency import once, replay_header
 from qirsh.web.api.parameters import PageParameters
@@ -43,10 +43,10 @@ async def refund(parts: Parts, request: Request) -> Response:
         bytes(body.metadata).decode(),
     )
 
-    def render(made: Refund, _state: State) -> Answer:
+    def render(made: Refund, _work: UnitOfWork) -> Answer:
         return Answer(201, data(IdView(made.id)))
 
-    outcome = await parts.engine.submit(command, once=only_once, render=render)
+    outcome = await parts.engine.submit_and_render(command, render, once=only_once)
     if type(outcome) is Refused:
         raise problem_of(outcome)
     made_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
@@ -69,8 +69,12 @@ async def refunds_of(parts: Parts, request: Request) -> Response:
 
 async def see_refund(parts: Parts, request: Request) -> Response:
     """One refund."""
-    found = await parts.store.find(REFUND, request.arguments["id"]) if is_refund_id(request.arguments["id"]) else None
-    payment = await parts.store.find(PAYMENT, found.payment) if found else None
+    found = (
+        await parts.store.find(Tables.refunds, request.arguments["id"])
+        if is_refund_id(request.arguments["id"])
+        else None
+    )
+    payment = await parts.store.find(Tables.payments, found.payment) if found else None
     if found is None or payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
     view = _view(request, payment, found, parts.identifiers.payment_id(payment.number))

@@ -1,16 +1,17 @@
 """The merchant's calls about one payment: create it, retrieve it, cancel it."""
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 
 from qirsh.contract.views import data, payment_view
-from qirsh.domain.command import Cancel, Command, CreatePayment
-from qirsh.domain.decide import Answer
+from qirsh.domain.batch import Answer
+from qirsh.domain.command import Command
+from qirsh.domain.commands.payment import Cancel, CreatePayment
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
-from qirsh.domain.state import State
-from qirsh.store.tables import PAYMENT
+from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body
 from qirsh.web.api.idempotency import once, replay_header
@@ -33,10 +34,10 @@ async def create(parts: Parts, request: Request) -> Response:
     body = bodies.read(bodies.CREATE_PAYMENT, text)
     identifiers = parts.identifiers
 
-    def render(payment: Payment, _state: State) -> Answer:
+    def render(payment: Payment, _work: UnitOfWork) -> Answer:
         return Answer(201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID))
 
-    outcome = await parts.engine.submit(_command(caller.account, body), once=only_once, render=render)
+    outcome = await parts.engine.submit_and_render(_command(caller.account, body), render, once=only_once)
     if type(outcome) is Refused:
         raise problem_of(outcome)
     payment_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
@@ -57,7 +58,7 @@ async def retrieve(parts: Parts, request: Request) -> Response:
     wait_s = read(WaitParameters, request.query).wait if request.query else 0
     # What `own_payment` does, without the cost of waiting for one more function: this is the call that is made most.
     number = parts.identifiers.payment_number(request.arguments["id"])
-    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    payment = None if number is None else await parts.store.find(Tables.payments, number)
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
@@ -74,17 +75,17 @@ async def cancel(parts: Parts, request: Request) -> Response:
     return await change_payment(parts, request, Cancel(payment_number(parts, request), caller.account), b"")
 
 
-async def change_payment(parts: Parts, request: Request, command: Command, told: bytes) -> Response:
+async def change_payment(parts: Parts, request: Request, command: Command[Any], told: bytes) -> Response:
     """Carry out what changes the payment that the address names: 200 with the payment after it."""
     caller = request.caller
     assert caller is not None
     payment_id = request.arguments["id"]
 
-    def render(payment: Payment, _state: State) -> Answer:
+    def render(payment: Payment, _work: UnitOfWork) -> Answer:
         view = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
         return Answer(200, data(view))
 
-    outcome = await parts.engine.submit(command, once=once(parts, request, caller, told), render=render)
+    outcome = await parts.engine.submit_and_render(command, render, once=once(parts, request, caller, told))
     if type(outcome) is Refused:
         raise problem_of(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))
@@ -100,7 +101,7 @@ def payment_number(parts: Parts, request: Request) -> int:
 
 async def own_payment(parts: Parts, request: Request) -> Payment:
     """The payment that the address names, if it is the caller's."""
-    payment = await parts.store.find(PAYMENT, payment_number(parts, request))
+    payment = await parts.store.find(Tables.payments, payment_number(parts, request))
     if payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
     return payment

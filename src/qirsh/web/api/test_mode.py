@@ -1,6 +1,7 @@
 """What a merchant can do to its test payments: let a customer pay, end their time, take them back."""
 
-from qirsh.domain.command import Cancel, ExpireAsTest, PayAsTest
+from qirsh.domain.commands.payment import Cancel
+from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.store.reads import queries
 from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body

@@ -3,12 +3,12 @@
 from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import SessionView, data, payer_body
 from qirsh.domain.api_key import SESSION_KIND
-from qirsh.domain.command import Pay
-from qirsh.domain.decide import Answer
+from qirsh.domain.batch import Answer
+from qirsh.domain.commands.payment import Pay
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
-from qirsh.domain.state import State
-from qirsh.store.tables import ACCOUNT, PAYMENT
+from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
 from qirsh.web.api.idempotency import once, replay_header
@@ -37,10 +37,10 @@ async def balances(parts: Parts, request: Request) -> Response:
 
 async def see(parts: Parts, request: Request) -> Response:
     """What the payer may see of a payment, before and after."""
-    payment = await parts.store.find(PAYMENT, payment_number(parts, request))
+    payment = await parts.store.find(Tables.payments, payment_number(parts, request))
     if payment is None:
         raise Problem("not_found")
-    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    merchant = await parts.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     assert request.caller is not None
     # Whoever has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
@@ -61,14 +61,16 @@ async def pay(parts: Parts, request: Request) -> Response:
     number = payment_number(parts, request)
     payment_id = request.arguments["id"]
 
-    def render(payment: Payment, state: State) -> Answer:
-        merchant = state.accounts.get(payment.merchant)
+    def render(payment: Payment, work: UnitOfWork) -> Answer:
+        merchant = work.accounts.get(payment.merchant)
         assert merchant is not None, "a payment without its merchant"
         is_live = merchant.mode == "live"
         return Answer(200, payer_body(payment, payment_id, merchant_name=merchant.name, is_live=is_live))
 
     macs = parts.keyring.pin_macs(caller.person, body.pin)
-    outcome = await parts.engine.submit(Pay(number, caller.person, caller.account, macs), once=only_once, render=render)
+    outcome = await parts.engine.submit_and_render(
+        Pay(number, caller.person, caller.account, macs), render, once=only_once
+    )
     if type(outcome) is Refused:
         raise problem_of(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))

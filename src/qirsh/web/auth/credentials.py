@@ -6,13 +6,14 @@ from typing import Final, TypeVar
 import msgspec
 
 from qirsh.domain.api_key import make_token, token_hash
-from qirsh.domain.command import OpenSession
+from qirsh.domain.commands.audit_log import RecordFailure
+from qirsh.domain.commands.login_credentials import RenewPasswordHash
+from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.limits import AGENT_CHARACTERS_MAX
-from qirsh.domain.people_command import RecordFailure, RenewPasswordHash
 from qirsh.domain.person import Login, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.session import Session
-from qirsh.store.tables import LOGIN, PERSON
+from qirsh.domain.tables import Tables
 from qirsh.web.auth.totp import totp_step
 from qirsh.web.http.context import Parts
 from qirsh.web.http.message import Request
@@ -86,7 +87,7 @@ async def _counted(parts: Parts, request: Request, email: str, proving: Callable
         if parts.limits is not None and not has_failed:
             parts.limits.forgive(address)
     if proved is None:
-        login = await parts.store.find(LOGIN, address) if address else None
+        login = await parts.store.find(Tables.logins, address) if address else None
         subject = f"person {login.person}" if login else "nobody"
         await parts.engine.submit(RecordFailure(subject, "somebody"))
     return proved
@@ -94,7 +95,7 @@ async def _counted(parts: Parts, request: Request, email: str, proving: Callable
 
 async def _by_password(parts: Parts, email: str, password: str) -> Login | None:
     address = normal_email(email)
-    login = await parts.store.find(LOGIN, address) if address else None
+    login = await parts.store.find(Tables.logins, address) if address else None
     is_right = await parts.passwords.verify(login.password_hash if login else None, password)
     return login if is_right else None
 
@@ -132,7 +133,7 @@ def second_factor(parts: Parts, login: Login, code: str) -> Proof | None:
 
 async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) -> tuple[str, Session]:
     """A new token of this kind for who has proved who they are, and what is kept of it."""
-    person = await parts.store.find(PERSON, proof.login.person)
+    person = await parts.store.find(Tables.people, proof.login.person)
     assert person is not None, "a login without its person"
     token = make_token(kind, parts.entropy(32))
     session = await parts.engine.submit(

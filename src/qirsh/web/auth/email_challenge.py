@@ -3,8 +3,8 @@
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.limits import CODE_DIGITS
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import CHALLENGED_ADDRESS
-from qirsh.store.tables import CHALLENGE
 from qirsh.web.http.context import Parts
 
 
@@ -21,7 +21,7 @@ def new_link_token(parts: Parts) -> str:
 async def challenge_of(parts: Parts, purpose: Purpose, token: str) -> Challenge | None:
     """What the link with this token was mailed for; None if it is not, or no longer, good for anything."""
     rows = await parts.store.select(CHALLENGED_ADDRESS, purpose, token_hash(token.encode()))
-    challenge = await parts.store.find(CHALLENGE, (purpose, rows[0][0])) if rows else None
+    challenge = await parts.store.find(Tables.challenges, (purpose, rows[0][0])) if rows else None
     if challenge is None or challenge.token_hash != token_hash(token.encode()):
         return None
     return challenge if challenge.expires_at > parts.clock() else None

@@ -11,12 +11,12 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import SCOPES, ApiKey, key_kind, make_token, token_hash
 from qirsh.domain.business import Business
-from qirsh.domain.command import IssueKey, RevokeKey
+from qirsh.domain.commands.account import IssueKey, RevokeKey
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.limits import KEY_DAYS_MAX, KEYS_MAX, NAME_CHARACTERS_MAX
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.store.reads import people, queries
-from qirsh.store.tables import ACCOUNT, API_KEY, BUSINESS
 from qirsh.web.business.business_page import new_nonce, once_form
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.page_context import Visit, signed_in
@@ -117,10 +117,10 @@ async def revoke_api_key(visit: Visit) -> Response:
 
 async def _shop(visit: Visit, number: str) -> Shop:
     store = visit.parts.store
-    account = await store.find(ACCOUNT, int(number)) if is_account_number(number) else None
+    account = await store.find(Tables.accounts, int(number)) if is_account_number(number) else None
     if account is None or account.owner != visit.person or account.kind != "commercial" or account.mode != "live":
         raise Problem("not_found")
-    business = await store.find(BUSINESS, account.number)
+    business = await store.find(Tables.businesses, account.number)
     assert business is not None, "a commercial account without its business"
     twins = await store.select(queries.TEST_TWIN, account.number)
     test_account: int | None = twins[0][0] if twins else None
@@ -131,8 +131,8 @@ async def _shop(visit: Visit, number: str) -> Shop:
 
 async def _key(visit: Visit) -> tuple[ApiKey, Shop]:
     key_id = visit.request.arguments["id"]
-    key = await visit.parts.store.find(API_KEY, key_id) if _KEY_ID.fullmatch(key_id) else None
-    account = await visit.parts.store.find(ACCOUNT, key.account) if key is not None else None
+    key = await visit.parts.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
+    account = await visit.parts.store.find(Tables.accounts, key.account) if key is not None else None
     if key is None or account is None or account.owner != visit.person:
         raise Problem("not_found")
     return key, await _shop(visit, str(account.twin_of or account.number))

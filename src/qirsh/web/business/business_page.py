@@ -5,16 +5,16 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.account import Account, origin
+from qirsh.domain.batch import Answer
 from qirsh.domain.business import KINDS
-from qirsh.domain.command import RequestCommercial
-from qirsh.domain.decide import Answer
+from qirsh.domain.commands.account import RequestCommercial
 from qirsh.domain.idempotency import Once, fingerprint
 from qirsh.domain.limits import BUSINESSES_MAX, NAME_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, URL_CHARACTERS_MAX
 from qirsh.domain.refusal import Refused
-from qirsh.domain.rules.standing import why_not_in_order
-from qirsh.domain.state import State
+from qirsh.domain.rules.account_eligibility import why_not_in_order
+from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.reads import people as people_queries
-from qirsh.store.tables import ACCOUNT
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.page_context import Visit, signed_in
@@ -62,24 +62,24 @@ async def request_business(visit: Visit) -> Response:
         return await _page(visit, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
     mark = fingerprint(visit.parts.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
-    outcome = await visit.parts.engine.submit(
+    outcome = await visit.parts.engine.submit_and_render(
         RequestCommercial(
             visit.who.account, asked.name, asked.origins, f"person {visit.person}", asked.kind, asked.registration
         ),
+        _answer,
         once=Once(visit.who.account, f"business {typed['nonce']}", mark),
-        render=_answer,
     )
     if type(outcome) is Refused:
         raise problem_of(outcome)
     return visit.go(_ADDRESS, "business.requested")
 
 
-def _answer(account: Account, _state: State) -> Answer:
+def _answer(account: Account, _work: UnitOfWork) -> Answer:
     return Answer(201, str(account.number).encode())
 
 
 async def _page(visit: Visit, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
-    personal = await visit.parts.store.find(ACCOUNT, visit.who.account)
+    personal = await visit.parts.store.find(Tables.accounts, visit.who.account)
     assert personal is not None, "a session without its account"
     obstacle = why_not_in_order(personal)
     rows = await visit.parts.store.select(people_queries.BUSINESSES_OF, visit.person, 10 * BUSINESSES_MAX)

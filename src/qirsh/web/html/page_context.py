@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, make_token, token_hash
-from qirsh.domain.command import CloseSession, OpenSession
+from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.refusal import Refused
 from qirsh.web.auth.credentials import Proof, agent_of, open_session
 from qirsh.web.html.cookies import SAID, SESSION, VISIT, cookie, set_cookie

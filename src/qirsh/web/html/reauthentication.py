@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.session import UseProof
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
 from qirsh.domain.mail import Letter
-from qirsh.domain.people_command import UseProof
 from qirsh.domain.person import Login, Person
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.store.tables import LOGIN, OPERATOR, PERSON
 from qirsh.web.auth.credentials import prove_from_outside
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.html.page_context import Visit
@@ -40,9 +40,9 @@ class Keeper(msgspec.Struct, frozen=True):
 async def keeper_of(visit: Visit) -> Keeper:
     """Whoever is signed in."""
     store = visit.parts.store
-    person = await store.find(PERSON, visit.person)
+    person = await store.find(Tables.people, visit.person)
     addresses = await store.select(EMAIL_OF, visit.person)
-    login = await store.find(LOGIN, addresses[0][0]) if addresses else None
+    login = await store.find(Tables.logins, addresses[0][0]) if addresses else None
     if person is None or login is None or login.person != person.id:
         raise Problem("stale_form")  # They were forgotten, or changed their address, between one look and the next.
     return Keeper(person, login, await is_operator(visit.parts, person.id))
@@ -50,7 +50,7 @@ async def keeper_of(visit: Visit) -> Keeper:
 
 async def is_operator(parts: Parts, person: int) -> bool:
     """Whether they run the service, and have not stopped to."""
-    operator = await parts.store.find(OPERATOR, person)
+    operator = await parts.store.find(Tables.operators, person)
     return operator is not None and operator.ended_at is None
 
 

@@ -12,8 +12,8 @@ import msgspec
 from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
 from qirsh.domain.session import Session
+from qirsh.domain.tables import Tables
 from qirsh.engine.money_stop import MoneyStop
-from qirsh.store import tables
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
 from qirsh.web.http.problems import Problem
@@ -118,7 +118,7 @@ class Callers:
         return caller.expires_at is not None and self._clock() >= caller.expires_at
 
     async def _is_of_this_era(self, session: Session) -> bool:
-        person = await self._store.find(tables.PERSON, session.person)
+        person = await self._store.find(Tables.people, session.person)
         return person is not None and person.era == session.era
 
     async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
@@ -129,7 +129,7 @@ class Callers:
             for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
         else:
-            session = await self._store.find(tables.SESSION, hashed)
+            session = await self._store.find(Tables.sessions, hashed)
             if session is not None and session.revoked_at is None and await self._is_of_this_era(session):
                 return Caller(
                     session.account,

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 from qirsh.domain.payment import Payment
-from qirsh.store.tables import PAYMENT
+from qirsh.domain.tables import Tables
 from qirsh.web.http.context import Parts
 
 
@@ -14,7 +14,7 @@ async def final_or_late(parts: Parts, number: int, wait_s: float) -> Payment:
     end = loop.time() + wait_s
     while True:
         with parts.waiters.registered(number) as changed:
-            payment = await parts.store.find(PAYMENT, number)
+            payment = await parts.store.find(Tables.payments, number)
             assert payment is not None, "payments never vanish"
             left_s = end - loop.time()
             if payment.status != "pending" or left_s <= 0 or parts.waiters.is_closed:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from qirsh.domain.state import State
+from qirsh.domain.unit_of_work import UnitOfWork
 
 # A payment by its number, or the events of an account.
 Subject = int | tuple[str, int]
@@ -29,10 +29,10 @@ class Waiters:
             for changed in waiting:
                 changed.set()
 
-    def hear(self, state: State) -> None:
+    def hear(self, work: UnitOfWork) -> None:
         """A batch was committed."""
         if self._waiting:
-            subjects = {*state.payments.changed, *(events_of(event.account) for event in state.events)}
+            subjects = {*work.payments.changed, *(events_of(event.account) for event in work.events)}
             for subject in subjects & self._waiting.keys():
                 for changed in self._waiting[subject]:
                     changed.set()

@@ -6,8 +6,9 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import limits
-from qirsh.domain.cash_order import CashOrder
-from qirsh.domain.command import AddPerson, Command
+from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.command import Command
+from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import format_amount
 from qirsh.domain.person import Person, normal_email
@@ -49,7 +50,7 @@ Words = dict[str, Any]
 Act = Callable[[Parts, Actor, Words], Awaitable[Words]]
 
 
-async def submit(parts: Parts, command: Command) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+async def submit(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
     """The outcome, or a `NotDone` for a refusal."""
     outcome = await parts.engine.submit(command)
     if type(outcome) is Refused:

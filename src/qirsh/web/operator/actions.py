@@ -5,26 +5,19 @@ from typing import Final
 from qirsh.domain import limits
 from qirsh.domain.account import Account, origin
 from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
-from qirsh.domain.cash_order import Kind
-from qirsh.domain.command import (
-    AskCash,
-    ChangePin,
-    ConfirmCash,
-    IssueKey,
-    LiftStop,
-    MoveAccount,
-    RecordCheck,
-    RequestCommercial,
-    RevokeKey,
-    StopMoney,
-)
+from qirsh.domain.bank_order import Kind
+from qirsh.domain.commands.account import IssueKey, MoveAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import is_pin
+from qirsh.domain.tables import Tables
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import CannotTell
 from qirsh.store.reads import queries
-from qirsh.store.tables import ACCOUNT, CASH_ORDER, LOGIN
 from qirsh.web.http.context import Parts
 from qirsh.web.http.problems import KINDS
 from qirsh.web.operator.action import (
@@ -60,7 +53,7 @@ async def add_person(parts: Parts, actor: Actor, words: Words) -> Words:
 async def set_pin(parts: Parts, actor: Actor, words: Words) -> Words:
     """A new PIN for a person who has locked or forgotten theirs."""
     pin = _pin(words)
-    login = await parts.store.find(LOGIN, email_address(words))
+    login = await parts.store.find(Tables.logins, email_address(words))
     if login is None:
         raise NotDone("not_found", "Nobody has this e-mail address.")
     await submit(
@@ -87,7 +80,7 @@ def move_account(to: str) -> Act:
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
         reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX, default="")
-        found = await parts.store.find(ACCOUNT, account_number(words))
+        found = await parts.store.find(Tables.accounts, account_number(words))
         if to == "resumed":
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
@@ -108,7 +101,7 @@ async def issue_key(parts: Parts, actor: Actor, words: Words) -> Words:
         if not twins:
             raise NotDone("not_found", "This account has no test twin: is it an approved commercial account?")
         number = twins[0][0]
-    account = await parts.store.find(ACCOUNT, number)
+    account = await parts.store.find(Tables.accounts, number)
     if account is None:
         raise NotDone("not_found", KINDS["not_found"].detail)
     scopes = word_text(words, "scopes", 500, default=" ".join(SCOPES)).split()
@@ -171,7 +164,7 @@ def confirm_cash(kind: Kind) -> Act:
 
     async def act(parts: Parts, actor: Actor, words: Words) -> Words:
         bank, slip = await house(parts), reference(words)
-        seen = await parts.store.find(CASH_ORDER, (bank, slip))
+        seen = await parts.store.find(Tables.cash_orders, (bank, slip))
         letters = await letters_of_order(parts, seen)
         asked_by = None if seen is None else seen.asked_by
         order = await submit(parts, ConfirmCash(kind, bank, slip, asked_by, actor.id, actor.name, letters))

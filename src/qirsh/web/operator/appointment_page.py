@@ -7,10 +7,10 @@ from base64 import b64decode, urlsafe_b64encode
 from typing import Final
 
 from qirsh.domain.api_key import token_hash
+from qirsh.domain.commands.operator import AcceptAppointment
 from qirsh.domain.operator import OperatorProposal
-from qirsh.domain.operator_command import AcceptAppointment
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.store.tables import OPERATOR_PROPOSAL
+from qirsh.domain.tables import Tables
 from qirsh.web.auth.email_challenge import challenge_of
 from qirsh.web.auth.outgoing_mail import letters_to_operators
 from qirsh.web.auth.password_policy import password_fault
@@ -72,7 +72,7 @@ async def accept_appointment(parts: Parts, request: Request) -> Response:
 async def _proposal(parts: Parts, link: str) -> OperatorProposal | None:
     """Whom the link was mailed to; None if it is not, or no longer, good for anything."""
     challenge = await challenge_of(parts, _PURPOSE, link)
-    proposal = None if challenge is None else await parts.store.find(OPERATOR_PROPOSAL, challenge.email)
+    proposal = None if challenge is None else await parts.store.find(Tables.operator_proposals, challenge.email)
     return proposal if proposal is not None and proposal.kind == "appoint" else None
 
 

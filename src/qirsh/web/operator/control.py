@@ -14,11 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain.operator import Operator, may_act
+from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads import queries
-from qirsh.store.tables import ACCOUNT, OPERATOR, PERSON
 from qirsh.web.auth.credentials import prove
 from qirsh.web.http.context import Parts
 from qirsh.web.http.problems import KINDS
@@ -80,7 +80,7 @@ async def _actor(parts: Parts, wish: Wish) -> Actor:
         raise NotDone("no_operator", "There is no operator yet: run `qirsh operator create` first.")
     # A code may serve several acts of its half minute: only who can open the socket gets here.
     proof = await prove(parts, email=wish.email, password=wish.password, code=wish.totp)
-    operator = None if proof is None else await parts.store.find(OPERATOR, proof.login.person)
+    operator = None if proof is None else await parts.store.find(Tables.operators, proof.login.person)
     if operator is None:
         raise NotDone("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
     if not await _is_acting(parts, operator):
@@ -90,8 +90,8 @@ async def _actor(parts: Parts, wish: Wish) -> Actor:
 
 async def _is_acting(parts: Parts, operator: Operator) -> bool:
     """A first look, before anything is read for them. Whatever changes something asks again in its commit."""
-    person = await parts.store.find(PERSON, operator.person)
-    account = None if person is None else await parts.store.find(ACCOUNT, person.account)
+    person = await parts.store.find(Tables.people, operator.person)
+    account = None if person is None else await parts.store.find(Tables.accounts, person.account)
     return may_act(operator, account)
 
 

@@ -5,18 +5,18 @@ from typing import Final
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.mail import Letter
-from qirsh.domain.operator import OperatorProposal
-from qirsh.domain.operator_command import (
+from qirsh.domain.commands.operator import (
     AppointOperator,
     AskOperatorEnd,
     ConfirmOperator,
     MakeOperator,
     WithdrawAppointment,
 )
+from qirsh.domain.mail import Letter
+from qirsh.domain.operator import OperatorProposal
 from qirsh.domain.person import Person
+from qirsh.domain.tables import Tables
 from qirsh.store.reads import people as people_queries
-from qirsh.store.tables import CHALLENGE, OPERATOR_PROPOSAL, PERSON
 from qirsh.web.auth.credentials import prove
 from qirsh.web.auth.email_challenge import new_link_token
 from qirsh.web.auth.outgoing_mail import letters, letters_to_operators
@@ -33,7 +33,7 @@ async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
 async def confirm_operator(parts: Parts, actor: Actor, words: Words) -> Words:
     """A second operator agrees to what was asked for under an address."""
     email = email_address(words)
-    proposal = await parts.store.find(OPERATOR_PROPOSAL, email)
+    proposal = await parts.store.find(Tables.operator_proposals, email)
     if proposal is None:
         raise NotDone("not_found", "Nothing is asked for under this address: `qirsh operator list` shows what is.")
     token = ""
@@ -57,7 +57,7 @@ async def confirm_operator(parts: Parts, actor: Actor, words: Words) -> Words:
 async def end_operator(parts: Parts, actor: Actor, words: Words) -> Words:
     """Somebody is to be an operator no longer, which another confirms; or was to become one, and shall not."""
     email, by = email_address(words), await _name(parts, actor)
-    proposal = await parts.store.find(OPERATOR_PROPOSAL, email)
+    proposal = await parts.store.find(Tables.operator_proposals, email)
     if proposal is not None and proposal.kind == "appoint":
         withdrawn: OperatorProposal = await submit(parts, WithdrawAppointment(email, actor.id, actor.name))
         return _told(withdrawn, "taken back")
@@ -110,7 +110,7 @@ async def _first(parts: Parts, actor: Actor, words: Words) -> Words:
         # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
         known = await prove(parts, email=email, password=word_text(words, "password", 1024), code=None)
         found: Person | None = (
-            await parts.store.find(PERSON, known.login.person) if known and error.code == "email_taken" else None
+            await parts.store.find(Tables.people, known.login.person) if known and error.code == "email_taken" else None
         )
         if found is None:
             raise
@@ -133,7 +133,7 @@ async def _appoint(parts: Parts, actor: Actor, words: Words) -> Words:
 async def _link(parts: Parts, actor: Actor, email: str) -> tuple[str, tuple[Letter, ...]]:
     """What the new one will open. Nobody else is told of it: the token is in the sealed letter alone."""
     token = new_link_token(parts)
-    person = await parts.store.find(PERSON, actor.id)
+    person = await parts.store.find(Tables.people, actor.id)
     assert person is not None, "an operator who is nobody"
     url = f"{parts.base_url}/operator/{token}"
     # Their own language is not known yet; most likely it is that of whoever asks them.
@@ -149,7 +149,7 @@ def _check_mail(parts: Parts) -> None:
 
 
 async def _name(parts: Parts, actor: Actor) -> str:
-    person = await parts.store.find(PERSON, actor.id)
+    person = await parts.store.find(Tables.people, actor.id)
     return "" if person is None else person.name
 
 
@@ -166,7 +166,7 @@ def _state(account_state: str, ended_at: int | None) -> str:
 async def _proposed(parts: Parts, proposal: OperatorProposal) -> str:
     if proposal.kind == "end":
         return "end asked"
-    challenge = await parts.store.find(CHALLENGE, ("operator", proposal.email))
+    challenge = await parts.store.find(Tables.challenges, ("operator", proposal.email))
     if challenge is None:
         return "asked"
     return "link mailed" if challenge.expires_at > parts.clock() else "link too old"

@@ -3,10 +3,10 @@
 from qirsh.domain.account import Account
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Person
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.reads import people as people_queries
-from qirsh.store.tables import PERSON
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.http.context import Parts
 
@@ -15,7 +15,7 @@ async def letters_on_move(parts: Parts, account: Account | None, to: str, reason
     """For the owner of an account that is about to be brought to a state; none where there is nothing to tell."""
     if account is None or account.owner is None:
         return ()
-    owner = await parts.store.find(PERSON, account.owner)
+    owner = await parts.store.find(Tables.people, account.owner)
     assert owner is not None, "an account without its owner"
     match account.kind, account.state, to:
         case "personal", "unverified", "verified":
@@ -36,7 +36,7 @@ async def letters_on_move(parts: Parts, account: Account | None, to: str, reason
 
 async def letters_on_rejection(parts: Parts, account: Account | None, reason: str) -> tuple[Letter, ...]:
     """For a person whose document was not enough."""
-    owner = await parts.store.find(PERSON, account.owner) if account is not None and account.owner else None
+    owner = await parts.store.find(Tables.people, account.owner) if account is not None and account.owner else None
     if owner is None:
         return ()
     identity_url = f"{parts.base_url}/wallet/identity"

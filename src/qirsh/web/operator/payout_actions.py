@@ -7,15 +7,15 @@ from typing import Final
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.cash_order import CashOrder
-from qirsh.domain.command import AskCash
+from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.commands.bank_order import AskCash
+from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.mail import Letter
 from qirsh.domain.money import format_amount
 from qirsh.domain.payout import Payout
-from qirsh.domain.people_command import RefusePayout
+from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import unsealed
 from qirsh.store.reads import people, queries
-from qirsh.store.tables import ACCOUNT, PAYOUT, PERSON
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.http.context import Parts
 from qirsh.web.operator.action import Act, Actor, NotDone, Words, house, order_words, reference, submit, word_text
@@ -67,15 +67,15 @@ async def letters_of_order(parts: Parts, order: CashOrder | None) -> tuple[Lette
     """What is mailed once this order is confirmed, if it pays what somebody asked for."""
     if order is None or order.payout is None:
         return ()
-    payout = await parts.store.find(PAYOUT, order.payout)
+    payout = await parts.store.find(Tables.payouts, order.payout)
     return () if payout is None else await _letters(parts, payout, "payout_paid", reference=order.reference)
 
 
 async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
-    account = await parts.store.find(ACCOUNT, payout.account)
+    account = await parts.store.find(Tables.accounts, payout.account)
     if account is None or account.owner is None:
         return ()
-    person = await parts.store.find(PERSON, account.owner)
+    person = await parts.store.find(Tables.people, account.owner)
     emails = await parts.store.select(people.EMAIL_OF, account.owner)
     if person is None or not emails:
         return ()
@@ -84,14 +84,14 @@ async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tup
 
 
 async def _payout(parts: Parts, words: Words) -> Payout:
-    payout = await parts.store.find(PAYOUT, word_text(words, "id", _ID_CHARACTERS_MAX))
+    payout = await parts.store.find(Tables.payouts, word_text(words, "id", _ID_CHARACTERS_MAX))
     if payout is None:
         raise NotDone("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
     return payout
 
 
 async def _payout_words(parts: Parts, payout: Payout) -> Words:
-    account = await parts.store.find(ACCOUNT, payout.account)
+    account = await parts.store.find(Tables.accounts, payout.account)
     bank = unsealed(parts.keyring, payout.bank_sealed)
     return {
         "id": payout.id,

@@ -8,11 +8,12 @@ from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
+from qirsh.domain.commands.audit_log import RecordLook
+from qirsh.domain.commands.identity import RejectIdentity
 from qirsh.domain.identity import SIDES
-from qirsh.domain.people_command import RecordLook, RejectIdentity
+from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import unseal_facts, unseal_picture
 from qirsh.store.reads import people as people_queries
-from qirsh.store.tables import ACCOUNT, BUSINESS, IDENTITY, IDENTITY_IMAGE, PERSON
 from qirsh.web.http.context import Parts
 from qirsh.web.http.problems import KINDS
 from qirsh.web.operator.action import Act, Actor, NotDone, Words, account_number, submit, word_text
@@ -32,10 +33,10 @@ async def list_identities(parts: Parts, _actor: Actor, words: Words) -> Words:
 async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
     """What a person says and shows. That this operator has looked is written down first."""
     number = account_number(words)
-    account = await parts.store.find(ACCOUNT, number)
+    account = await parts.store.find(Tables.accounts, number)
     identity = None
     if account is not None and account.kind == "personal" and account.owner is not None:
-        identity = await parts.store.find(IDENTITY, account.owner)
+        identity = await parts.store.find(Tables.identities, account.owner)
     if identity is None:
         raise NotDone("not_found", "Nobody has shown who they are for this account.")
     if identity.person == actor.person:
@@ -64,7 +65,7 @@ async def reject_identity(parts: Parts, actor: Actor, words: Words) -> Words:
     """It is not enough, and the person reads why and may send it again."""
     number = account_number(words)
     reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
-    letters = await letters_on_rejection(parts, await parts.store.find(ACCOUNT, number), reason)
+    letters = await letters_on_rejection(parts, await parts.store.find(Tables.accounts, number), reason)
     identity = await submit(parts, RejectIdentity(number, reason, actor.id, actor.name, letters))
     return {"account": str(number), "state": identity.state, "reason": reason}
 
@@ -86,7 +87,7 @@ async def list_accounts(parts: Parts, _actor: Actor, words: Words) -> Words:
 
 async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
     """An account, and what its owner has told of the business behind it."""
-    account = await parts.store.find(ACCOUNT, account_number(words))
+    account = await parts.store.find(Tables.accounts, account_number(words))
     if account is None:
         raise NotDone("not_found", KINDS["not_found"].detail)
     told: Words = {
@@ -97,9 +98,10 @@ async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
         "state": account.state,
         "createdAt": timestamp(account.created_at),
     }
-    business = await parts.store.find(BUSINESS, account.number)
+    business = await parts.store.find(Tables.businesses, account.number)
     if business is not None:
-        owner = await parts.store.find(PERSON, account.owner)
+        assert account.owner is not None, "a business without an owner"
+        owner = await parts.store.find(Tables.people, account.owner)
         told |= {
             "business": business.kind,
             "registration": business.registration,
@@ -113,7 +115,7 @@ async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
 async def list_keys(parts: Parts, _actor: Actor, words: Words) -> Words:
     """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
     number = account_number(words)
-    if await parts.store.find(ACCOUNT, number) is None:
+    if await parts.store.find(Tables.accounts, number) is None:
         raise NotDone("not_found", KINDS["not_found"].detail)
     after = word_text(words, "after", 64, default="")
     rows = await parts.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
@@ -132,7 +134,7 @@ PEOPLE_ACTS: Final[dict[str, Act]] = {
 
 async def _pictures(parts: Parts, person: int) -> dict[str, str]:
     """By side, in Base64: the CLI writes them to files."""
-    found = [(side, await parts.store.find(IDENTITY_IMAGE, (person, side))) for side in SIDES]
+    found = [(side, await parts.store.find(Tables.identity_images, (person, side))) for side in SIDES]
     plain = [(side, unseal_picture(parts.keyring, image.sealed)) for side, image in found if image is not None]
     return {side: base64.b64encode(picture).decode() for side, picture in plain if picture is not None}
 

@@ -7,11 +7,11 @@ and purpose holds. A customer who cancels leaves the merchant's payment as it is
 
 import msgspec
 
-from qirsh.domain.command import Pay
+from qirsh.domain.commands.payment import Pay
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
 from qirsh.domain.person import Login, is_pin
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.store.tables import PASSKEY
+from qirsh.domain.tables import Tables
 from qirsh.web.auth import passkeys
 from qirsh.web.auth.credentials import prove_in_steps
 from qirsh.web.html.forms import read_form
@@ -86,7 +86,7 @@ async def confirm_with_passkey(parts: Parts, request: Request) -> Response:
         return asked.again("changed")
     person = asked.visit.person
     used = passkeys.passkey_id(form["passkey"])
-    known = None if used is None else await parts.store.find(PASSKEY, used)
+    known = None if used is None else await parts.store.find(Tables.passkeys, used)
     proof = None
     if known is not None and known.person == person:
         proof = passkeys.prove(parts, confirming(asked), form["passkey"], known)

@@ -10,9 +10,9 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.person import attempts_left
 from qirsh.domain.refusal import Refusal
-from qirsh.domain.rules.standing import why_not_in_order
+from qirsh.domain.rules.account_eligibility import why_not_in_order
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON
-from qirsh.store.tables import ACCOUNT, BALANCE, IDENTITY, PERSON, PIN
 from qirsh.web.auth import passkeys
 from qirsh.web.http.message import Response
 from qirsh.web.pay.payment_page import Asked
@@ -53,7 +53,7 @@ async def view(asked: Asked, *, why: str, status: int = 200, email: str = "") ->
         "passkey_options": "",
     }
     if asked.caller is not None:
-        person = await visit.parts.store.find(PERSON, visit.person)
+        person = await visit.parts.store.find(Tables.people, visit.person)
         assert person is not None, "a session without its person"
         values |= {"name": person.name, "account": asked.caller.account, "is_owner": asked.is_owners_test}
         if state == "payable":
@@ -91,8 +91,8 @@ async def _passkey_options(asked: Asked) -> str:
 
 async def _purse(asked: Asked, why: str) -> Purse:
     parts, payment, account = asked.visit.parts, asked.payment, asked.visit.who.account
-    balance = await parts.store.find(BALANCE, (account, payment.currency))
-    pin = await parts.store.find(PIN, asked.visit.person)
+    balance = await parts.store.find(Tables.balances, (account, payment.currency))
+    pin = await parts.store.find(Tables.pins, asked.visit.person)
     held = balance.available if balance else 0
     tries_left = attempts_left(pin) if pin else 0
     obstacle = await _obstacle(asked)
@@ -114,7 +114,7 @@ async def _obstacle(asked: Asked) -> str:
     parts = asked.visit.parts
     if parts.engine.money_stop.reason is not None:
         return "money_stopped"
-    account = await parts.store.find(ACCOUNT, asked.visit.who.account)
+    account = await parts.store.find(Tables.accounts, asked.visit.who.account)
     assert account is not None, "a person without their account"
     if why := why_not_in_order(account):
         return await _why_not_verified(asked) if why is Refusal.NOT_VERIFIED else str(why.value)
@@ -122,7 +122,7 @@ async def _obstacle(asked: Asked) -> str:
 
 
 async def _why_not_verified(asked: Asked) -> str:
-    identity = await asked.visit.parts.store.find(IDENTITY, asked.visit.person)
+    identity = await asked.visit.parts.store.find(Tables.identities, asked.visit.person)
     return "being_checked" if identity is not None and identity.state == "submitted" else "not_verified"
 
 

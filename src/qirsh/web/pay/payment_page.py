@@ -5,8 +5,8 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refusal
-from qirsh.domain.rules.standing import why_not_in_order
-from qirsh.store.tables import ACCOUNT, PAYMENT
+from qirsh.domain.rules.account_eligibility import why_not_in_order
+from qirsh.domain.tables import Tables
 from qirsh.web.html.page_context import Visit, visit_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.http.authentication import Caller
@@ -85,7 +85,7 @@ class Asked(msgspec.Struct, frozen=True):
 async def asked_of(parts: Parts, request: Request) -> Asked:
     """The payment that the address names, and who looks at it."""
     payment = await payment_of(parts, request.arguments["id"])
-    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    merchant = await parts.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     return Asked(request.arguments["id"], payment, merchant, await visit_of(parts, request))
 
@@ -93,7 +93,7 @@ async def asked_of(parts: Parts, request: Request) -> Asked:
 async def payment_of(parts: Parts, payment_id: str) -> Payment:
     """The payment with this id. A mistyped one never reaches the database."""
     number = parts.identifiers.payment_number(payment_id)
-    payment = None if number is None else await parts.store.find(PAYMENT, number)
+    payment = None if number is None else await parts.store.find(Tables.payments, number)
     if payment is None:
         raise Problem("not_found")
     return payment

@@ -23,7 +23,7 @@ _FINAL: Final = 2  # A refund comes later and counts on, which is nobody's busin
 _SVG: Final = head(b"image/svg+xml")
 
 
-class State(msgspec.Struct, frozen=True):
+class PaymentState(msgspec.Struct, frozen=True):
     """What the page of a payment would show."""
 
     status: Status
@@ -63,10 +63,10 @@ async def show_phone_qr(parts: Parts, request: Request) -> Response:
     return Response(200, drawn.encode(), head=_SVG)
 
 
-def _state(payment: Payment, now: int) -> State:
+def _state(payment: Payment, now: int) -> PaymentState:
     if payment.status == "pending" and not is_due(payment, now):
-        return State("pending", _PENDING)
-    return State("expired" if payment.status == "pending" else payment.status, _FINAL)
+        return PaymentState("pending", _PENDING)
+    return PaymentState("expired" if payment.status == "pending" else payment.status, _FINAL)
 
 
 def _number(text: str) -> int:

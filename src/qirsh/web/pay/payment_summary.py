@@ -4,7 +4,7 @@ import msgspec
 
 from qirsh.domain.account import Account
 from qirsh.domain.payment import Payment
-from qirsh.domain.rules.standing import why_not_in_order
+from qirsh.domain.rules.account_eligibility import why_not_in_order
 
 
 class Slip(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Final
 
 from qirsh.domain.account import Account
 from qirsh.domain.payment import Payment
-from qirsh.store.tables import ACCOUNT
+from qirsh.domain.tables import Tables
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import receipt_pdf
 from qirsh.web.documents.receipt import Receipt
@@ -76,7 +76,7 @@ async def _paid(parts: Parts, request: Request) -> tuple[str, Payment, Account]:
     payment = await payment_of(parts, payment_id)
     if payment.status != "paid":
         raise Problem("not_found")
-    merchant = await parts.store.find(ACCOUNT, payment.merchant)
+    merchant = await parts.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     return payment_id, payment, merchant
 

@@ -1,11 +1,13 @@
 """What the owner of a business can make happen to its test payments on the pay page, as the API lets its server do."""
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from qirsh.domain.command import Cancel, Command, ExpireAsTest, PayAsTest
+from qirsh.domain.command import Command
+from qirsh.domain.commands.payment import Cancel
+from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.refusal import Refused
 from qirsh.store.reads import queries
 from qirsh.web.html.forms import read_form
@@ -31,25 +33,25 @@ async def simulate_outcome(parts: Parts, request: Request) -> Response:
     return msgspec.structs.replace(asked, payment=outcome).after_paying()
 
 
-async def _paid(asked: Asked, *, has_funds: bool = True) -> Command:
+async def _paid(asked: Asked, *, has_funds: bool = True) -> Command[Any]:
     number = asked.merchant.number
     circle = {kind: account for account, kind in await asked.visit.parts.store.select(queries.TEST_CIRCLE, number)}
     return PayAsTest(asked.payment.number, number, circle["personal"], circle["house"], has_funds=has_funds)
 
 
-async def _without_money(asked: Asked) -> Command:
+async def _without_money(asked: Asked) -> Command[Any]:
     return await _paid(asked, has_funds=False)
 
 
-async def _expired(asked: Asked) -> Command:
+async def _expired(asked: Asked) -> Command[Any]:
     return ExpireAsTest(asked.payment.number, asked.merchant.number)
 
 
-async def _cancelled(asked: Asked) -> Command:
+async def _cancelled(asked: Asked) -> Command[Any]:
     return Cancel(asked.payment.number, asked.merchant.number)
 
 
-_OUTCOMES: Final[dict[str, Callable[[Asked], Awaitable[Command]]]] = {
+_OUTCOMES: Final[dict[str, Callable[[Asked], Awaitable[Command[Any]]]]] = {
     "paid": _paid,
     "insufficient_funds": _without_money,
     "expired": _expired,

@@ -5,16 +5,16 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.payout import AskPayout, CancelPayout
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payout import Payout, is_open
-from qirsh.domain.people_command import AskPayout, CancelPayout
 from qirsh.domain.person import is_pin
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, normal_account, sealed, unsealed
 from qirsh.language.figures import typed_amount
 from qirsh.store.reads import queries
-from qirsh.store.tables import ACCOUNT, PERSON
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.page_context import Visit, signed_in
 from qirsh.web.http.message import Response
@@ -54,7 +54,7 @@ class Typed(msgspec.Struct):
 @signed_in
 async def show_payouts(visit: Visit) -> Response:
     """What was asked for, and the form to ask for more."""
-    person = await visit.parts.store.find(PERSON, visit.person)
+    person = await visit.parts.store.find(Tables.people, visit.person)
     assert person is not None, "a session without its person"
     typed = Typed(dict.fromkeys(_FIELDS, "") | {"holder": person.name}, {})
     return await _page(visit, typed, nonce=visit.parts.entropy(_NONCE_BYTES).hex(), said=visit.word("payouts"))
@@ -147,7 +147,7 @@ async def _payouts(visit: Visit) -> list[Payout]:
 
 async def _page(visit: Visit, typed: Typed, *, nonce: str, said: str = "", status: int = 200) -> Response:
     parts = visit.parts
-    account = await parts.store.find(ACCOUNT, visit.who.account)
+    account = await parts.store.find(Tables.accounts, visit.who.account)
     assert account is not None, "a session without its account"
     rows = await parts.store.select(queries.PURSES_OF, visit.who.account)
     available = {currency: amount - kept for currency, amount, kept in rows}

@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 import msgspec
 
 from qirsh.domain import limits
+from qirsh.domain.commands.audit_log import RecordExport
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.people_command import RecordExport
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.reads.account_entries import Movement, Place, movements_between, place_before
-from qirsh.store.tables import PERSON
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import statement_pdf
 from qirsh.web.documents.statement import Line, Statement
@@ -153,7 +153,7 @@ async def _bounds(parts: Parts, account: int, asked: Asked) -> Bounds:
 
 async def _statement(visit: Visit, asked: Asked, bounds: Bounds) -> Statement:
     parts, account, period = visit.parts, visit.who.account, asked.period
-    person = await parts.store.find(PERSON, visit.person)
+    person = await parts.store.find(Tables.people, visit.person)
     assert person is not None, "a session without its person"
     movements = movements_between(
         parts.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence

@@ -3,9 +3,9 @@
 from typing import Final
 
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.tables import Tables
 from qirsh.store.reads import queries, statement
 from qirsh.store.reads.account_entries import read_movements
-from qirsh.store.tables import ACCOUNT, IDENTITY, PERSON
 from qirsh.web.html.page_context import Visit, signed_in
 from qirsh.web.http.message import Response
 from qirsh.web.wallet.movement_row import rows_of
@@ -17,8 +17,11 @@ _LATEST: Final = 10
 async def show_wallet(visit: Visit) -> Response:
     """As it stands now."""
     parts, number = visit.parts, visit.who.account
-    account, person = await parts.store.find(ACCOUNT, number), await parts.store.find(PERSON, visit.person)
-    identity = await parts.store.find(IDENTITY, visit.person)
+    account, person = (
+        await parts.store.find(Tables.accounts, number),
+        await parts.store.find(Tables.people, visit.person),
+    )
+    identity = await parts.store.find(Tables.identities, visit.person)
     assert account is not None, "a session without its account"
     assert person is not None, "a session without its person"
     rows = await parts.store.select(queries.PURSES_OF, number)

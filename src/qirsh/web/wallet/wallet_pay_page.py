@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from qirsh.domain.limits import FORM_BYTES_MAX, PICTURE_BYTES_MAX
-from qirsh.store.tables import PAYMENT
+from qirsh.domain.tables import Tables
 from qirsh.web.documents.qr_reading import payment_id_of, read_qr
 from qirsh.web.html.multipart import read_multipart
 from qirsh.web.html.page_context import Visit, signed_in
@@ -60,4 +60,4 @@ async def _why_not(visit: Visit, payment_id: str) -> str:
     number = visit.parts.identifiers.payment_number(payment_id)
     if number is None:
         return "mistyped"
-    return "" if await visit.parts.store.find(PAYMENT, number) is not None else "unknown"
+    return "" if await visit.parts.store.find(Tables.payments, number) is not None else "unknown"

@@ -1,30 +1,33 @@
 """Money enters and leaves: one operator asks, another confirms."""
 
+from typing import Final
+
 import msgspec
 
 from qirsh.domain import ledger
 from qirsh.domain.account import Account
-from qirsh.domain.cash_order import CashOrder
-from qirsh.domain.command import AskCash, ConfirmCash
+from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
 from qirsh.domain.counter import open_payouts
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import payout
+from qirsh.domain.rules.account_eligibility import why_not_acting
 from qirsh.domain.rules.money import balance, move
-from qirsh.domain.rules.operator_authority import why_not_pair
-from qirsh.domain.rules.standing import why_not_acting
-from qirsh.domain.state import Needs, State
+from qirsh.domain.rules.operator_authority import by_operator, why_not_pair
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def ask_needs(command: AskCash, _state: State, needs: Needs) -> None:
-    needs.cash_orders.add((command.house, command.reference))
-    needs.accounts |= {command.house, command.account}
+def ask_locks(command: AskCash, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.cash_orders.add((command.house, command.reference))
+    keys.accounts.update({command.house, command.account})
     if command.payout is not None:
-        needs.payouts.add(command.payout)
+        keys.payouts.add(command.payout)
 
 
-def ask(command: AskCash, state: State) -> CashOrder | Refused:
-    house, account = state.accounts.get(command.house), state.accounts.get(command.account)
+def ask(command: AskCash, work: UnitOfWork) -> CashOrder | Refused:
+    house, account = work.accounts.get(command.house), work.accounts.get(command.account)
     if house is None or house.kind != "house" or account is None or account.kind == "house":
         return Refused(Refusal.NOT_FOUND)
     # Nothing comes in where nobody can spend it. What is left there may still leave.
@@ -32,17 +35,17 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         return Refused(Refusal.ACCOUNT_SUSPENDED)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
-    if command.payout is not None and not _is_of(command, state):
+    if command.payout is not None and not _is_of(command, work):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if state.cash_orders.get((command.house, command.reference)) is not None:
+    if work.cash_orders.get((command.house, command.reference)) is not None:
         return Refused(Refusal.REFERENCE_USED)
     if account.mode != house.mode or account.mode == "test":
         return Refused(Refusal.TEST_AND_LIVE)
     assert is_amount(command.amount)
     if command.payout is not None:
-        asked = state.payouts.get(command.payout)
+        asked = work.payouts.get(command.payout)
         assert asked is not None, "the order was made from a payout"
-        payout.order(state, asked, command.reference)
+        payout.order(work, asked, command.reference)
     order = CashOrder(
         command.house,
         command.reference,
@@ -52,65 +55,65 @@ def ask(command: AskCash, state: State) -> CashOrder | Refused:
         command.amount,
         "asked",
         command.operator,
-        state.now,
+        work.now,
         None,
         None,
         command.payout,
     )
-    state.cash_orders.add((order.house, order.reference), order)
-    state.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
+    work.cash_orders.add((order.house, order.reference), order)
+    work.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
     return order
 
 
-def confirm_facts(command: ConfirmCash, needs: Needs) -> None:
-    needs.cash_orders.add((command.house, command.reference))
+def confirm_reads(command: ConfirmCash, keys: RowKeys) -> None:
+    keys.cash_orders.add((command.house, command.reference))
 
 
-def confirm_needs(command: ConfirmCash, state: State, needs: Needs) -> None:
-    order = state.cash_orders.get((command.house, command.reference))
+def confirm_locks(command: ConfirmCash, work: UnitOfWork, keys: RowKeys) -> None:
+    order = work.cash_orders.get((command.house, command.reference))
     if order is not None:
-        needs.cash_orders.add((command.house, command.reference))
-        needs.accounts.add(order.account)
-        needs.balances |= {(order.house, order.currency), (order.account, order.currency)}
+        keys.cash_orders.add((command.house, command.reference))
+        keys.accounts.add(order.account)
+        keys.balances.update({(order.house, order.currency), (order.account, order.currency)})
         if order.payout is not None:
-            needs.payouts.add(order.payout)
-            needs.counters.add(open_payouts(order.account))
+            keys.payouts.add(order.payout)
+            keys.counters.add(open_payouts(order.account))
 
 
-def confirm(command: ConfirmCash, state: State) -> CashOrder | Refused:
-    order = state.cash_orders.get((command.house, command.reference))
+def confirm(command: ConfirmCash, work: UnitOfWork) -> CashOrder | Refused:
+    order = work.cash_orders.get((command.house, command.reference))
     if order is None or order.kind != command.kind or order.asked_by != command.asked_by:
         return Refused(Refusal.NOT_FOUND)
-    account = state.accounts.get(order.account)
+    account = work.accounts.get(order.account)
     assert account is not None, "a cash order without its account"
-    why = why_not_acting(state, account)
+    why = why_not_acting(work, account)
     if why and not _empties_closed(order, account):
         return Refused(why)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
-    if why := why_not_pair(state, asks=order.asked_by, confirms=command.operator):
+    if why := why_not_pair(work, asks=order.asked_by, confirms=command.operator):
         return Refused(why)
-    asked = None if order.payout is None else state.payouts.get(order.payout)
+    asked = None if order.payout is None else work.payouts.get(order.payout)
     if asked is not None and asked.state == "refused":
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     if order.state != "asked":
         return Refused(Refusal.ALREADY_CONFIRMED)
-    house_side = balance(state, order.house, order.currency, is_house=True)
-    account_side = balance(state, order.account, order.currency)
+    house_side = balance(work, order.house, order.currency, is_house=True)
+    account_side = balance(work, order.account, order.currency)
     if asked is not None:  # What was held for it is what moves.
         account_side = ledger.holding(account_side, -asked.amount)
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
-    move(state, order.kind, debit=debit, credit=credit, amount=order.amount, cash_order=order.reference)
+    move(work, order.kind, debit=debit, credit=credit, amount=order.amount, cash_order=order.reference)
     confirmed: CashOrder = msgspec.structs.replace(
-        order, state="confirmed", confirmed_by=command.operator, confirmed_at=state.now
+        order, state="confirmed", confirmed_by=command.operator, confirmed_at=work.now
     )
-    state.cash_orders.change((order.house, order.reference), confirmed)
+    work.cash_orders.change((order.house, order.reference), confirmed)
     if order.payout is not None:
-        payout.pay(state, order.payout)
-    state.post(command.letters)
-    state.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
+        payout.pay(work, order.payout)
+    work.post(command.letters)
+    work.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed
 
 
@@ -119,12 +122,18 @@ def _empties_closed(order: CashOrder, account: Account) -> bool:
     return account.state == "closed" and order.kind == "withdrawal" and order.payout is None
 
 
-def _is_of(command: AskCash, state: State) -> bool:
+def _is_of(command: AskCash, work: UnitOfWork) -> bool:
     """Whether the order is what somebody asked for, and still wants."""
-    asked = None if command.payout is None else state.payouts.get(command.payout)
+    asked = None if command.payout is None else work.payouts.get(command.payout)
     return (
         asked is not None
         and command.kind == "withdrawal"
         and asked.state == "asked"
         and (asked.account, asked.currency, asked.amount) == (command.account, command.currency, command.amount)
     )
+
+
+RULES: Final[Rules] = {
+    AskCash: by_operator(Rule(ask, lock=ask_locks)),
+    ConfirmCash: by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads, moves_money=True)),
+}

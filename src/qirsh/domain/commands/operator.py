@@ -2,10 +2,11 @@
 
 from qirsh.domain.command import Command
 from qirsh.domain.mail import Letter
-from qirsh.domain.operator import Kind
+from qirsh.domain.operator import Kind, OperatorProposal
+from qirsh.domain.person import Person
 
 
-class MakeOperator(Command, frozen=True):
+class MakeOperator(Command[int], frozen=True):
     """A person becomes the first operator, with a second factor. The outcome is the person's id."""
 
     email: str
@@ -13,7 +14,7 @@ class MakeOperator(Command, frozen=True):
     actor: str
 
 
-class AppointOperator(Command, frozen=True):
+class AppointOperator(Command[OperatorProposal], frozen=True):
     """An operator wants somebody to be one too. The outcome is the proposal.
 
     While there is only one, that is enough.
@@ -28,7 +29,7 @@ class AppointOperator(Command, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
-class WithdrawAppointment(Command, frozen=True):
+class WithdrawAppointment(Command[OperatorProposal], frozen=True):
     """An appointment that nobody has accepted yet is taken back, and its link is dead. The outcome is the proposal."""
 
     email: str
@@ -36,7 +37,7 @@ class WithdrawAppointment(Command, frozen=True):
     actor: str
 
 
-class AskOperatorEnd(Command, frozen=True):
+class AskOperatorEnd(Command[OperatorProposal], frozen=True):
     """An operator wants another, or themselves, to be one no longer. The outcome is the proposal."""
 
     email: str
@@ -45,7 +46,7 @@ class AskOperatorEnd(Command, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
-class ConfirmOperator(Command, frozen=True):
+class ConfirmOperator(Command[OperatorProposal], frozen=True):
     """Another operator agrees to what was asked for. The outcome is the proposal.
 
     Of an appointment, the link is mailed now; an end is carried out.
@@ -61,7 +62,7 @@ class ConfirmOperator(Command, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
-class AcceptAppointment(Command, frozen=True):
+class AcceptAppointment(Command[Person], frozen=True):
     """Whoever reads the mail becomes an operator, with secrets that nobody else has seen. The outcome is the person."""
 
     email: str

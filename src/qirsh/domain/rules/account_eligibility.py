@@ -2,20 +2,20 @@
 
 from qirsh.domain.account import Account
 from qirsh.domain.refusal import Refusal
-from qirsh.domain.state import Needs, State
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def need_twin(state: State, account: int, needs: Needs) -> None:
+def need_twin(work: UnitOfWork, account: int, keys: RowKeys) -> None:
     """A test account reads its owner's state, so the owner is needed too."""
-    row = state.accounts.get(account)
+    row = work.accounts.get(account)
     if row is not None and row.twin_of is not None:
-        needs.accounts.add(row.twin_of)
+        keys.accounts.add(row.twin_of)
 
 
-def why_not_acting(state: State, account: Account) -> Refusal | None:
+def why_not_acting(work: UnitOfWork, account: Account) -> Refusal | None:
     """The account that answers for this one must be verified or approved, by its kind."""
     if account.twin_of is not None:
-        live = state.accounts.get(account.twin_of)
+        live = work.accounts.get(account.twin_of)
         assert live is not None, "a test account without its live one"
         account = live
     return why_not_in_order(account)

@@ -1,0 +1,59 @@
+"""Commands about accounts and their API keys."""
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.command import Command
+from qirsh.domain.mail import Letter
+
+
+class OpenHouseAccount(Command[Account], frozen=True):
+    """A named account of the house, through which money enters and leaves. The outcome is the account."""
+
+    name: str
+
+
+class RequestCommercial(Command[Account], frozen=True):
+    """A verified person asks for a commercial account. The outcome is the account."""
+
+    personal: int
+    name: str
+    return_origins: str
+    actor: str
+    kind: str = "other"
+    registration: str = ""
+    operator: int | None = None
+
+
+class MoveAccount(Command[Account], frozen=True):
+    """An operator verifies, approves, rejects, suspends, resumes or closes an account. The outcome is the account."""
+
+    account: int
+    to: str
+    operator: int
+    reason: str
+    actor: str
+    letters: tuple[Letter, ...] = ()
+
+
+class IssueKey(Command[ApiKey], frozen=True):
+    """A key for an approved commercial account or its test twin. The outcome is the key's record."""
+
+    id: str
+    account: int
+    hash: bytes
+    hint: str
+    name: str
+    scopes: str
+    expires_at: int | None
+    actor: str
+    owner: int | None = None  # The person who asks for it; None: an operator.
+    operator: int | None = None
+
+
+class RevokeKey(Command[ApiKey], frozen=True):
+    """A key ends, everywhere within a second. The outcome is the key's record."""
+
+    id: str
+    actor: str
+    owner: int | None = None  # The person who asks for it; None: an operator.
+    operator: int | None = None

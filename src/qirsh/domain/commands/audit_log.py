@@ -1,0 +1,34 @@
+"""Commands that leave nothing but an audit entry."""
+
+from qirsh.domain.command import Command
+
+
+class RecordCheck(Command[None], frozen=True):
+    """An operator had every rule checked. There is no outcome but the audit entry."""
+
+    actor: str
+    result: str
+    operator: int | None = None
+
+
+class RecordLook(Command[None], frozen=True):
+    """An operator has read what a person says of who they are. There is no outcome but the audit entry."""
+
+    account: int
+    actor: str
+    operator: int | None = None
+
+
+class RecordExport(Command[None], frozen=True):
+    """Somebody takes a copy of an account's books away. There is no outcome but the audit entry."""
+
+    account: int
+    what: str
+    actor: str
+
+
+class RecordFailure(Command[None], frozen=True):
+    """Somebody could not prove who they are. There is no outcome but the audit entry."""
+
+    subject: str
+    actor: str

@@ -1,0 +1,113 @@
+"""Commands about what people sign in and pay with: passwords, PINs, codes, passkeys, mailed challenges."""
+
+from qirsh.domain.challenge import Challenge, Purpose
+from qirsh.domain.command import Command
+from qirsh.domain.mail import Letter
+from qirsh.domain.person import Passkey
+
+
+class ChangePin(Command[int], frozen=True):
+    """A payment PIN, the first or a new one, which also unlocks. The face has checked who asks."""
+
+    person: int
+    pin_mac: bytes
+    actor: str
+    letters: tuple[Letter, ...] = ()
+    operator: int | None = None
+
+
+class StartChallenge(Command[Challenge], frozen=True):
+    """Something is mailed to an address, to see who reads it. The outcome is the challenge."""
+
+    purpose: Purpose
+    email: str
+    person: int | None
+    token_hash: bytes
+    code_mac: bytes
+    letters: tuple[Letter, ...]
+
+
+class ForgetChallenge(Command[None], frozen=True):
+    """What was mailed can no longer be answered, and its address need not be kept. There is no outcome."""
+
+    purpose: Purpose
+    email: str
+
+
+class ResetPassword(Command[int], frozen=True):
+    """Whoever reads the mail sets a new password, and every session ends. The outcome is the person's id."""
+
+    email: str
+    token_hash: bytes
+    password_hash: str
+    letters: tuple[Letter, ...]
+
+
+class ChangePassword(Command[int], frozen=True):
+    """A new password, by who knew the old one. Every session ends. The outcome is the person's id."""
+
+    email: str
+    person: int
+    password_hash: str
+    letters: tuple[Letter, ...]
+
+
+class RenewPasswordHash(Command[int], frozen=True):
+    """The same password, hashed as is now usual. The outcome is the person's id."""
+
+    email: str
+    person: int
+    old_hash: str  # That it was checked against: a password that was changed meanwhile stays changed.
+    password_hash: str
+
+
+class ChangeEmail(Command[int], frozen=True):
+    """Another address to sign in with, which was shown to be theirs. The outcome is the person's id."""
+
+    email: str
+    old_email: str
+    person: int
+    token_hash: bytes
+    letters: tuple[Letter, ...]
+
+
+class SetSecondFactor(Command[int], frozen=True):
+    """A second factor begins, ends, or gets new recovery codes. The outcome is the person's id."""
+
+    email: str
+    person: int
+    totp_sealed: bytes | None  # None: there is none any more.
+    totp_step: int  # Of the code that showed that the person has it.
+    recovery: bytes
+    letters: tuple[Letter, ...]
+    instead_of: bytes | None = None  # What it takes the place of: another tab may have been quicker.
+
+
+class UnlockPin(Command[int], frozen=True):
+    """A new PIN, by who has shown to read their mail. The outcome is the person's id."""
+
+    person: int
+    email: str
+    pin_mac: bytes
+    token_hash: bytes
+    code_macs: tuple[bytes, ...]
+    letters: tuple[Letter, ...]
+
+
+class AddPasskey(Command[Passkey], frozen=True):
+    """A device of a person can prove from now on that it is theirs. The outcome is the passkey."""
+
+    id: bytes
+    person: int
+    public_key: bytes
+    sign_count: int
+    name: str
+    letters: tuple[Letter, ...]
+
+
+class RemovePasskey(Command[Passkey], frozen=True):
+    """A device is no proof any more. The outcome is the passkey that it was."""
+
+    id: bytes
+    person: int
+    letters: tuple[Letter, ...]

@@ -1,0 +1,16 @@
+"""The command that makes metadata findable."""
+
+from qirsh.domain.command import Command
+from qirsh.domain.metadata_index import MetadataEntry
+
+
+class IndexMetadata(Command[bool], frozen=True):
+    """What a list finds payments by is filled in, for a run of payments of one block of numbers.
+
+    The outcome is whether it was this command that did it.
+    """
+
+    block: int
+    after: int  # So far it was done.
+    until: int  # So far it is now.
+    entries: tuple[MetadataEntry, ...]

@@ -1,0 +1,32 @@
+"""What changes nothing but is remembered: a line of the audit log, and no more."""
+
+from typing import Final
+
+from qirsh.domain.commands.audit_log import RecordCheck, RecordExport, RecordFailure, RecordLook
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.unit_of_work import UnitOfWork
+
+
+def look(command: RecordLook, work: UnitOfWork) -> None:
+    work.note(command.actor, "identity.seen", f"account {command.account}")
+
+
+def export(command: RecordExport, work: UnitOfWork) -> None:
+    work.note(command.actor, "account.exported", f"account {command.account}", command.what)
+
+
+def failure(command: RecordFailure, work: UnitOfWork) -> None:
+    work.note(command.actor, "session.refused", command.subject)
+
+
+def check(command: RecordCheck, work: UnitOfWork) -> None:
+    work.note(command.actor, "ledger.checked", "all rules", command.result)
+
+
+RULES: Final[Rules] = {
+    RecordCheck: by_operator(Rule(check)),
+    RecordLook: by_operator(Rule(look)),
+    RecordExport: Rule(export),
+    RecordFailure: Rule(failure),
+}

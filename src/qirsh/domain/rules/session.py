@@ -1,0 +1,125 @@
+"""Sessions open and close; what proved who somebody is does not work twice."""
+
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.commands.session import CloseSession, CloseSessions, OpenSession, UseProof
+from qirsh.domain.counter import REVOCATION
+from qirsh.domain.limits import SESSION_MS
+from qirsh.domain.person import Person
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.rules.credentials import check_passkey
+from qirsh.domain.rules.login_credentials import end_sessions
+from qirsh.domain.session import Session
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
+
+
+def open_session_locks(command: OpenSession, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.people.add(command.person)
+    keys.accounts.add(command.account)
+    if command.email:
+        keys.logins.add(command.email)
+    if command.passkey:
+        keys.passkeys.add(command.passkey)
+
+
+def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
+    account = work.accounts.get(command.account)
+    person = work.people.get(command.person)
+    if person is None or person.erased_at is not None or account is None or account.owner != command.person:
+        return Refused(Refusal.NOT_FOUND)
+    if command.passkey:
+        refused = check_passkey(work, command.passkey, person=command.person, sign_count=command.sign_count)
+    else:
+        refused = _use_up(command, work, command.actor) if command.email else None
+    if refused:
+        return refused
+    session = Session(
+        command.hash,
+        command.person,
+        command.account,
+        work.now,
+        work.now + SESSION_MS,
+        None,
+        person.era,
+        command.agent,
+    )
+    work.sessions.add(session.hash, session)
+    work.note(command.actor, "session.opened", f"person {command.person}")
+    return session
+
+
+def use_proof_locks(command: UseProof, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.logins.add(command.email)
+
+
+def use_proof(command: UseProof, work: UnitOfWork) -> int | Refused:
+    return _use_up(command, work, f"person {command.person}") or command.person
+
+
+def close_session_locks(command: CloseSession, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.sessions.add(command.hash)
+    keys.counters.add(REVOCATION)
+
+
+def close_session(command: CloseSession, work: UnitOfWork) -> Session | Refused:
+    session = work.sessions.get(command.hash)
+    if session is None:
+        return Refused(Refusal.NOT_FOUND)
+    if session.revoked_at is not None:
+        return session
+    closed: Session = msgspec.structs.replace(session, revoked_at=work.now)
+    work.sessions.change(session.hash, closed)
+    work.count(REVOCATION)
+    work.note(command.actor, "session.closed", f"person {session.person}")
+    return closed
+
+
+def close_sessions_locks(command: CloseSessions, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.people.add(command.person)
+    keys.counters.add(REVOCATION)
+
+
+def close_sessions(command: CloseSessions, work: UnitOfWork) -> Person | Refused:
+    if work.people.get(command.person) is None:
+        return Refused(Refusal.NOT_FOUND)
+    end_sessions(work, command.person)
+    work.note(command.actor, "sessions.closed", f"person {command.person}")
+    return work.people.get(command.person)  # type: ignore[return-value]  # It was there a line above.
+
+
+def _use_up(command: OpenSession | UseProof, work: UnitOfWork, actor: str) -> Refused | None:
+    """What was right a moment ago may have been used meanwhile, by another who saw it."""
+    login = work.logins.get(command.email)
+    if login is None or login.person != command.person:
+        return Refused(Refusal.NOT_FOUND)
+    if command.password_hash not in {"", login.password_hash}:
+        return Refused(Refusal.CODE_NOT_VALID)
+    if command.recovery_hash:
+        left = _without(login.recovery, command.recovery_hash)
+        if left is None:
+            return Refused(Refusal.CODE_NOT_VALID)
+        work.logins.change(login.email, msgspec.structs.replace(login, recovery=left))
+        work.note(actor, "recovery_code.used", f"person {login.person}")
+    elif login.totp_sealed is not None:
+        if command.totp_step <= login.totp_step:
+            return Refused(Refusal.CODE_NOT_VALID)
+        work.logins.change(login.email, msgspec.structs.replace(login, totp_step=command.totp_step))
+    return None
+
+
+def _without(recovery: bytes, used: bytes) -> bytes | None:
+    """The hashes that are left; None if this is not one of them."""
+    size = len(used)
+    hashes = [recovery[start : start + size] for start in range(0, len(recovery), size)]
+    return b"".join(known for known in hashes if known != used) if used in hashes else None
+
+
+RULES: Final[Rules] = {
+    OpenSession: Rule(open_session, lock=open_session_locks),
+    CloseSession: Rule(close_session, lock=close_session_locks),
+    UseProof: Rule(use_proof, lock=use_proof_locks),
+    CloseSessions: Rule(close_sessions, lock=close_sessions_locks),
+}

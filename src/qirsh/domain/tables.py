@@ -1,0 +1,161 @@
+"""The one list of tables. What a batch may read, hold and write, and in which order, is made from it."""
+
+from typing import Any, Final
+
+from qirsh.domain.account import Account
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.business import Business
+from qirsh.domain.challenge import Challenge, Purpose
+from qirsh.domain.constant import Constant
+from qirsh.domain.counter import Counter
+from qirsh.domain.event import Event, EventCounter
+from qirsh.domain.idempotency import Remembered
+from qirsh.domain.identity import Identity, IdentityImage, Side
+from qirsh.domain.lease import Lease
+from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.mail import Mail
+from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
+from qirsh.domain.operator import Operator, OperatorProposal
+from qirsh.domain.payment import Payment
+from qirsh.domain.payout import Payout
+from qirsh.domain.person import Login, Passkey, Person, Pin
+from qirsh.domain.refund import Refund
+from qirsh.domain.seal import Seal
+from qirsh.domain.session import Session
+from qirsh.domain.stop import Stop
+from qirsh.domain.table import Log, Phase, Table
+
+
+class Tables:
+    """In the one lock order: every batch on every engine locks in it, so that no two wait for each other."""
+
+    payments = Table[int, Payment](
+        "payment",
+        Payment,
+        key="number",
+        changes="payer status updated_at paid_at cancelled_at refunded_amount version",
+        phase=Phase.ORDERS,
+        change_phase=Phase.OUTCOMES,
+    )
+    pins = Table[int, Pin]("pin", Pin, key="person", changes="mac failures", is_removable=True, phase=Phase.BELONGINGS)
+    balances = Table[tuple[int, str], Balance](
+        "balance", Balance, key="account currency", changes="amount sequence held", phase=Phase.BALANCES
+    )
+    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter,
+    # and whoever makes the first balance of an account holds the account.
+    accounts = Table[int, Account](
+        "account",
+        Account,
+        key="number",
+        changes="name state return_origins updated_at",
+        is_locked=False,
+        phase=Phase.PARTIES,
+    )
+    event_counters = Table[int, EventCounter](
+        "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
+    )
+    counters = Table[str, Counter]("counter", Counter, key="name", changes="last", phase=Phase.NUMBERS)
+    payouts = Table[str, Payout](
+        "payout",
+        Payout,
+        key="id",
+        changes="bank_sealed state reference reason updated_at",
+        phase=Phase.ORDERS,
+        change_phase=Phase.OUTCOMES,
+    )
+    cash_orders = Table[tuple[int, str], CashOrder](
+        "cash_order",
+        CashOrder,
+        key="house reference",
+        changes="state confirmed_by confirmed_at",
+        phase=Phase.ORDERS,
+        change_phase=Phase.OUTCOMES,
+    )
+    api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
+    sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
+    people = Table[int, Person](
+        "person", Person, key="id", changes="name phone language has_notices era erased_at", phase=Phase.PARTIES
+    )
+    logins = Table[str, Login](
+        "login",
+        Login,
+        key="email",
+        changes="password_hash totp_sealed totp_step recovery",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    # Read by whatever an operator does, like accounts. Whoever adds or ends one holds their counter.
+    operators = Table[int, Operator](
+        "operator", Operator, key="person", changes="ended_at", is_locked=False, phase=Phase.BELONGINGS
+    )
+    operator_proposals = Table[str, OperatorProposal](
+        "operator_proposal",
+        OperatorProposal,
+        key="email",
+        changes="kind name person asked_by asked_at confirmed_by confirmed_at",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    passkeys = Table[bytes, Passkey](
+        "passkey", Passkey, key="id", changes="sign_count", is_removable=True, phase=Phase.BELONGINGS
+    )
+    challenges = Table[tuple[Purpose, str], Challenge](
+        "challenge",
+        Challenge,
+        key="purpose email",
+        changes="person token_hash code_mac failures expires_at",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    identities = Table[int, Identity](
+        "identity",
+        Identity,
+        key="person",
+        changes="state facts_sealed reason submitted_at decided_at decided_by",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    identity_images = Table[tuple[int, Side], IdentityImage](
+        "identity_image", IdentityImage, key="person side", is_removable=True, phase=Phase.BELONGINGS
+    )
+    businesses = Table[int, Business]("business", Business, key="account", changes="reason", phase=Phase.BELONGINGS)
+    mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
+    indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
+    leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
+    constants = Table[str, Constant]("instance", Constant, key="name")
+    stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")
+    # Never changed, so never locked: of two who add the same number, the unique key takes one.
+    seals = Table[int, Seal]("seal", Seal, key="number", is_locked=False)
+    transfers = Log[Transfer]("transfer", Transfer, Phase.TRANSFERS)
+    refunds = Table[str, Refund]("refund", Refund, key="id", phase=Phase.TRANSFERS)
+    # Looked at last, when all locks are ours: whoever did the same under the same key has committed by then, or waits.
+    remembered = Table[tuple[int, str], Remembered](
+        "remembered", Remembered, key="account key", changes="fingerprint status body created_at"
+    )
+
+    events = Log[Event]("event", Event, Phase.EVENTS)
+    metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
+    audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)
+
+
+def _tables() -> tuple[Table[Any, Any], ...]:
+    return tuple(value for value in vars(Tables).values() if isinstance(value, Table))
+
+
+def _steps() -> list[tuple[str, Any]]:
+    """What is done to which table: removals from the end, so that what refers to another goes first; then by phase."""
+    steps: list[tuple[Phase, str, Any]] = []
+    for table in vars(Tables).values():
+        if isinstance(table, Log):
+            steps.append((table.phase, "append", table))
+        elif isinstance(table, Table):
+            steps.append((table.phase, "add", table))
+            steps += [(table.change_phase, "change", table)] if table.changes else []
+    removed: list[tuple[str, Any]] = [("remove", table) for table in reversed(_tables()) if table.is_removable]
+    return removed + [(how, table) for _, how, table in sorted(steps, key=lambda step: step[0])]
+
+
+LOCK_ORDER: Final = _tables()
+WRITE_ORDER: Final = tuple(_steps())
