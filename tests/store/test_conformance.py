@@ -489,16 +489,16 @@ def test_a_balance_grows_to_its_limit_and_no_further(store: Play) -> None:
 # A batch: facts, rows, decide, write.
 
 
-def test_a_turn_is_asked_for_facts_then_for_rows_then_to_decide_and_only_then_is_it_written(store: Play) -> None:
+def test_a_batch_is_asked_for_facts_then_for_rows_then_to_decide_and_only_then_is_it_written(store: Play) -> None:
     told: list[str] = []
 
     class Watching(Act):
         def keys_to_read(self) -> RowKeys:
-            told.append("facts")
+            told.append("read")
             return needing(accounts={FILLED.shop, 404})
 
-        def rows(self, work: UnitOfWork) -> RowKeys:
-            told.append("rows")
+        def keys_to_lock(self, work: UnitOfWork) -> RowKeys:
+            told.append("lock")
             found = work.accounts.get(FILLED.shop)
             assert found is not None
             assert found.kind == "commercial"
@@ -516,14 +516,14 @@ def test_a_turn_is_asked_for_facts_then_for_rows_then_to_decide_and_only_then_is
 
     async def scene(opened: Store) -> None:
         state = await opened.transact(Watching(decide))
-        assert told == ["facts", "rows", "decide"]
+        assert told == ["read", "lock", "decide"]
         assert (state.epoch, state.identifiers) == (opened.instance.epoch, opened.instance.identifiers)
         assert await opened.find(Tables.accounts, 100_000_000_009) == house(100_000_000_009, "new")
 
     store(scene)
 
 
-def test_a_turn_without_changes_is_no_fault(empty_store: Play) -> None:
+def test_a_batch_without_changes_is_no_fault(empty_store: Play) -> None:
     async def scene(opened: Store) -> None:
         await opened.transact(Act(lambda _: None, size=0))
         await opened.transact(Act(lambda _: None))
@@ -531,7 +531,7 @@ def test_a_turn_without_changes_is_no_fault(empty_store: Play) -> None:
     empty_store(scene)
 
 
-def test_a_command_sees_what_the_one_before_it_in_the_same_turn_did(store: Play) -> None:
+def test_a_command_sees_what_the_one_before_it_in_the_same_batch_did(store: Play) -> None:
     async def scene(opened: Store) -> None:
         [first, second] = await submit(opened, asking(amount=70_000), asking(amount=70_000))
         outcomes = await submit(opened, FILLED.pay(first), FILLED.pay(second), FILLED.pay(first))
@@ -548,7 +548,7 @@ class Poisoned(Exception):
     """The rules have a fault."""
 
 
-def test_a_turn_that_raises_leaves_nothing_and_the_next_one_works(empty_store: Play) -> None:
+def test_a_batch_that_raises_leaves_nothing_and_the_next_one_works(empty_store: Play) -> None:
     def poison(work: UnitOfWork) -> None:
         work.accounts.add(100_000_000_001, house(100_000_000_001, "poisoned"))
         work.note("nobody", "never", "happened")
@@ -566,7 +566,7 @@ def test_a_turn_that_raises_leaves_nothing_and_the_next_one_works(empty_store: P
 
 
 @pytest.mark.parametrize("round_", ["facts", "rows"])
-def test_a_turn_that_raises_before_it_decides_leaves_the_store_at_work(empty_store: Play, round_: str) -> None:
+def test_a_batch_that_raises_before_it_decides_leaves_the_store_at_work(empty_store: Play, round_: str) -> None:
     class Failing(Act):
         def keys_to_read(self) -> RowKeys:
             return self._fail("facts")

@@ -57,20 +57,21 @@ class Tables:
         "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
     )
     counters = Table[str, Counter]("counter", Counter, key="name", changes="last", phase=Phase.NUMBERS)
-    payouts = Table[str, Payout](
-        "payout",
-        Payout,
-        key="id",
-        changes="bank_sealed state reference reason updated_at",
-        phase=Phase.ORDERS,
-        change_phase=Phase.OUTCOMES,
-    )
     cash_orders = Table[tuple[int, str], CashOrder](
         "cash_order",
         CashOrder,
         key="house reference",
         changes="state confirmed_by confirmed_at",
         phase=Phase.ORDERS,
+        change_phase=Phase.OUTCOMES,
+    )
+    # There before an order that names it, and paid after that order is confirmed.
+    payouts = Table[str, Payout](
+        "payout",
+        Payout,
+        key="id",
+        changes="bank_sealed state reference reason updated_at",
+        phase=Phase.BELONGINGS,
         change_phase=Phase.OUTCOMES,
     )
     api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from qirsh.web.account.routes import DEMO_ROUTES
 from qirsh.web.account.routes import ROUTES as ACCOUNT_ROUTES
 from qirsh.web.api.routes import ROUTES as API_ROUTES
 from qirsh.web.business.routes import ROUTES as BUSINESS_ROUTES
@@ -13,4 +14,4 @@ from qirsh.web.server.routes import ROUTES as HEALTH_ROUTES
 from qirsh.web.wallet.routes import ROUTES as WALLET_ROUTES
 
 PAGE_ROUTES: Final = (*PAY_ROUTES, *ACCOUNT_ROUTES, *WALLET_ROUTES, *BUSINESS_ROUTES, *OPERATOR_ROUTES)
-ROUTES: Final = (*API_ROUTES, *PAGE_ROUTES, *REFERENCE_ROUTES, *STATIC_ROUTES, *HEALTH_ROUTES)
+ROUTES: Final = (*API_ROUTES, *PAGE_ROUTES, *REFERENCE_ROUTES, *DEMO_ROUTES, *STATIC_ROUTES, *HEALTH_ROUTES)

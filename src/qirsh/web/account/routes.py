@@ -91,5 +91,6 @@ ROUTES: Final = (
     page("POST", "/wallet/settings", change_settings),
     page("GET", "/wallet/erase", show_erase),
     page("POST", "/wallet/erase", erase_account),
-    page("GET", "/demo/mail", show_demo_mail),
 )
+# Nowhere but in the demo.
+DEMO_ROUTES: Final = (page("GET", "/demo/mail", show_demo_mail),)
