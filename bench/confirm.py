@@ -93,15 +93,15 @@ class Confirms:
 
 async def sign_in(settings: Settings, town: Town) -> Browsers:
     """A page's session for every payer."""
-    async with opened(settings) as parts:
+    async with opened(settings) as context:
         tokens = []
         for account in town.payers:
-            [(person,)] = await parts.store.select(_OWNER, account)
-            token = make_token(PAGE_SESSION_KIND, parts.entropy(32))
-            outcome = await parts.engine.submit(OpenSession(token_hash(token.encode()), person, account, "bench"))
+            [(person,)] = await context.store.select(_OWNER, account)
+            token = make_token(PAGE_SESSION_KIND, context.entropy(32))
+            outcome = await context.engine.submit(OpenSession(token_hash(token.encode()), person, account, "bench"))
             assert type(outcome) is not Refused
             tokens.append(token)
-        return Browsers(tuple(tokens), parts.keyring, parts.identifiers)
+        return Browsers(tuple(tokens), context.keyring, context.identifiers)
 
 
 def compare(confirms: Confirms, pays: Loader, *, rounds: int, seconds: int) -> tuple[float, Run, Run]:

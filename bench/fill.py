@@ -17,7 +17,7 @@ from bench.seed import CURRENCY, Town
 from qirsh.domain import event, ledger, payment
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.event import Event, EventCounter
-from qirsh.domain.idempotency import Remembered
+from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
@@ -54,7 +54,7 @@ class _Chunk:
         self.payments: list[Payment] = []
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
-        self.remembered: list[Remembered] = []
+        self.remembered: list[StoredResponse] = []
 
 
 class Books:
@@ -175,7 +175,7 @@ class _History:
         key = f"{self._random.getrandbits(128):032x}"
         key = f"{key[:8]}-{key[8:12]}-{key[12:16]}-{key[16:20]}-{key[20:]}"
         fingerprint = self._random.randbytes(16)
-        chunk.remembered.append(Remembered(asked.merchant, key, fingerprint, 201, body, created_at))
+        chunk.remembered.append(StoredResponse(asked.merchant, key, fingerprint, 201, body, created_at))
         if is_new:
             chunk.payments.append(asked)
             return

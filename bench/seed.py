@@ -9,7 +9,7 @@ import msgspec
 from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import MoveAccount, RequestCommercial
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.commands.person import AddPerson
@@ -21,7 +21,7 @@ from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.reads import queries
 from qirsh.web.auth.totp import seal_seed
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.operator import actions
 from qirsh.web.operator.action import HOUSE, Actor
 
@@ -61,15 +61,15 @@ def seed(settings: Settings, *, shops: int, payers: int) -> Town:
 
 async def _seed(settings: Settings, shops: int, payers: int) -> Town:
     # Long enough ago that the two operators count as two.
-    async with opened(settings, clock=lambda: system_clock() - OPERATOR_NEW_MS) as parts:
+    async with opened(settings, clock=lambda: system_clock() - OPERATOR_NEW_MS) as context:
         # One hash for all: argon2 for each of them would take longer than a round.
-        password_hash = await parts.passwords.hash("correct horse battery")
-        asks, confirms = await _operators(parts, password_hash)
-    async with opened(settings) as parts:
-        house = (await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE))[0][0]
-        opened_shops = await _some_at_once(shops, lambda n: _shop(parts, n, password_hash, operator=asks))
+        password_hash = await context.passwords.hash("correct horse battery")
+        asks, confirms = await _operators(context, password_hash)
+    async with opened(settings) as context:
+        house = (await context.store.select(queries.HOUSE_ACCOUNT, HOUSE))[0][0]
+        opened_shops = await _some_at_once(shops, lambda n: _shop(context, n, password_hash, operator=asks))
         customers = await _some_at_once(
-            payers, lambda n: _customer(parts, n, password_hash, house=house, asks=asks, confirms=confirms)
+            payers, lambda n: _customer(context, n, password_hash, house=house, asks=asks, confirms=confirms)
         )
     return Town(
         tuple(opened_shops),
@@ -88,34 +88,34 @@ async def _some_at_once(count: int, make: Callable[[int], Awaitable[T]]) -> list
     return await asyncio.gather(*(one(number) for number in range(count)))
 
 
-async def _operators(parts: Parts, password_hash: str) -> tuple[int, int]:
-    sealed = seal_seed(parts.keyring, "nobody signs in with this")
-    email, new_email, link = "operator1@bench.example", "operator2@bench.example", parts.entropy(32)
-    await _do(parts, AddPerson(email, "Operator 1", password_hash, _ACTOR))
-    first: int = await _do(parts, MakeOperator(email, sealed, _ACTOR))
-    await _do(parts, AppointOperator(new_email, "Operator 2", first, _ACTOR, link))
-    second = await _do(parts, AcceptAppointment(new_email, link, "en", password_hash, sealed, totp_step=0))
+async def _operators(context: Context, password_hash: str) -> tuple[int, int]:
+    sealed = seal_seed(context.keyring, "nobody signs in with this")
+    email, new_email, link = "operator1@bench.example", "operator2@bench.example", context.entropy(32)
+    await _do(context, AddPerson(email, "Operator 1", password_hash, _ACTOR))
+    first: int = await _do(context, MakeOperator(email, sealed, _ACTOR))
+    await _do(context, AppointOperator(new_email, "Operator 2", first, _ACTOR, link))
+    second = await _do(context, AcceptAppointment(new_email, link, "en", password_hash, sealed, totp_step=0))
     return first, second.id
 
 
-async def _shop(parts: Parts, number: int, password_hash: str, *, operator: int) -> Shop:
+async def _shop(context: Context, number: int, password_hash: str, *, operator: int) -> Shop:
     email = f"merchant{number}@bench.example"
-    person = await _do(parts, AddPerson(email, f"Merchant {number}", password_hash, _ACTOR))
-    await _do(parts, MoveAccount(person.account, "verified", operator, "", _ACTOR))
-    shop = await _do(parts, RequestCommercial(person.account, f"Shop {number}", "https://shop.example", _ACTOR))
-    await _do(parts, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
-    issued = await actions.issue_key(parts, Actor(operator), {"account": str(shop.number)})
+    person = await _do(context, AddPerson(email, f"Merchant {number}", password_hash, _ACTOR))
+    await _do(context, MoveAccount(person.account, "verified", operator, "", _ACTOR))
+    shop = await _do(context, RequestCommercial(person.account, f"Shop {number}", "https://shop.example", _ACTOR))
+    await _do(context, MoveAccount(shop.number, "approved", operator, "", _ACTOR))
+    issued = await actions.issue_key(context, Actor(operator), {"account": str(shop.number)})
     return Shop(shop.number, issued["key"])
 
 
 async def _customer(
-    parts: Parts, number: int, password_hash: str, *, house: int, asks: int, confirms: int
+    context: Context, number: int, password_hash: str, *, house: int, asks: int, confirms: int
 ) -> _Customer:
     email = f"customer{number}@bench.example"
-    person = await _do(parts, AddPerson(email, f"Customer {number}", password_hash, _ACTOR))
-    await _do(parts, MoveAccount(person.account, "verified", asks, "", _ACTOR))
-    await _do(parts, ChangePin(person.id, parts.keyring.pin_mac(person.id, PIN), _ACTOR))
-    deposit = AskCash(
+    person = await _do(context, AddPerson(email, f"Customer {number}", password_hash, _ACTOR))
+    await _do(context, MoveAccount(person.account, "verified", asks, "", _ACTOR))
+    await _do(context, ChangePin(person.id, context.keyring.pin_mac(person.id, PIN), _ACTOR))
+    deposit = RequestBankTransfer(
         kind="deposit",
         house=house,
         reference=f"deposit-{number}",
@@ -125,14 +125,14 @@ async def _customer(
         operator=asks,
         actor=_ACTOR,
     )
-    await _do(parts, deposit)
-    await _do(parts, ConfirmCash("deposit", house, deposit.reference, deposit.operator, confirms, _ACTOR))
-    token = make_token(SESSION_KIND, parts.entropy(32))
-    await _do(parts, OpenSession(token_hash(token.encode()), person.id, person.account, _ACTOR))
+    await _do(context, deposit)
+    await _do(context, ConfirmBankTransfer("deposit", house, deposit.reference, deposit.operator, confirms, _ACTOR))
+    token = make_token(SESSION_KIND, context.entropy(32))
+    await _do(context, OpenSession(token_hash(token.encode()), person.id, person.account, _ACTOR))
     return _Customer(person.account, token)
 
 
-async def _do(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-    outcome = await parts.engine.submit(command)
+async def _do(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    outcome = await context.engine.submit(command)
     assert type(outcome) is not Refused, (command, outcome)
     return outcome

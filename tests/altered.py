@@ -38,4 +38,4 @@ class Altered(Batch):
 
 def alter(world: InProcess, account: str, **changes: object) -> None:
     """Whatever is written there."""
-    world.run(world.parts.store.transact(Altered(int(account), changes)))
+    world.run(world.context.store.transact(Altered(int(account), changes)))

@@ -13,7 +13,7 @@ from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.service import StoppingServer, opened
 from qirsh.settings import Settings
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.route import Route
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
@@ -30,16 +30,16 @@ class ServedApp:
         self._entropy = entropy
         self._routes = routes
         self._http = http
-        self.parts: Parts
+        self.context: Context
         self.app: Router
         self.loop: asyncio.AbstractEventLoop
         self.server: uvicorn.Server | None = None
         self.failure: BaseException | None = None
 
     async def serve(self) -> None:
-        async with opened(self.settings, clock=self._clock, entropy=self._entropy) as parts:
-            self.parts, self.app, self.loop = parts, Router(parts, self._routes), asyncio.get_running_loop()
-            await parts.callers.poll()
+        async with opened(self.settings, clock=self._clock, entropy=self._entropy) as context:
+            self.context, self.app, self.loop = context, Router(context, self._routes), asyncio.get_running_loop()
+            await context.callers.poll()
             config = uvicorn.Config(
                 self.app,  # type: ignore[arg-type]  # It is not called as an ASGI application.
                 interface="asgi3",
@@ -52,7 +52,7 @@ class ServedApp:
                 proxy_headers=False,
                 timeout_graceful_shutdown=5,
             )
-            self.server = StoppingServer(config, parts.waiters)
+            self.server = StoppingServer(config, context.waiters)
             await self.server.serve()
 
     def run(self) -> None:

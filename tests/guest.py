@@ -136,14 +136,14 @@ class Guest:
         """With a ready session, for tests that ask nothing of the door: its password check is slow."""
         assert isinstance(self.world, InProcess)
         self.email, self.account = who.email, who.account
-        login = self.world.run(self.world.parts.store.find(Tables.logins, who.email))
+        login = self.world.run(self.world.context.store.find(Tables.logins, who.email))
         assert login is not None
         self.person = login.person
-        token = make_token(PAGE_SESSION_KIND, self.world.parts.entropy(32))
+        token = make_token(PAGE_SESSION_KIND, self.world.context.entropy(32))
         command = OpenSession(token_hash(token.encode()), self.person, int(who.account), "test", email=who.email)
-        session: Any = self.world.run(self.world.parts.engine.submit(command))
+        session: Any = self.world.run(self.world.context.engine.submit(command))
         assert session.person == self.person, session
-        _, line = set_cookie(self.world.parts, SESSION, token)
+        _, line = set_cookie(self.world.context, SESSION, token)
         name, _, value = line.decode().partition(";")[0].partition("=")
         self.cookies[name] = value
         return self

@@ -36,10 +36,10 @@ from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import invariants
 from qirsh.web.app import ROUTES
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, wire
 from qirsh.web.http.rate_limit import RateLimits
-from qirsh.web.operator.control import Reply, Wish, perform
+from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.server.router import Router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
@@ -301,7 +301,7 @@ class World:
 
     # The operators' desk.
 
-    async def performed(self, wish: Wish) -> Reply:
+    async def performed(self, wish: OperatorRequest) -> OperatorReply:
         """Carry out an act, by whichever way operators have."""
         raise NotImplementedError
 
@@ -314,12 +314,12 @@ class World:
         secret = next(operator.totp_secret for operator in self.operators if operator.email == email)
         return pyotp.TOTP(secret).at(self.now_ms() // 1000)
 
-    async def tried(self, act: str, words: Mapping[str, object], operator: int = 0) -> Reply:
+    async def tried(self, act: str, words: Mapping[str, object], operator: int = 0) -> OperatorReply:
         """An act that may be refused."""
-        wish = Wish(act, dict(words))
+        wish = OperatorRequest(act, dict(words))
         if self.operators:
             email = self.operators[operator].email
-            wish = Wish(act, dict(words), email, PASSWORD, self.code_of(email))
+            wish = OperatorRequest(act, dict(words), email, PASSWORD, self.code_of(email))
         return await self.performed(wish)
 
     async def done(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
@@ -451,9 +451,9 @@ class InProcess(World):
         self._behind_ms = 0
         self._given = clock or self.clock
         self._stack = contextlib.AsyncExitStack()
-        self.parts: Parts
-        self._all: list[Parts] = []
-        self._turns: Iterator[Parts]
+        self.context: Context
+        self._all: list[Context] = []
+        self._turns: Iterator[Context]
 
     def _clock(self) -> int:
         """Behind while the operators are made, who count as two only after some days."""
@@ -462,15 +462,15 @@ class InProcess(World):
     def __enter__(self) -> Self:
         for _ in range(self._services):
             opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
-            parts = self.run(_waited(opening))
-            self._all.append(msgspec.structs.replace(parts, passwords=_QuickPasswords(), limits=None))
-        self.parts = self._all[0]
+            context = self.run(_waited(opening))
+            self._all.append(msgspec.structs.replace(context, passwords=_QuickPasswords(), limits=None))
+        self.context = self._all[0]
         self._turns = itertools.cycle(self._all)
         self._connect()
         return self
 
     def _connect(self) -> None:
-        self._line = _NoNetwork([Router(parts, ROUTES) for parts in self._all])
+        self._line = _NoNetwork([Router(context, ROUTES) for context in self._all])
         self._client = httpx2.AsyncClient(
             transport=self._line,
             base_url=self.settings.base_url,
@@ -482,19 +482,19 @@ class InProcess(World):
     def limit(self, limits: RateLimits) -> None:
         """From now on calls are counted, and calls of before are forgotten. Nobody is while a world is settled."""
         self.run(self._client.aclose())
-        self._all = [msgspec.structs.replace(parts, limits=limits) for parts in self._all]
+        self._all = [msgspec.structs.replace(context, limits=limits) for context in self._all]
         self._connect()
 
     def change(self, **parts: object) -> None:
         """From now on calls and acts meet these parts instead."""
         self.run(self._client.aclose())
         self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
-        self.parts = self._all[0]
+        self.context = self._all[0]
         self._turns = itertools.cycle(self._all)
         self._connect()
 
     @property
-    def services(self) -> list[Parts]:
+    def services(self) -> list[Context]:
         """Each as it would be in a process of its own."""
         return self._all
 
@@ -503,12 +503,12 @@ class InProcess(World):
         self._line.peer = peer
 
     def __exit__(self, *_: object) -> None:
-        for parts in self._all:
-            parts.passwords.close()
+        for context in self._all:
+            context.passwords.close()
         self.run(self._stack.aclose())
         super().__exit__()
 
-    async def performed(self, wish: Wish) -> Reply:
+    async def performed(self, wish: OperatorRequest) -> OperatorReply:
         return await perform(next(self._turns), wish)
 
     def now_ms(self) -> int:
@@ -519,19 +519,19 @@ class InProcess(World):
         self._behind_ms = LONG_AGO_MS
         done = await self.done("operator create", email=first, name="Operator", password=PASSWORD)
         self.operators.append(Operator(first, done["totpSecret"]))
-        _, secret = await appointed(self.parts, second, PASSWORD, by=done["person"])
+        _, secret = await appointed(self.context, second, PASSWORD, by=done["person"])
         self.operators.append(Operator(second, secret))
         self._behind_ms = 0
 
     def poll(self) -> None:
         """What every process does a few times a second: hear of revocations."""
-        for parts in self._all:
-            self.run(parts.callers.poll())
+        for context in self._all:
+            self.run(context.callers.poll())
 
     async def expired_due(self) -> int:
         """The expiry worker looks until there is nothing left; how many payments it found."""
-        parts = next(self._turns)
-        worker = PaymentExpirer(parts.store, parts.engine, parts.clock)
+        context = next(self._turns)
+        worker = PaymentExpirer(context.store, context.engine, context.clock)
         total = 0
         while found := await worker.expire_due():
             total += found
@@ -619,10 +619,10 @@ class Live(World):
         self.stop()
         raise RuntimeError(self.log.read_text())
 
-    async def performed(self, wish: Wish) -> Reply:
+    async def performed(self, wish: OperatorRequest) -> OperatorReply:
         reader, writer = await asyncio.open_unix_connection(next(self._turns).control_socket)
         writer.write(msgspec.json.encode(wish) + b"\n")
-        reply = msgspec.json.decode(await reader.readline(), type=Reply)
+        reply = msgspec.json.decode(await reader.readline(), type=OperatorReply)
         writer.close()
         await writer.wait_closed()
         return reply

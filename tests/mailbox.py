@@ -10,7 +10,7 @@ def mails(world: InProcess) -> list[Envelope]:
     """All that wait and can be read, the oldest first."""
     with world.books() as books:
         rows = books.select("SELECT sealed FROM mail ORDER BY created_at, id")
-    found = (opened(world.parts.keyring, bytes(sealed)) for (sealed,) in rows)
+    found = (opened(world.context.keyring, bytes(sealed)) for (sealed,) in rows)
     return [one for one in found if one is not None]
 
 
@@ -34,5 +34,5 @@ def word_of(mail: Envelope, name: str) -> str:
 def link_of(world: InProcess, mail: Envelope) -> str:
     """The path of the link in it, which is on our own address."""
     url = word_of(mail, "url")
-    assert url.startswith(f"{world.parts.base_url}/")
-    return url.removeprefix(world.parts.base_url)
+    assert url.startswith(f"{world.context.base_url}/")
+    return url.removeprefix(world.context.base_url)

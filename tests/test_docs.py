@@ -11,8 +11,8 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
 from qirsh.settings import SETTINGS
 from qirsh.web.app import ROUTES
-from qirsh.web.http.problems import KINDS
-from qirsh.web.operator.actions import ACTS
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.operator.actions import ACTIONS
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs/api.md").read_text()
@@ -71,11 +71,11 @@ def test_every_scope_that_a_route_needs_is_documented() -> None:
 
 def test_every_error_code_is_documented_with_its_status() -> None:
     documented = dict(re.findall(r"^\| `(\w+)` \| (\d{3}) \|", API, re.MULTILINE))
-    assert documented == {code: str(kind.status) for code, kind in KINDS.items()}
+    assert documented == {code: str(kind.status) for code, kind in PROBLEM_TYPES.items()}
 
 
 def test_every_refusal_has_an_answer() -> None:
-    assert [refusal.value for refusal in Refusal if refusal.value not in KINDS] == []
+    assert [refusal.value for refusal in Refusal if refusal.value not in PROBLEM_TYPES] == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_act_of_an_operator_is_documented() -> None:
-    words = {word for act in ACTS for word in act.split()}
+    words = {word for act in ACTIONS for word in act.split()}
     assert missing(sorted(words), OPERATING) == []
 
 

@@ -37,7 +37,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.verify import verify
 from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import Callers
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.action import HOUSE
@@ -65,7 +65,7 @@ _GRACE_S: Final = 20  # In-flight requests get this long to finish; a long poll 
 @asynccontextmanager
 async def opened(
     settings: Settings, *, clock: Clock = system_clock, entropy: Entropy = system_entropy
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[Context]:
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = await _store(settings, clock, entropy)
@@ -81,7 +81,7 @@ async def opened(
         engine.money_stop.learn(stop, since=engine.money_stop.changes)
         waiters = Waiters()
         engine.listeners.append(waiters.hear)
-        yield Parts(
+        yield Context(
             store=store,
             engine=engine,
             identifiers=store.instance.identifiers,
@@ -151,7 +151,7 @@ def _look_for_garbage_less_often() -> None:
 
 async def serve(
     settings: Settings,
-    parts: Parts,
+    context: Context,
     *,
     listeners: list[socket.socket] | None = None,
     on_ready: Callable[[], None] = lambda: None,
@@ -162,7 +162,7 @@ async def serve(
     if not isinstance(settings.database, Path):
         _look_for_garbage_less_often()
     config = uvicorn.Config(
-        Router(parts, ROUTES),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
+        Router(context, ROUTES),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
         host=settings.host,
         port=settings.port,
         http=Connection,
@@ -177,26 +177,26 @@ async def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = StoppingServer(config, parts.waiters)
-    control = Control(parts, settings.control_socket)
-    await parts.callers.poll()
+    server = StoppingServer(config, context.waiters)
+    control = Control(context, settings.control_socket)
+    await context.callers.poll()
     if has_control:
         await control.open()
     roles = [
-        asyncio.create_task(PaymentExpirer(parts.store, parts.engine, parts.clock).run(), name="payment-expirer"),
-        asyncio.create_task(MetadataIndexer(parts.store, parts.engine).run(), name="metadata-indexer"),
-        asyncio.create_task(Sealer(parts.store, parts.engine, parts.clock).run(), name="sealer"),
-        asyncio.create_task(LedgerAuditor(parts.store, parts.engine).run(), name="ledger-auditor"),
+        asyncio.create_task(PaymentExpirer(context.store, context.engine, context.clock).run(), name="payment-expirer"),
+        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
+        asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
+        asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
         asyncio.create_task(
-            IdentityCleaner(parts.store, parts.engine, parts.clock, days=settings.identity_days).run(),
+            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
             name="identity-cleaner",
         ),
-        asyncio.create_task(_poll_revocations(parts), name="revocation-poll"),
+        asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
     ]
-    if (mail_sender := _mail_sender(settings, parts)) is not None:
+    if (mail_sender := _mail_sender(settings, context)) is not None:
         roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
-    if parts.has_mail:
-        roles.append(asyncio.create_task(_notifier(parts).run(), name="notifier"))
+    if context.has_mail:
+        roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
     try:
         on_ready()
         await server.serve(listeners)
@@ -207,19 +207,19 @@ async def serve(
         await control.close()
 
 
-def _notifier(parts: Parts) -> Notifier:
+def _notifier(context: Context) -> Notifier:
     return Notifier(
-        parts.store,
-        parts.engine,
-        parts.clock,
-        keyring=parts.keyring,
-        entropy=parts.entropy,
-        identifiers=parts.identifiers,
-        base_url=parts.base_url,
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        identifiers=context.identifiers,
+        base_url=context.base_url,
     )
 
 
-def _mail_sender(settings: Settings, parts: Parts) -> MailSender | None:
+def _mail_sender(settings: Settings, context: Context) -> MailSender | None:
     server, sender = settings.smtp, settings.mail_from
     if server is None or sender is None:
         return None
@@ -229,16 +229,16 @@ def _mail_sender(settings: Settings, parts: Parts) -> MailSender | None:
         security=server.security,
         user=server.user,
         password=server.password,
-        own_name=urlsplit(parts.base_url).hostname or "localhost",
+        own_name=urlsplit(context.base_url).hostname or "localhost",
     )
     return MailSender(
-        parts.store,
-        parts.engine,
-        parts.clock,
-        keyring=parts.keyring,
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
         line=line,
         sender=sender,
-        base_url=parts.base_url,
+        base_url=context.base_url,
     )
 
 
@@ -264,13 +264,13 @@ class StoppingServer(uvicorn.Server):
         self.force_exit = False
 
 
-async def _poll_revocations(parts: Parts) -> None:
+async def _poll_revocations(context: Context) -> None:
     # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known, once.
     is_away = False
     while True:
         await asyncio.sleep(REVOCATION_POLL_MS / 1000)
         try:
-            await parts.callers.poll()
+            await context.callers.poll()
         except StoreUnavailable as error:
             if not is_away:
                 log.warning("%s", error)

@@ -22,7 +22,7 @@ from qirsh.engine.entropy import SeededEntropy
 from qirsh.language.catalog import LANGUAGES
 from qirsh.settings import read_settings
 from qirsh.web.app import ROUTES
-from qirsh.web.operator.control import Wish, perform
+from qirsh.web.operator.control import OperatorRequest, perform
 from tests.app_in_thread import ServedApp, app_in_thread
 from tests.browser.tour import Stage, tour
 from tests.live import PASSWORD, PIN, free_port
@@ -58,17 +58,17 @@ class Town:
         self._clock.advance(-LONG_AGO_MS)
         done = self.act("operator create", email=first, name="Operator", password=PASSWORD)
         self._operators.append((first, done["totpSecret"]))
-        appointing = appointed(self._served.parts, second, PASSWORD, by=done["person"])
+        appointing = appointed(self._served.context, second, PASSWORD, by=done["person"])
         _, secret = asyncio.run_coroutine_threadsafe(appointing, self._served.loop).result(30)
         self._operators.append((second, secret))
         self._clock.advance(LONG_AGO_MS)
 
     def act(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
-        wish = Wish(act, words)
+        wish = OperatorRequest(act, words)
         if self._operators:
             email, secret = self._operators[operator]
-            wish = Wish(act, words, email, PASSWORD, pyotp.TOTP(secret).at(self._clock() // 1000))
-        reply = asyncio.run_coroutine_threadsafe(perform(self._served.parts, wish), self._served.loop).result(30)
+            wish = OperatorRequest(act, words, email, PASSWORD, pyotp.TOTP(secret).at(self._clock() // 1000))
+        reply = asyncio.run_coroutine_threadsafe(perform(self._served.context, wish), self._served.loop).result(30)
         assert reply.done is not None, reply.detail
         return reply.done
 

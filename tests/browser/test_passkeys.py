@@ -12,11 +12,11 @@ from playwright.sync_api import Browser, Page
 import qirsh.web
 from qirsh.settings import read_settings
 from qirsh.web.auth import passkeys
-from qirsh.web.auth.passkeys import NewPasskey, Proof
+from qirsh.web.auth.passkeys import NewPasskey, PasskeyAssertion
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.rendering import PAGE
 from qirsh.web.html.static_files import address, serve_file
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 from tests.app_in_thread import app_in_thread
@@ -52,27 +52,27 @@ class Pages:
 
     base_url: str = ""
     made: NewPasskey | None = None
-    proof: Proof | None = None
+    proof: PasskeyAssertion | None = None
     known: list[bytes] = field(default_factory=list)
 
-    async def show_adding(self, parts: Parts, _request: Request) -> Response:
+    async def show_adding(self, context: Context, _request: Request) -> Response:
         return _form(
-            passkeys.creation_options(parts, ADDING, person=PERSON, email="a@b.c", name="أمل", known=self.known)
+            passkeys.creation_options(context, ADDING, person=PERSON, email="a@b.c", name="أمل", known=self.known)
         )
 
-    async def add(self, parts: Parts, request: Request) -> Response:
-        answer = read_form(parts, request, "passkey", "pin")["passkey"]
-        self.made = passkeys.new_passkey(parts, ADDING, answer)
+    async def add(self, context: Context, request: Request) -> Response:
+        answer = read_form(context, request, "passkey", "pin")["passkey"]
+        self.made = passkeys.new_passkey(context, ADDING, answer)
         return _said("made" if self.made else "refused")
 
-    async def show_using(self, parts: Parts, _request: Request) -> Response:
-        return _form(passkeys.request_options(parts, CONFIRMING, self.known))
+    async def show_using(self, context: Context, _request: Request) -> Response:
+        return _form(passkeys.request_options(context, CONFIRMING, self.known))
 
-    async def use(self, parts: Parts, request: Request) -> Response:
-        answer = read_form(parts, request, "passkey", "pin")["passkey"]
+    async def use(self, context: Context, request: Request) -> Response:
+        answer = read_form(context, request, "passkey", "pin")["passkey"]
         assert self.made is not None
         known = _Kept(self.made.id, PERSON, self.made.public_key, self.made.sign_count)
-        self.proof = passkeys.prove(parts, CONFIRMING, answer, known)
+        self.proof = passkeys.verify_assertion(context, CONFIRMING, answer, known)
         return _said("proved" if self.proof else "refused")
 
     def routes(self) -> tuple[Route, ...]:

@@ -20,10 +20,10 @@ def shown(house: House) -> str:
     done = house.act(*words, stdin=f"{PASSWORD}\n123456\n", **house.operator())
 
     async def submit() -> None:
-        async with opened(read_settings(house.environment())) as parts:
-            images = (("front", seal_picture(parts.keyring, PICTURE)),)
-            facts = seal_facts(parts.keyring, FACTS)
-            await parts.engine.submit(SubmitIdentity(done["person"], int(done["account"]), facts, images))  # type: ignore[arg-type]  # "front" is a side.
+        async with opened(read_settings(house.environment())) as context:
+            images = (("front", seal_picture(context.keyring, PICTURE)),)
+            facts = seal_facts(context.keyring, FACTS)
+            await context.engine.submit(SubmitIdentity(done["person"], int(done["account"]), facts, images))  # type: ignore[arg-type]  # "front" is a side.
 
     asyncio.run(submit())
     account: str = done["account"]

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from qirsh.domain.commands.payout import AskPayout
+from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.payout import Payout
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, sealed
@@ -17,15 +17,17 @@ def asked(house: House, payout_id: str) -> str:
     """Somebody wants money at the bank; the number of their account."""
 
     async def ask() -> str:
-        async with opened(read_settings(house.environment())) as parts:
+        async with opened(read_settings(house.environment())) as context:
             demo = house.demo()["customer"]
-            login = await parts.store.find(Tables.logins, demo["email"])
+            login = await context.store.find(Tables.logins, demo["email"])
             assert login is not None
-            person = await parts.store.find(Tables.people, login.person)
+            person = await context.store.find(Tables.people, login.person)
             assert person is not None
-            macs = parts.keyring.pin_macs(person.id, demo["pin"])
-            command = AskPayout(payout_id, person.account, person.id, "USD", 12345, sealed(parts.keyring, BANK), macs)
-            assert type(await parts.engine.submit(command)) is Payout
+            macs = context.keyring.pin_macs(person.id, demo["pin"])
+            command = RequestPayout(
+                payout_id, person.account, person.id, "USD", 12345, sealed(context.keyring, BANK), macs
+            )
+            assert type(await context.engine.submit(command)) is Payout
             return str(person.account)
 
     return asyncio.run(ask())

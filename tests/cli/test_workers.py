@@ -20,9 +20,9 @@ import msgspec
 import pytest
 
 from qirsh.cli import control_client
-from qirsh.cli.serve.supervisor import Parent
+from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.settings import Settings, read_settings
-from qirsh.web.operator.control import Reply, Wish
+from qirsh.web.operator.control import OperatorReply, OperatorRequest
 from tests import postgres
 from tests.cli.program import House, Running
 from tests.faults.line import Line
@@ -232,19 +232,19 @@ def test_operators_act_before_during_and_after_a_replacement(family: Family) -> 
     assert (family.house.folder / "control.sock").stat().st_mode & 0o777 == 0o600
 
 
-def _acted(family: Family) -> Reply:
+def _acted(family: Family) -> OperatorReply:
     """By the socket alone: the CLI would do it by itself if nobody listened."""
     email = family.people.operators[0].email
     words = {"account": family.people.merchants[0].account}
-    wish = Wish("key issue", words, email, PASSWORD, family.people.code_of(email))
+    wish = OperatorRequest("key issue", words, email, PASSWORD, family.people.code_of(email))
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
         try:
             connection.connect(str(family.settings.control_socket))
         except ConnectionRefusedError:
-            return Reply(code="nobody")
+            return OperatorReply(code="nobody")
         connection.sendall(msgspec.json.encode(wish) + b"\n")
         with connection.makefile("rb") as lines:
-            return msgspec.json.decode(lines.readline(), type=Reply)
+            return msgspec.json.decode(lines.readline(), type=OperatorReply)
 
 
 def test_nobody_outlives_a_parent_that_is_killed(family: Family) -> None:
@@ -283,7 +283,7 @@ def test_a_child_that_dies_again_and_again_is_started_after_pauses_that_grow() -
             signal.raise_signal(signal.SIGTERM)
         return [sys.executable, "-S", "-c", FAILING]
 
-    assert Parent(1, command, listeners=[], on_ready=lambda _: None).run() == 0
+    assert Supervisor(1, command, listeners=[], on_ready=lambda _: None).run() == 0
     at_once, short, longer = (after - before for before, after in itertools.pairwise(starts))
     assert at_once < 1 <= short
     assert longer >= 2
@@ -300,7 +300,7 @@ def test_children_stay_when_those_who_should_replace_them_cannot_serve(caplog: p
         return [sys.executable, "-S", "-c", FAILING]
 
     with caplog.at_level(logging.INFO):
-        parent = Parent(WORKERS, command, listeners=[], on_ready=lambda _: signal.raise_signal(signal.SIGHUP))
+        parent = Supervisor(WORKERS, command, listeners=[], on_ready=lambda _: signal.raise_signal(signal.SIGHUP))
         assert parent.run() == 0
     assert numbers == [0, 1, 0]
     assert [record.getMessage() for record in caplog.records] == [
@@ -321,6 +321,6 @@ def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch, ca
             str(line),
         ]
 
-    parent = Parent(1, command, listeners=[], on_ready=lambda _: signal.raise_signal(signal.SIGTERM))
+    parent = Supervisor(1, command, listeners=[], on_ready=lambda _: signal.raise_signal(signal.SIGTERM))
     assert parent.run() == 0
     assert [record.getMessage().partition(" does")[2] for record in caplog.records] == [" not end: killed"]

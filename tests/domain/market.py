@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from qirsh.domain.account import Account
 from qirsh.domain.commands.account import MoveAccount, OpenHouseAccount, RequestCommercial
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator, MakeOperator
 from qirsh.domain.commands.payment import CreatePayment, Pay
@@ -100,7 +100,7 @@ class Market(World):
         self.do(self.ask(account=account, amount=amount, currency=currency, reference=reference))
         self.do(self.confirm(reference))
 
-    def ask(self, **changes: Any) -> AskCash:  # noqa: ANN401 - the fields of the command
+    def ask(self, **changes: Any) -> RequestBankTransfer:  # noqa: ANN401 - the fields of the command
         """The first operator's wish to put 100.00 USD into the customer's account."""
         fields: dict[str, Any] = {
             "kind": "deposit",
@@ -112,12 +112,12 @@ class Market(World):
             "operator": self.first.id,
             "actor": "test",
         }
-        return AskCash(**fields | changes)
+        return RequestBankTransfer(**fields | changes)
 
-    def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmCash:
+    def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmBankTransfer:
         """The second operator's word, or another's, on what was asked under this reference."""
         asked = self.cash_orders.get((self.house, reference))
-        return ConfirmCash(
+        return ConfirmBankTransfer(
             kind=asked.kind if asked else "deposit",
             house=self.house,
             reference=reference,
@@ -126,7 +126,7 @@ class Market(World):
             actor="test",
         )
 
-    def ask_withdrawal(self) -> ConfirmCash:
+    def ask_withdrawal(self) -> ConfirmBankTransfer:
         """The word that is still missing for the customer to get 100.00 USD."""
         self.do(self.ask(kind="withdrawal"))
         return self.confirm()

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
     AppointOperator,
-    AskOperatorEnd,
     ConfirmOperator,
     MakeOperator,
+    RequestOperatorEnd,
     WithdrawAppointment,
 )
 from qirsh.domain.commands.person import AddPerson
@@ -44,10 +44,10 @@ def accepting(**changes: Any) -> AcceptAppointment:  # noqa: ANN401 - the same
     return AcceptAppointment(**{**fields, "totp_sealed": b"sealed", "totp_step": 7, **changes})
 
 
-def ending(market: Market, email: str = "third@example.com", **changes: Any) -> AskOperatorEnd:  # noqa: ANN401 - the same
+def ending(market: Market, email: str = "third@example.com", **changes: Any) -> RequestOperatorEnd:  # noqa: ANN401 - the same
     """The first operator's wish that another is one no longer."""
     fields: dict[str, Any] = {"email": email, "operator": market.first.id, "actor": "test"}
-    return AskOperatorEnd(**fields | changes)
+    return RequestOperatorEnd(**fields | changes)
 
 
 def _asked(market: Market) -> ConfirmOperator:
@@ -104,7 +104,7 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
         _to_be_withdrawn,
         {R.NOT_FOUND: lambda case: case.ask(email="customer@example.com")},
     ),
-    AskOperatorEnd: (
+    RequestOperatorEnd: (
         lambda market: ending(market, SECOND),
         {
             R.LAST_OPERATOR: _end_all_others,

@@ -20,9 +20,9 @@ from qirsh.domain.commands.login_credentials import (
     UnlockPin,
 )
 from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
-from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
-from qirsh.domain.commands.session import CloseSessions, UseProof
+from qirsh.domain.commands.session import CloseSessions, UseLoginCode
 from qirsh.domain.limits import PASSKEYS_MAX, PAYOUTS_OPEN_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Passkey
@@ -111,7 +111,7 @@ def _erase(market: Market) -> Command[Any]:
 
 def ask_payout(market: Market, payout: str = "po_1") -> Command[Any]:
     """A customer wants money at the bank."""
-    return AskPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
+    return RequestPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
 
 
 def _asked(market: Market) -> str:
@@ -172,8 +172,8 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
         lambda market: RemovePasskey(passkey(market), market.customer.id, LETTERS),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
-    UseProof: (
-        lambda market: UseProof(market.customer.id, EMAIL, "-", 0, b""),
+    UseLoginCode: (
+        lambda market: UseLoginCode(market.customer.id, EMAIL, "-", 0, b""),
         {
             R.CODE_NOT_VALID: lambda case: case.ask(password_hash="another"),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
@@ -213,7 +213,7 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
             R.NOT_FOUND: lambda case: case.ask(email=EMAIL),
         },
     ),
-    AskPayout: (
+    RequestPayout: (
         ask_payout,
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.account, state="suspended"),

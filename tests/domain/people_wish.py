@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import (
     AddPasskey,
@@ -26,11 +26,11 @@ from qirsh.domain.commands.login_credentials import (
     UnlockPin,
 )
 from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
-from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, AskOperatorEnd, ConfirmOperator
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator, RequestOperatorEnd
 from qirsh.domain.commands.payment import Pay
-from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
-from qirsh.domain.commands.session import CloseSessions, OpenSession, UseProof
+from qirsh.domain.commands.session import CloseSessions, OpenSession, UseLoginCode
 from qirsh.domain.mail import Letter
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_cases import CODE
@@ -88,13 +88,13 @@ def settle(market: Market) -> None:
         market.do(StartChallenge("pin", login.email, login.person, token("pin", login.email), CODE, ()))
 
 
-def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> AskPayout:
+def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> RequestPayout:
     who = market.other if int(payout[-1]) % 4 == 3 else market.customer
     amount = 1 + int(payout[-1]) * (HELD // 8)
-    return AskPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
+    return RequestPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
 
 
-def _order(market: Market, payout: str, *, reference: str, operator: int) -> AskCash:
+def _order(market: Market, payout: str, *, reference: str, operator: int) -> RequestBankTransfer:
     asked = _ask_payout(market, payout)
     return market.ask(
         kind="withdrawal",
@@ -252,7 +252,7 @@ class Town:
             recovery_codes,
         )
         proofs = st.builds(
-            lambda one, known, step, code: UseProof(one.person, one.email, known, step, code),
+            lambda one, known, step, code: UseLoginCode(one.person, one.email, known, step, code),
             self.anybody,
             hashes,
             steps,
@@ -309,7 +309,7 @@ class Town:
             self.operators,
         )
         confirms = st.builds(
-            lambda reference, asked_by, by, sent: ConfirmCash(
+            lambda reference, asked_by, by, sent: ConfirmBankTransfer(
                 "withdrawal", self.market.house, reference, asked_by, by, "test", sent
             ),
             st.sampled_from(["slip p", "slip p", "slip q", "slip b"]),
@@ -369,7 +369,7 @@ class Town:
         )
         ending = st.builds(
             lambda email: [
-                AskOperatorEnd(email, first, "test"),
+                RequestOperatorEnd(email, first, "test"),
                 ConfirmOperator(email, "end", first, second, "test"),
             ],
             new_emails,
@@ -405,7 +405,7 @@ class Town:
             letters,
         )
         ends = st.builds(
-            lambda email, by, sent: AskOperatorEnd(email, by, "test", sent),
+            lambda email, by, sent: RequestOperatorEnd(email, by, "test", sent),
             st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
             who,
             letters,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import event, given, settings
 
 from qirsh.domain.batch import Submission
-from qirsh.domain.commands.bank_order import ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer
 from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
@@ -95,6 +95,6 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_fails_the_batch_a
     with pytest.raises(KeyError):
         market.together(
             market.ask(reference="new slip"),
-            ConfirmCash("deposit", market.house, "new slip", market.first.id, market.second.id, "test"),
+            ConfirmBankTransfer("deposit", market.house, "new slip", market.first.id, market.second.id, "test"),
         )
     assert market.tables() == tables

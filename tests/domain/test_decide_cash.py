@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.account import State
-from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.refusal import Refusal, Refused
@@ -21,7 +21,7 @@ def market() -> Market:
 def test_what_is_asked_for_moves_nothing(market: Market) -> None:
     transfers, balances = list(market.transfers), dict(market.balances)
     order = market.do(market.ask())
-    assert order == CashOrder(
+    assert order == BankOrder(
         house=market.house,
         reference="slip",
         kind="deposit",

@@ -6,7 +6,7 @@ import pytest
 from qirsh.domain.commands.account import IssueKey, MoveAccount, RequestCommercial, RevokeKey
 from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, RemovePasskey, StartChallenge
-from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.identity import Identity
@@ -141,7 +141,7 @@ def test_an_open_payout_keeps_a_person_whatever_they_hold(market: Market) -> Non
     newcomer = market.join("Newcomer")
     market.move(newcomer.account, "verified")
     market.deposit(newcomer.account, 500)
-    market.do(AskPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
+    market.do(RequestPayout("po_late", newcomer.account, newcomer.id, "USD", 500, b"bank", (PIN,)))
     market.change("balances", (newcomer.account, "USD"), amount=0)
     assert market.refuse(erasing(market, newcomer, "newcomer@example.com")).why is Refusal.MONEY_LEFT
 

@@ -7,7 +7,7 @@ import pytest
 from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.payment import CreatePayment
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
@@ -28,7 +28,7 @@ def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each co
 def once(
     command: Command[Any], *, account: int = 1, key: str = "key", fingerprint: bytes = b"this request"
 ) -> Submission:
-    return Submission(command, Once(account, key, fingerprint), render)
+    return Submission(command, IdempotencyKey(account, key, fingerprint), render)
 
 
 def asking(market: Market, amount: int = 100) -> CreatePayment:
@@ -129,5 +129,5 @@ def test_an_answer_that_cannot_be_rendered_leaves_nothing(market: Market) -> Non
 
     tables = market.tables()
     with pytest.raises(ValueError, match="no words for it"):
-        market.transact([once(asking(market)), Submission(asking(market), Once(1, "other", b""), fail)])
+        market.transact([once(asking(market)), Submission(asking(market), IdempotencyKey(1, "other", b""), fail)])
     assert market.tables() == tables

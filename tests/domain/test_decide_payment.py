@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.account import State
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import BALANCE_MAX
@@ -198,7 +198,7 @@ def test_one_payment_is_paid_once_however_many_pay_it(market: Market) -> None:
 @pytest.mark.parametrize("paid_first", [True, False])
 def test_of_pay_and_cancel_the_first_wins_and_the_other_hears_why(market: Market, paid_first: bool) -> None:  # noqa: FBT001
     asked = market.create()
-    commands = [market.pay(asked), Cancel(payment=asked.number, merchant=market.shop)]
+    commands = [market.pay(asked), CancelPayment(payment=asked.number, merchant=market.shop)]
     outcomes = market.together(*(commands if paid_first else commands[::-1]))
     assert refusals(outcomes) == [Refusal.ALREADY_PAID if paid_first else Refusal.CANCELLED]
     assert market.payments[asked.number].status == ("paid" if paid_first else "cancelled")
@@ -214,8 +214,8 @@ def test_at_the_end_of_its_time_a_payment_is_paid_or_cancelled_before_and_expire
     market.now = asked.expires_at - left_ms
     wishes = {
         "pay": market.pay(asked),
-        "cancel": Cancel(payment=asked.number, merchant=market.shop),
-        "expire": Expire(payment=asked.number),
+        "cancel": CancelPayment(payment=asked.number, merchant=market.shop),
+        "expire": ExpirePayment(payment=asked.number),
     }
     status = {"pay": "paid", "cancel": "cancelled", "expire": "expired"}
     outcomes = market.together(*[wishes[name] for name in commands])
@@ -242,8 +242,8 @@ def test_the_instant_of_expiry_belongs_to_the_expiry(
     market.now = asked.expires_at - left_ms
     for command, expected in (
         (market.pay(asked), pay),
-        (Cancel(payment=asked.number, merchant=market.shop), cancel),
-        (Expire(payment=asked.number), expire),
+        (CancelPayment(payment=asked.number, merchant=market.shop), cancel),
+        (ExpirePayment(payment=asked.number), expire),
     ):
         [outcome] = market.fork().together(command)
         assert (outcome.why if isinstance(outcome, Refused) else None) is expected
@@ -252,18 +252,18 @@ def test_the_instant_of_expiry_belongs_to_the_expiry(
 def test_a_clock_that_runs_backwards_opens_nothing_that_was_final(market: Market) -> None:
     asked = market.create()
     market.now = asked.expires_at
-    market.do(Expire(payment=asked.number))
+    market.do(ExpirePayment(payment=asked.number))
     market.now = asked.created_at - 1000
     assert market.refuse(market.pay(asked)).why is Refusal.EXPIRED
-    assert market.refuse(Expire(payment=asked.number)).why is Refusal.EXPIRED
+    assert market.refuse(ExpirePayment(payment=asked.number)).why is Refusal.EXPIRED
 
 
 def test_cancelling_and_expiring_each_leave_one_event_and_no_transfer(market: Market) -> None:
     cancelled, expired = market.create(), market.create(expires_in_ms=1000)
     transfers = list(market.transfers)
     market.now += 1000
-    market.do(Cancel(payment=cancelled.number, merchant=market.shop))
-    market.do(Expire(payment=expired.number))
+    market.do(CancelPayment(payment=cancelled.number, merchant=market.shop))
+    market.do(ExpirePayment(payment=expired.number))
     assert [(event.sequence, event.type, event.payment) for event in market.events] == [
         (1, "remote_payment.cancelled", cancelled.number),
         (2, "remote_payment.expired", expired.number),
@@ -276,7 +276,7 @@ def test_a_shop_that_is_suspended_still_has_its_payments_expire(market: Market) 
     asked = market.create()
     market.move(market.shop, "suspended")
     market.now = asked.expires_at
-    assert market.do(Expire(payment=asked.number)).status == "expired"
+    assert market.do(ExpirePayment(payment=asked.number)).status == "expired"
 
 
 def test_events_are_numbered_for_each_merchant_alone(market: Market) -> None:
@@ -295,8 +295,8 @@ def test_someone_elses_payment_is_not_found(market: Market) -> None:
     second = market.open_shop(market.other)
     asked = market.create()
     for merchant in (second, market.till, NOBODY, market.customer.account):
-        refused = market.refuse(Cancel(payment=asked.number, merchant=merchant))
-        assert refused == market.refuse(Cancel(payment=NOBODY, merchant=merchant)) == Refused(Refusal.NOT_FOUND)
+        refused = market.refuse(CancelPayment(payment=asked.number, merchant=merchant))
+        assert refused == market.refuse(CancelPayment(payment=NOBODY, merchant=merchant)) == Refused(Refusal.NOT_FOUND)
 
 
 @pytest.mark.parametrize("state", ["unverified", "verified", "suspended", "closed"])

@@ -3,7 +3,7 @@
 import pytest
 
 from qirsh.domain.commands.login_credentials import ChangePin
-from qirsh.domain.commands.payment import Cancel
+from qirsh.domain.commands.payment import CancelPayment
 from qirsh.domain.limits import AMOUNT_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
@@ -45,7 +45,7 @@ def test_the_right_pin_forgives_the_wrong_ones_before_it(market: Market) -> None
 
 def test_a_payment_that_cannot_be_paid_costs_nobody_an_attempt(market: Market) -> None:
     cancelled, own_shop = market.create(), market.create(merchant=market.open_shop(market.customer))
-    market.do(Cancel(payment=cancelled.number, merchant=market.shop))
+    market.do(CancelPayment(payment=cancelled.number, merchant=market.shop))
     for asked in (cancelled, own_shop):
         for _ in range(PIN_ATTEMPTS_MAX + 1):
             market.refuse(market.pay(asked, pin_macs=(WRONG_PIN,)))

@@ -11,12 +11,12 @@ from qirsh.domain.batch import Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.commands.audit_log import RecordCheck
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.metadata_index import IndexMetadata
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.seal import SealEntries
@@ -25,7 +25,7 @@ from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES
-from qirsh.domain.idempotency import Once, Remembered
+from qirsh.domain.idempotency import IdempotencyKey, StoredResponse
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.refusal import Refusal
@@ -42,7 +42,7 @@ class Case:
     def __init__(self, prepare: Callable[[Market], Command[Any]]) -> None:
         self.market = Market()
         self.command: Any = prepare(self.market)
-        self.once: Once | None = None
+        self.once: IdempotencyKey | None = None
 
     def ask(self, **changes: object) -> None:
         """Ask for something else."""
@@ -87,8 +87,8 @@ class Case:
         self.market.now = self.market.payments[self.command.payment].expires_at
 
     def reuse_key(self) -> None:
-        self.once = Once(self.market.shop, "key", b"this request")
-        self.market.remembered[self.market.shop, "key"] = Remembered(
+        self.once = IdempotencyKey(self.market.shop, "key", b"this request")
+        self.market.remembered[self.market.shop, "key"] = StoredResponse(
             self.market.shop, "key", b"another request", 201, b"{}", self.market.now
         )
 
@@ -144,8 +144,8 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             R.MONEY_STOPPED: lambda case: case.stop_money(),
         },
     ),
-    Cancel: (
-        lambda market: Cancel(payment=market.create().number, merchant=market.shop),
+    CancelPayment: (
+        lambda market: CancelPayment(payment=market.create().number, merchant=market.shop),
         {
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
             R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="rejected"),
@@ -198,8 +198,8 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
         },
     ),
-    Expire: (
-        lambda market: Expire(payment=_create_and_wait(market)),
+    ExpirePayment: (
+        lambda market: ExpirePayment(payment=_create_and_wait(market)),
         {
             R.ALREADY_PAID: lambda case: case.payment(status="paid"),
             R.CANCELLED: lambda case: case.payment(status="cancelled"),
@@ -277,7 +277,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         lambda market: RevokeKey(id=_issue(market), actor="test"),
         {R.NOT_FOUND: lambda case: case.ask(id="unknown")},
     ),
-    AskCash: (
+    RequestBankTransfer: (
         lambda market: market.ask(),
         {
             R.TEST_AND_LIVE: lambda case: case.ask(account=case.market.till),
@@ -287,7 +287,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
         },
     ),
-    ConfirmCash: (
+    ConfirmBankTransfer: (
         Market.ask_withdrawal,
         {
             R.NOT_APPROVED: lambda case: case.order_for_undecided_shop(),
@@ -324,7 +324,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     **OPERATOR_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
-BY_STATUS: Final = {Expire, RefundPayment, ExpireAsTest}
+BY_STATUS: Final = {ExpirePayment, RefundPayment, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # One row cannot be in two states.
 EXCLUDING: Final = (

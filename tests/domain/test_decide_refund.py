@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.commands.account import MoveAccount
-from qirsh.domain.commands.payment import Cancel, Expire
+from qirsh.domain.commands.payment import CancelPayment, ExpirePayment
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Transfer
@@ -276,9 +276,9 @@ def test_another_s_payment_is_not_found_whoever_asks(market: Market) -> None:
 def test_what_was_not_paid_does_not_go_back_and_says_what_became_of_it(market: Market) -> None:
     market.buy(amount=PAID)
     pending, cancelled = market.create(), market.create()
-    market.do(Cancel(payment=cancelled.number, merchant=market.shop))
+    market.do(CancelPayment(payment=cancelled.number, merchant=market.shop))
     expired = market.create(expires_in_ms=0)
-    market.do(Expire(payment=expired.number))
+    market.do(ExpirePayment(payment=expired.number))
     why = {
         payment.number: market.refuse(market.refund(payment, amount=1)).why for payment in (pending, cancelled, expired)
     }

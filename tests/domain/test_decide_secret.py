@@ -17,7 +17,7 @@ from qirsh.domain.commands.login_credentials import (
 from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
 from qirsh.domain.commands.payment import Pay
 from qirsh.domain.commands.person import Join
-from qirsh.domain.commands.session import CloseSessions, OpenSession, UseProof
+from qirsh.domain.commands.session import CloseSessions, OpenSession, UseLoginCode
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.mail import Mail
@@ -152,9 +152,9 @@ def test_a_session_never_opens_past_a_second_factor(market: Market) -> None:
     assert market.refuse(opening(market, 1)).why is Refusal.CODE_NOT_VALID
 
 
-def proof(market: Market, **used: object) -> UseProof:
+def proof(market: Market, **used: object) -> UseLoginCode:
     fields: dict[str, object] = {"password_hash": "-", "totp_step": 0, "recovery_hash": b""}
-    return UseProof(market.customer.id, EMAIL, **fields | used)  # type: ignore[arg-type]
+    return UseLoginCode(market.customer.id, EMAIL, **fields | used)  # type: ignore[arg-type]
 
 
 def test_a_proof_for_a_change_uses_the_code_up_as_a_session_does(market: Market) -> None:

@@ -5,10 +5,10 @@ import pytest
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.commands.audit_log import RecordCheck
-from qirsh.domain.commands.payment import Cancel, CreatePayment
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.decide import RULES
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.stop import Stop
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -44,7 +44,7 @@ def test_requests_and_cancellations_go_on(market: Market) -> None:
     payment = market.create()
     stop(market)
     market.do(CreatePayment(merchant=market.shop, amount=1, currency="USD"))
-    market.do(Cancel(payment=payment.number, merchant=market.shop))
+    market.do(CancelPayment(payment=payment.number, merchant=market.shop))
     market.do(market.ask())
 
 
@@ -59,7 +59,7 @@ def test_an_answer_that_was_given_before_the_stop_is_given_again(market: Market)
     def render(_outcome: object, _work: UnitOfWork) -> Answer:
         return Answer(200, b"paid")
 
-    once = Once(market.customer.account, "key", b"print")
+    once = IdempotencyKey(market.customer.account, "key", b"print")
     submission = Submission(market.pay(market.create()), once, render)
     market.transact([submission])
     stop(market)

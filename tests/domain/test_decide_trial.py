@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.commands.payment import Cancel, Expire
+from qirsh.domain.commands.payment import CancelPayment, ExpirePayment
 from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.event import Event
 from qirsh.domain.ledger import Transfer
@@ -139,7 +139,7 @@ def test_who_names_the_purse_or_mint_of_another_circle_has_a_fault(market: Marke
         assert market.tables() == before
 
 
-# Expire.
+# ExpirePayment.
 
 
 def test_a_test_payment_expires_before_its_time(market: Market) -> None:
@@ -188,7 +188,7 @@ def test_another_s_payment_is_not_found(market: Market) -> None:
 def test_who_comes_too_late_hears_what_became_of_it(market: Market) -> None:
     paid, cancelled, expired = (market.create(merchant=market.till) for _ in range(3))
     market.do(market.pay_as_test(paid))
-    market.do(Cancel(payment=cancelled.number, merchant=market.till))
+    market.do(CancelPayment(payment=cancelled.number, merchant=market.till))
     market.do(expire(expired))
     too_late = [Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED]
     assert [market.refuse(market.pay_as_test(each)).why for each in (paid, cancelled, expired)] == too_late
@@ -226,10 +226,10 @@ def test_of_all_that_can_happen_to_a_test_payment_in_one_batch_the_first_does(ma
     ways = {
         "pay": market.pay_as_test(asked),
         "expire": expire(asked),
-        "cancel": Cancel(payment=asked.number, merchant=market.till),
+        "cancel": CancelPayment(payment=asked.number, merchant=market.till),
     }
     became = {"pay": "paid", "expire": "expired", "cancel": "cancelled"}[first]
-    winner, *losers = market.together(ways.pop(first), *ways.values(), Expire(payment=asked.number))
+    winner, *losers = market.together(ways.pop(first), *ways.values(), ExpirePayment(payment=asked.number))
     assert (winner.status, market.payments[asked.number]) == (became, winner)
     assert {type(loser) for loser in losers} == {Refused}
     assert complaints(market) == []

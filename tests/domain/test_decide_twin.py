@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from qirsh.domain.commands.payment import Cancel
+from qirsh.domain.commands.payment import CancelPayment
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints
@@ -57,7 +57,7 @@ def test_a_test_circle_stops_with_its_shop_and_keeps_no_state_of_its_own(market:
     pay = market.pay(asked, person=market.owner.id, payer=market.test_customer)
     market.move(market.shop, to)
     assert market.refuse(pay).why is Refusal.ACCOUNT_SUSPENDED
-    assert market.refuse(Cancel(payment=asked.number, merchant=market.till)).why is Refusal.ACCOUNT_SUSPENDED
+    assert market.refuse(CancelPayment(payment=asked.number, merchant=market.till)).why is Refusal.ACCOUNT_SUSPENDED
     if to == "suspended":
         market.move(market.shop, "approved")
         market.do(pay)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.idempotency import Remembered, fingerprint, is_forgotten
+from qirsh.domain.idempotency import StoredResponse, fingerprint, is_expired
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 
 methods = st.sampled_from([b"POST", b"DELETE"])
@@ -25,7 +25,7 @@ requests = st.tuples(methods, paths, st.binary(max_size=20))
 )
 def test_an_answer_is_kept_for_thirty_days(age: int, forgotten: bool) -> None:  # noqa: FBT001
     assert IDEMPOTENCY_KEPT_MS == 30 * 24 * 3600 * 1000
-    assert is_forgotten(Remembered(1, "key", b"f", 201, b"{}", 5_000_000), 5_000_000 + age) is forgotten
+    assert is_expired(StoredResponse(1, "key", b"f", 201, b"{}", 5_000_000), 5_000_000 + age) is forgotten
 
 
 @given(requests, requests)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.metadata_index import IndexMetadata
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.person import Person
@@ -109,10 +109,10 @@ test_expires = st.builds(ExpireAsTest, payment=payments | st.just(3), merchant=m
 indexes = st.integers(0, 5).map(
     lambda done: IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
 )
-cancels = st.builds(Cancel, payment=payments, merchant=merchants)
-expires = st.builds(Expire, payment=payments)
+cancels = st.builds(CancelPayment, payment=payments, merchant=merchants)
+expires = st.builds(ExpirePayment, payment=payments)
 asks = st.builds(
-    AskCash,
+    RequestBankTransfer,
     kind=st.sampled_from(["deposit", "withdrawal"]),
     house=st.just(SEED.house),
     reference=references,
@@ -123,7 +123,7 @@ asks = st.builds(
     actor=actor,
 )
 confirms = st.builds(
-    ConfirmCash,
+    ConfirmBankTransfer,
     house=st.just(SEED.house),
     reference=references,
     asked_by=st.sampled_from(OPERATORS),
@@ -171,16 +171,16 @@ TOWN: Final = Town(SEED)
 ALL: Final = MOST + about_people(TOWN)
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
-    Once, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
+    IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
 )
 singles = st.tuples(wishes, onces).map(lambda drawn: [drawn])
 stories = TOWN.stories().map(lambda told: [(wish, None) for wish in told])
-parts: st.SearchStrategy[Any] = st.integers(0, 9).flatmap(lambda number: singles if number else stories)
+context: st.SearchStrategy[Any] = st.integers(0, 9).flatmap(lambda number: singles if number else stories)
 # How long after the batch before, and the batch.
 batches = st.lists(
     st.tuples(
         st.sampled_from([*[0] * 12, 1, 999, 1000, 3_600_000, IDEMPOTENCY_KEPT_MS]),
-        st.lists(parts, min_size=1, max_size=BATCH).map(lambda drawn: [*itertools.chain(*drawn)][:BATCH]),
+        st.lists(context, min_size=1, max_size=BATCH).map(lambda drawn: [*itertools.chain(*drawn)][:BATCH]),
     ),
     min_size=1,
     max_size=6,
@@ -195,7 +195,7 @@ def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each co
     return Answer(200, repr(outcome).encode())
 
 
-def submissions(batch_number: int, batch: list[tuple[Command[Any], Once | None]]) -> list[Submission]:
+def submissions(batch_number: int, batch: list[tuple[Command[Any], IdempotencyKey | None]]) -> list[Submission]:
     """As a face submits them: what it makes from fresh randomness is never the same twice."""
     found = []
     for place, (wish, once) in enumerate(batch):

@@ -10,7 +10,7 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
-from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge
@@ -18,7 +18,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
-from qirsh.domain.idempotency import Remembered
+from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.identity import Identity, IdentityImage
 from qirsh.domain.lease import Lease
@@ -47,13 +47,13 @@ TABLES: Final = tuple(dict.fromkeys(table.attribute for _, table in WRITE_ORDER)
 class World:
     """Facts, rows, decide, write, in the order and with the strictness of a real store."""
 
-    remembered: dict[tuple[int, str], Remembered]
+    remembered: dict[tuple[int, str], StoredResponse]
     payments: dict[int, Payment]
     pins: dict[int, Pin]
     balances: dict[tuple[int, str], Balance]
     event_counters: dict[int, EventCounter]
     counters: dict[str, Counter]
-    cash_orders: dict[tuple[int, str], CashOrder]
+    cash_orders: dict[tuple[int, str], BankOrder]
     api_keys: dict[str, ApiKey]
     accounts: dict[int, Account]
     people: dict[int, Person]

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from qirsh.domain.batch import Answer
-from qirsh.domain.commands.bank_order import ConfirmCash
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Overloaded
@@ -92,7 +92,7 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_to
         asked, confirmed = await asyncio.gather(
             desk.engine.submit(market.ask(reference="new slip")),
             desk.engine.submit(
-                ConfirmCash("deposit", market.house, "new slip", market.first.id, market.second.id, "test")
+                ConfirmBankTransfer("deposit", market.house, "new slip", market.first.id, market.second.id, "test")
             ),
         )
         assert (granted(asked).state, granted(confirmed).state) == ("asked", "confirmed")

@@ -95,15 +95,15 @@ def fits(metadata: object) -> bool:
 
 def depth(value: object) -> int:
     """How deep it is nested."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if parts is None else 1 + max(map(depth, parts), default=0)
+    context = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if context is None else 1 + max(map(depth, context), default=0)
 
 
 def longest_key(value: object) -> int:
     """The characters of the longest key at any depth."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    context = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     own = max(map(len, value), default=0) if isinstance(value, dict) else 0
-    return max(own, *map(longest_key, parts), 0)
+    return max(own, *map(longest_key, context), 0)
 
 
 @schemathesis.hook

@@ -19,14 +19,14 @@ from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
 from qirsh.domain.commands.metadata_index import IndexMetadata
-from qirsh.domain.commands.operator import AppointOperator, AskOperatorEnd, ConfirmOperator
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire
-from qirsh.domain.commands.payout import AskPayout
+from qirsh.domain.commands.operator import AppointOperator, ConfirmOperator, RequestOperatorEnd
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
+from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.metadata_index import entries_of
@@ -50,7 +50,7 @@ class Filled(Market):
         super().__init__()
         late = self.create(amount=7, expires_in_ms=0)  # Its time is over as it is asked for: no clock need be moved.
         self.pending = self.create(amount=500, note="not yet", metadata='{"z": 1.0, "a": 1152921504606846976}')
-        self.cancelled: Payment = self.do(Cancel(payment=self.create().number, merchant=self.shop))
+        self.cancelled: Payment = self.do(CancelPayment(payment=self.create().number, merchant=self.shop))
         self.paid: Payment = self.do(self.pay(self.create(amount=300, return_url="https://shop.example/thanks")))
         self.paid_too: Payment = self.do(self.pay(self.create(amount=200, reference="order 2")))
         of_test = self.create(merchant=self.till, currency="TRY")
@@ -60,8 +60,8 @@ class Filled(Market):
         self.do(IssueKey("key_1", self.shop, bytes(32), "wxyz", "till", "payments:read", None, "test"))
         self.do(OpenSession(bytes(range(32)), self.customer.id, self.customer.account, "test"))
         asked = CreatePayment(merchant=self.shop, amount=1, currency="SYP")
-        self.transact([Submission(asked, Once(self.shop, "once", b"print"), _answer)])
-        self.expired: Payment = self.do(Expire(payment=late.number))
+        self.transact([Submission(asked, IdempotencyKey(self.shop, "once", b"print"), _answer)])
+        self.expired: Payment = self.do(ExpirePayment(payment=late.number))
         returned, refunded = self.buy(amount=400, currency="EUR"), self.buy(amount=250, currency="EUR")
         self.do(self.refund(returned))
         self.do(self.refund(refunded, amount=100, note="sorry", metadata='{"b": 1.0}'))
@@ -91,11 +91,11 @@ class Filled(Market):
         self.do(RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
         self.do(AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
         self.do(ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
-        self.do(AskOperatorEnd("operator.two@example.com", self.second.id, "test"))
+        self.do(RequestOperatorEnd("operator.two@example.com", self.second.id, "test"))
         self.do(StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
         self.do(AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
-        self.do(AskPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
-        self.do(AskPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
+        self.do(RequestPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
+        self.do(RequestPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
         self.do(self.ask(reference="payout", kind="withdrawal", currency="EUR", amount=900, payout="po_2"))
         self.do(self.confirm("payout"))
 

@@ -14,7 +14,7 @@ import pytest
 
 from qirsh.domain.account import Account
 from qirsh.domain.batch import Batch, Submission
-from qirsh.domain.commands.payment import Cancel, CreatePayment
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import (
     AMOUNT_MAX,
@@ -707,7 +707,7 @@ def test_payment_numbers_last_through_any_number_of_rolled_back_turns(store: Pla
 def test_a_raised_epoch_jumps_ahead_and_marks_its_events(store: Play, filled: Database) -> None:
     async def cancel_one(opened: Store) -> tuple[int, int, str]:
         [created] = await submit(opened, asking())
-        [cancelled] = await submit(opened, Cancel(payment=created.number, merchant=FILLED.shop))
+        [cancelled] = await submit(opened, CancelPayment(payment=created.number, merchant=FILLED.shop))
         events = await all_of(opened, Tables.events, "created_at, sequence")
         [event] = [event for event in events if event.payment == cancelled.number]
         return created.number, event.epoch, opened.instance.identifiers.payment_id(1)

@@ -11,7 +11,7 @@ import pytest
 
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.commands.payment import CreatePayment
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS, LEASE_RENEWAL_MS
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
@@ -184,7 +184,7 @@ def test_a_role_that_ends_while_it_asks_for_its_lease_gives_it_up_all_the_same(u
 def test_the_same_key_in_two_processes_at_once_has_one_outcome(url: str) -> None:
     def once(name: str) -> Batch:
         asked = CreatePayment(FILLED.shop, 100, "USD", "here")
-        return Batch([Submission(asked, Once(FILLED.shop, name, b"print"), _answer)])
+        return Batch([Submission(asked, IdempotencyKey(FILLED.shop, name, b"print"), _answer)])
 
     async def scene() -> None:
         async with opened(url) as one, opened(url) as other:
@@ -206,7 +206,7 @@ def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_o
 
     def once(order: list[str]) -> Batch:
         asked = CreatePayment(FILLED.shop, 100, "USD", "here")
-        return Batch([Submission(asked, Once(FILLED.shop, name, b"print"), _answer) for name in order])
+        return Batch([Submission(asked, IdempotencyKey(FILLED.shop, name, b"print"), _answer) for name in order])
 
     async def scene() -> None:
         async with contextlib.AsyncExitStack() as stack:

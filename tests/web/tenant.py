@@ -28,7 +28,7 @@ def tenant(world: InProcess, customer: Customer | None = None, **typed: str) -> 
 
 
 def login_of(world: InProcess, email: str) -> Login:
-    login = world.run(world.parts.store.find(Tables.logins, email))
+    login = world.run(world.context.store.find(Tables.logins, email))
     assert login is not None
     return login
 

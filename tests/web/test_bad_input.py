@@ -574,11 +574,11 @@ doubtful = st.recursive(
 def written(value: object, *, ascii_only: bool) -> tuple[str, bool]:
     """JSON text, and whether a key comes twice in one of its objects."""
     if isinstance(value, tuple):
-        parts = [
+        context = [
             (json.dumps(name, ensure_ascii=ascii_only), written(inner, ascii_only=ascii_only)) for name, inner in value
         ]
-        is_twice = len({name for name, _ in value}) < len(value) or any(twice for _, (_, twice) in parts)
-        return "{" + ",".join(f"{name}:{text}" for name, (text, _) in parts) + "}", is_twice
+        is_twice = len({name for name, _ in value}) < len(value) or any(twice for _, (_, twice) in context)
+        return "{" + ",".join(f"{name}:{text}" for name, (text, _) in context) + "}", is_twice
     if isinstance(value, list):
         items = [written(inner, ascii_only=ascii_only) for inner in value]
         return "[" + ",".join(text for text, _ in items) + "]", any(twice for _, twice in items)

@@ -22,7 +22,7 @@ KEY = re.compile(r"qk_(?:live|test)_\w+")
 @pytest.fixture(autouse=True)
 def _mail(still: InProcess) -> None:
     """A service that sends mail: without it nothing is written."""
-    if not still.parts.has_mail:
+    if not still.context.has_mail:
         still.change(has_mail=True)
 
 

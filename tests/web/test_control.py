@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from qirsh.web.operator.control import Control, Reply, Wish
+from qirsh.web.operator.control import Control, OperatorReply, OperatorRequest
 from tests.live import PASSWORD, PIN, InProcess, in_process
 
-ADD = Wish("person add", {"email": "a@home.example", "name": "A", "password": PASSWORD, "pin": PIN})
+ADD = OperatorRequest("person add", {"email": "a@home.example", "name": "A", "password": PASSWORD, "pin": PIN})
 
 
-async def asked(path: Path, wish: Wish) -> Reply:
+async def asked(path: Path, wish: OperatorRequest) -> OperatorReply:
     reader, writer = await asyncio.open_unix_connection(path)
     writer.write(msgspec.json.encode(wish) + b"\n")
-    reply = msgspec.json.decode(await reader.readline(), type=Reply)
+    reply = msgspec.json.decode(await reader.readline(), type=OperatorReply)
     writer.close()
     await writer.wait_closed()
     return reply
@@ -37,14 +37,14 @@ def desk() -> Iterator[InProcess]:
 
 def test_a_successor_takes_the_path_over_and_keeps_it_when_the_other_closes(desk: InProcess, tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
-    old, new = Control(desk.parts, path), Control(desk.parts, path)
+    old, new = Control(desk.context, path), Control(desk.context, path)
 
     async def scene() -> None:
         await old.open()
         await new.open()
-        assert (await asked(path, Wish("dance", {}))).code == "unknown_act"
+        assert (await asked(path, OperatorRequest("dance", {}))).code == "unknown_act"
         await old.close()
-        assert (await asked(path, Wish("dance", {}))).code == "unknown_act"
+        assert (await asked(path, OperatorRequest("dance", {}))).code == "unknown_act"
         await new.close()
 
     desk.run(scene())
@@ -53,7 +53,7 @@ def test_a_successor_takes_the_path_over_and_keeps_it_when_the_other_closes(desk
 
 def test_an_act_under_way_is_answered_before_a_close_ends(desk: InProcess, tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
-    control = Control(desk.parts, path)
+    control = Control(desk.context, path)
 
     async def scene() -> None:
         await control.open()
@@ -66,14 +66,14 @@ def test_an_act_under_way_is_answered_before_a_close_ends(desk: InProcess, tmp_p
     desk.run(scene())
 
 
-async def desk_wish(desk: InProcess, path: Path) -> Reply:
+async def desk_wish(desk: InProcess, path: Path) -> OperatorReply:
     email = desk.operators[0].email
     return await asked(path, msgspec.structs.replace(ADD, email=email, password=PASSWORD, totp=desk.code_of(email)))
 
 
 def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(desk: InProcess, tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
-    control = Control(desk.parts, path)
+    control = Control(desk.context, path)
 
     async def scene() -> float:
         await control.open()

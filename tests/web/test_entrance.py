@@ -32,7 +32,7 @@ def door(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 
 def person_of(door: InProcess, customer: Customer) -> int:
-    login = door.run(door.parts.store.find(Tables.logins, customer.email))
+    login = door.run(door.context.store.find(Tables.logins, customer.email))
     assert login is not None
     return login.person
 
@@ -42,9 +42,9 @@ def guarded(door: InProcess) -> Customer:
     customer = door.customer()
     door.clock.advance(60_000)
     person = person_of(door, customer)
-    sealed = seal_seed(door.parts.keyring, SEED)
-    recovery = door.parts.keyring.code_mac(RECOVERY, str(person), RECOVERY_CODE)
-    door.run(door.parts.engine.submit(SetSecondFactor(customer.email, person, sealed, 0, recovery, ())))
+    sealed = seal_seed(door.context.keyring, SEED)
+    recovery = door.context.keyring.code_mac(RECOVERY, str(person), RECOVERY_CODE)
+    door.run(door.context.engine.submit(SetSecondFactor(customer.email, person, sealed, 0, recovery, ())))
     return customer
 
 
@@ -125,7 +125,7 @@ def test_a_session_is_new_at_each_sign_in_and_dead_on_the_server_after_sign_out(
 
 def guest_token(guest: Guest, door: InProcess, purpose: str) -> str:
     """As a page of the wallet has it."""
-    return door.parts.keyring.form_token(purpose, token_hash(guest.cookies["qirsh"].encode()).hex())
+    return door.context.keyring.form_token(purpose, token_hash(guest.cookies["qirsh"].encode()).hex())
 
 
 def test_signing_out_takes_a_form_of_ones_own(door: InProcess) -> None:
@@ -275,7 +275,7 @@ def test_wrong_passwords_and_wrong_codes_are_throttled_also_all_at_once(engine: 
 def test_an_old_hash_is_brought_up_to_date_when_its_owner_signs_in(door: InProcess) -> None:
     customer = door.customer()
     before = stored(door, customer)
-    own, current = door.parts.passwords, Passwords()
+    own, current = door.context.passwords, Passwords()
     door.change(passwords=current)
     try:
         assert Guest(door).sign_in(customer.email, "wrong").status_code == 422
@@ -297,6 +297,6 @@ def test_an_old_hash_is_brought_up_to_date_when_its_owner_signs_in(door: InProce
 
 
 def stored(door: InProcess, customer: Customer) -> str:
-    login = door.run(door.parts.store.find(Tables.logins, customer.email))
+    login = door.run(door.context.store.find(Tables.logins, customer.email))
     assert login is not None
     return login.password_hash

@@ -49,7 +49,7 @@ def joined(world: InProcess) -> tuple[Guest, str, int]:
     more = {"document": "passport", "document_number": "DOC0CANARY"}
     assert guest.upload("/wallet/identity", {"front": picture()}, **facts, **more).status_code == 303
     world.act("account verify", account=done["account"])
-    submit = world.parts.engine.submit
+    submit = world.context.engine.submit
     for purpose, email, token in (
         ("reset", "canary@forget.example", b"1"),
         ("email", "new-canary@forget.example", b"2"),
@@ -196,4 +196,4 @@ def test_a_stranger_reads_nothing_and_no_word_in_a_cookie_erases(world: InProces
 
 
 async def _verified(world: InProcess) -> list[Violation]:
-    return await world.parts.verify()
+    return await world.context.verify()

@@ -240,7 +240,7 @@ def test_after_a_restore_no_event_is_skipped_by_a_cursor_of_one_that_was_lost(en
         kept = pull(world, merchant.key)
         # What a puller had seen after the backup, up to the tenth, is gone; the next ones have a new epoch.
         lost = f"evt_0_{merchant.account}_10"
-        store = world.parts.store
+        store = world.context.store
         store.instance = type(store.instance)(store.instance.identifiers, 1)
         happen(8)
         news = pull(world, merchant.key, cursor=kept[-1]["id"])

@@ -25,7 +25,7 @@ FACTS = {
 @pytest.fixture(autouse=True)
 def _mail(still: InProcess) -> None:
     """A service that sends mail: without it nothing is written."""
-    if not still.parts.has_mail:
+    if not still.context.has_mail:
         still.change(has_mail=True)
 
 
@@ -54,10 +54,10 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
         [(state, sealed)] = books.select("SELECT state, facts_sealed FROM identity WHERE person = ?", owner)
         pictures = books.select("SELECT side, sealed FROM identity_image WHERE person = ? ORDER BY side", owner)
     assert state == "submitted"
-    assert unseal_facts(still.parts.keyring, bytes(sealed)) == msgspec.convert(FACTS, Facts)
+    assert unseal_facts(still.context.keyring, bytes(sealed)) == msgspec.convert(FACTS, Facts)
     assert [side for side, _ in pictures] == ["back", "front"]
     for _, kept in pictures:
-        plain = still.parts.keyring.unseal(bytes(kept), b"identity image")
+        plain = still.context.keyring.unseal(bytes(kept), b"identity image")
         assert plain is not None
         assert plain.startswith(b"\xff\xd8\xff")
     assert b"CANARY" not in bytes(sealed)

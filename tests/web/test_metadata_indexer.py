@@ -71,7 +71,7 @@ def looked(world: InProcess, worker: MetadataIndexer, times: int = 1) -> int:
 
 
 def worker_of(world: InProcess) -> MetadataIndexer:
-    return MetadataIndexer(world.parts.store, world.parts.engine)
+    return MetadataIndexer(world.context.store, world.context.engine)
 
 
 # One look after the other, in process.
@@ -163,7 +163,7 @@ def test_blocks_that_were_filled_left_and_begun_anew_are_all_followed(postgres: 
 @pytest.mark.usefixtures("short_blocks")
 def test_what_was_not_written_down_before_a_restore_is_found_after_it(engine: PostgresServer | None) -> None:
     with in_process(engine) as world:
-        chosen, merchant, store = random.Random(5), world.merchants[0], world.parts.store
+        chosen, merchant, store = random.Random(5), world.merchants[0], world.context.store
         made(world, merchant, 40, chosen)
         looked(world, worker_of(world))
         made(world, merchant, 40, chosen)

@@ -32,7 +32,7 @@ def joined(*parts: bytes, boundary: bytes = BOUNDARY) -> bytes:
 def read(world: InProcess, body: bytes, content_type: bytes = TYPE, **headers: str) -> Sent:
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
     request = Request("req_1", "POST", "/x", b"", {b"content-type": content_type, **named}, body)
-    return read_multipart(world.parts, request, ("token", "name"), ("front", "back"))
+    return read_multipart(world.context, request, ("token", "name"), ("front", "back"))
 
 
 def refused(world: InProcess, body: bytes, content_type: bytes = TYPE, **headers: str) -> str:

@@ -17,13 +17,13 @@ from qirsh.domain.api_key import SCOPES
 from qirsh.web.api.bodies import Body
 from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import KEY
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import KINDS
-from qirsh.web.http.route import Route, Told
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.http.route import OperationDoc, Route
 from qirsh.web.openapi.document import document
 from qirsh.web.openapi.problems import FIELD_CODES, codes_of
-from qirsh.web.openapi.schemas import Shapes, example_of
+from qirsh.web.openapi.schemas import Schemas, example_of
 from tests.description import BASE_URL
 from tests.live import (
     ORIGIN,
@@ -111,9 +111,9 @@ def test_every_call_has_a_name_of_its_own_and_a_tag_that_is_explained() -> None:
 
 
 def test_every_code_is_documented_and_every_documented_code_exists() -> None:
-    assert DOCUMENT["components"]["schemas"]["Problem"]["properties"]["code"]["enum"] == list(KINDS)
+    assert DOCUMENT["components"]["schemas"]["Problem"]["properties"]["code"]["enum"] == list(PROBLEM_TYPES)
     documented = set().union(*(codes_in(operation) for operation in OPERATIONS.values()))
-    assert documented <= set(KINDS)
+    assert documented <= set(PROBLEM_TYPES)
     # These are answered where no call is meant, for a field, or to operators only.
     elsewhere = {
         "stale_form",
@@ -126,7 +126,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     pages = {"code_not_valid", "passkey_not_valid", "money_left", "too_many"}
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
-    assert set(KINDS) - documented <= elsewhere | pages | operators
+    assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators
 
 
 def test_each_answer_names_its_own_codes_and_status() -> None:
@@ -138,11 +138,11 @@ def test_each_answer_names_its_own_codes_and_status() -> None:
             narrow = content["schema"]["allOf"][1]["properties"]
             assert narrow["code"]["enum"] == list(content["examples"]), call
             assert narrow["status"]["const"] == int(status)
-            assert {KINDS[code].status for code in content["examples"]} == {int(status)}
+            assert {PROBLEM_TYPES[code].status for code in content["examples"]} == {int(status)}
 
 
 def test_a_call_that_tells_of_a_problem_that_does_not_exist_cannot_be_described() -> None:
-    told = Told("Try", PaymentView, problems=("no_such_code",))
+    told = OperationDoc("Try", PaymentView, problems=("no_such_code",))
     with pytest.raises(ValueError, match="no_such_code"):
         codes_of(Route("GET", "/api/v1/try", nothing, KEY, told=told))
 
@@ -218,12 +218,12 @@ class OddQuery(msgspec.Struct):
     metadata: dict[str, str] | None = None
 
 
-async def nothing(_parts: Parts, _request: Request) -> Response:
+async def nothing(_context: Context, _request: Request) -> Response:
     return Response(200, b"")
 
 
 def test_a_query_becomes_parameters_that_are_never_null() -> None:
-    route = Route("GET", "/api/v1/try", nothing, KEY, told=Told("Try", PaymentView, query=OddQuery))
+    route = Route("GET", "/api/v1/try", nothing, KEY, told=OperationDoc("Try", PaymentView, query=OddQuery))
     parameters = {p["name"]: p for p in document((route,), BASE_URL)["paths"]["/api/v1/try"]["get"]["parameters"]}
     assert parameters["status"]["schema"]["type"] == "string"
     assert None not in parameters["status"]["schema"]["enum"]
@@ -233,7 +233,7 @@ def test_a_query_becomes_parameters_that_are_never_null() -> None:
 
 
 def test_two_shapes_of_one_name_are_refused() -> None:
-    shapes = Shapes()
+    shapes = Schemas()
     shapes.reference(PaymentView)
     with pytest.raises(ValueError, match="PaymentView"):
         shapes.reference(msgspec.defstruct("PaymentView", ["id"]))

@@ -11,7 +11,7 @@ import pytest
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
-from qirsh.domain.commands.operator import AcceptAppointment, AskOperatorEnd
+from qirsh.domain.commands.operator import AcceptAppointment, RequestOperatorEnd
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
@@ -76,7 +76,7 @@ def third(world: InProcess, email: str = "third@bank.example") -> int:
     """One more, whom both have made, long enough ago."""
     with world.books() as books:
         (first,), (second,) = books.select("SELECT person FROM operator ORDER BY person")
-    person, secret = world.run(appointed(world.parts, email, PASSWORD, by=first, agrees=second))
+    person, secret = world.run(appointed(world.context, email, PASSWORD, by=first, agrees=second))
     world.operators.append(Operator(email, secret))
     world.clock.advance(OPERATOR_NEW_MS)
     return person
@@ -123,7 +123,7 @@ def test_from_two_on_another_agrees_before_anything_is_mailed(world: InProcess) 
     assert world.act("operator confirm", 1, email=NEW)["state"] == "link mailed"
     assert code(world, "operator confirm", 1, email=NEW) == "already_confirmed"
     seed = begin(world)
-    login = world.run(world.parts.store.find(Tables.logins, NEW))
+    login = world.run(world.context.store.find(Tables.logins, NEW))
     assert login is not None
     guest = Guest(world)
     world.clock.advance(30_000)
@@ -300,7 +300,7 @@ def test_a_link_opened_by_who_was_asked_for_alone_is_not_enough_any_more(world: 
     assert guest.post(late, password=THEIRS, code=now(world, seed_on(guest))).status_code == 404
     hashed = token_hash(late.removeprefix("/operator/").encode())
     command = AcceptAppointment("more@bank.example", hashed, "en", "-", b"seed", 0)
-    assert type(world.run(world.parts.engine.submit(command))) is Refused
+    assert type(world.run(world.context.engine.submit(command))) is Refused
 
 
 # Several processes.
@@ -345,7 +345,7 @@ def test_of_two_links_that_one_alone_mailed_one_is_good_wherever_they_are_opened
         begun = next(outcome for outcome in outcomes if not isinstance(outcome, Refused))
         two.clock.advance(OPERATOR_NEW_MS)
         email = emails[outcomes.index(begun)]
-        [end] = at_once(two, AskOperatorEnd(email, begun.id, "test"))
+        [end] = at_once(two, RequestOperatorEnd(email, begun.id, "test"))
         assert end.kind == "end"
         two.act("operator confirm", 0, email=email)
 

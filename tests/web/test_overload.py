@@ -126,7 +126,7 @@ def test_a_service_that_stops_takes_no_more_and_still_reads(engine: PostgresServ
         merchant, customer = world.merchants[0], world.customer()
         payment_id = world.payment(merchant)
         before = world.counts()
-        world.run(world.parts.engine.close())
+        world.run(world.context.engine.close())
         for call in (create(merchant.key), pay(customer, payment_id), sign_in(customer.email)):
             refused(world.send(call), 503, "overloaded")
         assert world.data(retrieve(merchant.key, payment_id))["status"] == "pending"

@@ -170,7 +170,7 @@ def test_nobody_has_more_than_the_most(house: InProcess) -> None:
     person = login_of(house, customer.email).person
     for number in range(PASSKEYS_MAX - 1):
         key = AddPasskey(b"%d-%d" % (person, number), person, b"public", 0, f"key {number}", ())
-        house.run(house.parts.engine.submit(key))
+        house.run(house.context.engine.submit(key))
     device = Authenticator(BASE_URL, HOST)
     guest.follow(add(guest, device))
     assert "as many passkeys as one person can have" in guest.text
@@ -183,7 +183,7 @@ def test_passkeys_made_at_once_in_many_tabs_are_no_more_than_the_most(house: InP
     person = login_of(house, customer.email).person
     for number in range(PASSKEYS_MAX - 2):
         key = AddPasskey(b"%d-%d" % (person, number), person, b"public", 0, f"key {number}", ())
-        house.run(house.parts.engine.submit(key))
+        house.run(house.context.engine.submit(key))
     guest.follow(fill(guest, LIST, name="phone", password=PASSWORD))
     made = [Authenticator(BASE_URL, HOST).create(options(guest)) for _ in range(5)]
     answers = house.together([guest.posting(NEW, passkey=one) for one in made])

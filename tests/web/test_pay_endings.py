@@ -50,9 +50,9 @@ def test_a_locked_pin_leads_to_where_it_is_unlocked(world: Live) -> None:
 
 
 def test_who_has_no_pin_yet_is_led_to_where_one_is_chosen(still: InProcess) -> None:
-    email, parts = "no-pin@home.example", still.parts
-    password_hash = still.run(parts.passwords.hash(PASSWORD))
-    person = still.run(parts.engine.submit(AddPerson(email, "Nobody", password_hash, "test")))
+    email, context = "no-pin@home.example", still.context
+    password_hash = still.run(context.passwords.hash(PASSWORD))
+    person = still.run(context.engine.submit(AddPerson(email, "Nobody", password_hash, "test")))
     assert type(person) is not Refused
     still.act("account verify", account=str(person.account))
     still.deposit(str(person.account), 5000)
@@ -66,7 +66,7 @@ def test_who_is_not_verified_is_led_to_the_check_and_then_asked_to_wait(still: I
     told(visitor, "Please show who you are first", href="/wallet/identity")
     person = person_of(still, customer.email)
     command = SubmitIdentity(person, int(customer.account), b"sealed", (("front", b"picture"),))
-    assert type(still.run(still.parts.engine.submit(command))) is not Refused
+    assert type(still.run(still.context.engine.submit(command))) is not Refused
     visitor.open()
     told(visitor, "Your documents are being checked")
 
@@ -185,9 +185,9 @@ def test_nobody_but_the_owner_ends_a_test_payment(still: InProcess) -> None:
         assert still.data(retrieve(merchant.test_key, visitor.payment_id))["status"] == "pending"
     # Nor does a token of their own session make it theirs.
     own = trying(still, still.merchants[1].email)
-    tie = still.run(still.parts.callers.of_cookie(own.cookies["qirsh"].encode()))
+    tie = still.run(still.context.callers.of_cookie(own.cookies["qirsh"].encode()))
     assert tie is not None
-    token = still.parts.keyring.form_token("test", tie.token_hash.hex(), own.payment_id)
+    token = still.context.keyring.form_token("test", tie.token_hash.hex(), own.payment_id)
     assert own.post("test", {"token": token, "outcome": "paid"}).status_code == 403
     assert still.data(retrieve(merchant.test_key, own.payment_id))["status"] == "pending"
 
@@ -196,9 +196,9 @@ def test_a_live_payment_cannot_be_ended_as_a_test_even_by_its_owner(still: InPro
     merchant = still.merchants[0]
     visitor = at(still).signed_in(merchant.email)
     assert 'name="outcome"' not in visitor.page
-    caller = still.run(still.parts.callers.of_cookie(visitor.cookies["qirsh"].encode()))
+    caller = still.run(still.context.callers.of_cookie(visitor.cookies["qirsh"].encode()))
     assert caller is not None
-    token = still.parts.keyring.form_token("test", caller.token_hash.hex(), visitor.payment_id)
+    token = still.context.keyring.form_token("test", caller.token_hash.hex(), visitor.payment_id)
     before = still.counts()
     for outcome in (*ENDS, "", "nonsense"):
         assert visitor.post("test", {"token": token, "outcome": outcome}).status_code == 403

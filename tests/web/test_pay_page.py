@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.commands.payment import Cancel
+from qirsh.domain.commands.payment import CancelPayment
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.engine import batcher
 from tests.altered import alter
@@ -114,13 +114,13 @@ def test_the_receipt_tells_what_was_given_back(world: Live) -> None:
 
 def test_a_customer_is_not_blamed_when_all_money_is_stopped(still: InProcess) -> None:
     visitor = at(still).signed_in(still.customer())
-    still.parts.engine.money_stop.reason = "a sum is wrong"
+    still.context.engine.money_stop.reason = "a sum is wrong"
     try:
         visitor.confirm()
         visitor.open()
         assert "No payments are taken at the moment This is not about your account" in visitor.text
     finally:
-        still.parts.engine.money_stop.reason = None
+        still.context.engine.money_stop.reason = None
 
 
 def test_the_receipt_leads_back_to_the_shop(world: Live) -> None:
@@ -326,7 +326,7 @@ def test_a_live_customer_who_posts_to_a_test_payment_pays_nothing(still: InProce
     # No page has such a form; with one, the rules still refuse.
     tie = token_hash(visitor.cookies["qirsh"].encode()).hex()
     facts = ("100", "USD", merchant.test_account, "Shop")
-    token = still.parts.keyring.form_token
+    token = still.context.keyring.form_token
     form = {"token": token("confirm", tie, test_id), "shown": token("shown", tie, test_id, *facts), "pin": PIN}
     shown_again(visitor, visitor.post("confirm", form))
     assert "A real account cannot pay it" in visitor.text
@@ -359,7 +359,7 @@ def test_a_cancelled_payment_leads_to_the_cancel_address_only(still: InProcess) 
     form = visitor.form("confirm")
     with still.books() as books:
         number = books.payment_number(visitor.payment_id)
-    still.run(still.parts.engine.submit(Cancel(number, int(merchant.account))))
+    still.run(still.context.engine.submit(CancelPayment(number, int(merchant.account))))
     shown_again(visitor, visitor.post("confirm", {**form, "pin": PIN}))
     assert "The shop has cancelled this payment" in visitor.text
     page_of(visitor.open(), 200)

@@ -228,7 +228,7 @@ def test_only_what_was_shown_is_paid(still: InProcess, fact: str) -> None:
     }
     now = {"session": "0" * 64, "payment": other, "amount": "50", "currency": "SYP", "payee": other, "name": "Shop "}
     seen = was | ({fact: now[fact]} if fact in now else {})
-    shown = still.parts.keyring.form_token("shown", *seen.values())
+    shown = still.context.keyring.form_token("shown", *seen.values())
     before = still.counts()
     answer = visitor.confirm(shown=shown)
     if fact == "nothing":
@@ -301,16 +301,16 @@ def test_a_session_ends_after_its_time(still: InProcess) -> None:
 def test_a_sign_out_is_heard_by_other_processes(still: InProcess) -> None:
     customer = still.customer()
     visitor = at(still).signed_in(customer)
-    callers = Callers(still.parts.store, still.parts.clock, MoneyStop())
-    parts = msgspec.structs.replace(still.parts, callers=callers)
-    elsewhere = Router(parts, ROUTES)
-    still.run(parts.callers.poll())
+    callers = Callers(still.context.store, still.context.clock, MoneyStop())
+    context = msgspec.structs.replace(still.context, callers=callers)
+    elsewhere = Router(context, ROUTES)
+    still.run(context.callers.poll())
     request = Request(
         "1", "GET", f"/pay/{visitor.payment_id}", b"", {b"cookie": f"qirsh={visitor.cookies['qirsh']}".encode()}, b""
     )
     assert b"Your account" in still.run(elsewhere.answer(request)).body
     visitor.post("sign-out", visitor.form("sign-out"))
-    still.run(parts.callers.poll())
+    still.run(context.callers.poll())
     assert b"Your account" not in still.run(elsewhere.answer(request)).body
 
 
@@ -360,9 +360,9 @@ def test_cookies_are_of_the_session_and_out_of_reach_of_scripts(world: Live) -> 
 
 def over_https(world: InProcess, method: str, path: str, body: bytes = b"", **headers: str) -> Response:
     """The same service, as a proxy with a certificate reaches it."""
-    parts = msgspec.structs.replace(world.parts, base_url="https://pay.example")
+    context = msgspec.structs.replace(world.context, base_url="https://pay.example")
     named = {name.replace("_", "-").encode(): value.encode() for name, value in headers.items()}
-    return world.run(Router(parts, ROUTES).answer(Request("req_1", method, path, b"", named, body)))
+    return world.run(Router(context, ROUTES).answer(Request("req_1", method, path, b"", named, body)))
 
 
 def test_over_https_cookies_belong_to_this_host_alone(still: InProcess) -> None:
@@ -409,11 +409,11 @@ def test_a_planted_word_shows_none_but_our_own_sentences(world: Live) -> None:
     ],
 )
 def test_our_own_origin_is_known_as_browsers_write_it(still: InProcess, base_url: str, origin: str) -> None:
-    parts = msgspec.structs.replace(still.parts, base_url=base_url)
+    context = msgspec.structs.replace(still.context, base_url=base_url)
     path = f"/pay/{still.payment(still.merchants[0])}/sign-out"
     for said, status in ((origin, 415), (f"{origin}0", 403), (origin.replace("pay", "play"), 403)):
         asked = Request("req_1", "POST", path, b"", {b"origin": said.encode()}, b"")
-        assert still.run(Router(parts, ROUTES).answer(asked)).status == status
+        assert still.run(Router(context, ROUTES).answer(asked)).status == status
 
 
 # What a form may hold.

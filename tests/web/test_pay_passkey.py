@@ -37,14 +37,14 @@ def person_of(world: InProcess, email: str) -> int:
 
 def equipped(world: InProcess, customer: Customer) -> Authenticator:
     """The customer's device, which the service knows."""
-    place, person = world.parts.base_url, person_of(world, customer.email)
+    place, person = world.context.base_url, person_of(world, customer.email)
     device = Authenticator(place, urlsplit(place).hostname or "")
     purpose = passkeys.adding("session", person)
-    options = passkeys.creation_options(world.parts, purpose, person=person, email="a@b.example", name="a", known=[])
-    made = passkeys.new_passkey(world.parts, purpose, device.create(options))
+    options = passkeys.creation_options(world.context, purpose, person=person, email="a@b.example", name="a", known=[])
+    made = passkeys.new_passkey(world.context, purpose, device.create(options))
     assert made is not None
     command = AddPasskey(made.id, person, made.public_key, made.sign_count, "phone", ())
-    assert type(world.run(world.parts.engine.submit(command))) is not Refused
+    assert type(world.run(world.context.engine.submit(command))) is not Refused
     return device
 
 

@@ -29,7 +29,7 @@ def index_all(world: InProcess) -> None:
     """What the worker does a few times a second, until nothing is left."""
 
     async def indexed() -> None:
-        worker = MetadataIndexer(world.parts.store, world.parts.engine)
+        worker = MetadataIndexer(world.context.store, world.context.engine)
         while await worker.look():
             pass
 

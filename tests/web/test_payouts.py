@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.commands.payout import AskPayout
+from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.engine.bank_details import is_iban, normal_account
@@ -255,8 +255,8 @@ def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
     person = still.person(verified=False)
     guest = Guest(still).entered(person)
     assert "Confirm your identity first" in guest.read(ADDRESS)
-    command = AskPayout("po_1", int(person.account), guest.person, "USD", 1, b"x", ())
-    assert still.run(still.parts.engine.submit(command)) == Refused(Refusal.NOT_VERIFIED)
+    command = RequestPayout("po_1", int(person.account), guest.person, "USD", 1, b"x", ())
+    assert still.run(still.context.engine.submit(command)) == Refused(Refusal.NOT_VERIFIED)
     empty = Guest(still).entered(still.person(verified=True))
     assert "There is nothing to pay out" in empty.read(ADDRESS)
 

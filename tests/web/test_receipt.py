@@ -83,8 +83,8 @@ def test_an_address_cannot_be_made_up_or_used_for_another_payment(still: InProce
         mark + payment_id,
         "é" * 48,
         "",
-        payment_id + still.parts.keyring.form_token("receipt", payment_id)[:32],
-        payment_id + still.parts.keyring.form_token("sign-out", payment_id)[:32],
+        payment_id + still.context.keyring.form_token("receipt", payment_id)[:32],
+        payment_id + still.context.keyring.form_token("sign-out", payment_id)[:32],
     ]
     for one in forged:
         if one == token:  # A mark of digits alone has no large letters.
@@ -97,7 +97,7 @@ def test_an_address_cannot_be_made_up_or_used_for_another_payment(still: InProce
 def test_what_is_not_paid_has_no_receipt(still: InProcess) -> None:
     pending = still.payment(still.merchants[0])
     for step in ("", "/pdf"):
-        assert still.send(Call("GET", f"/receipt/{receipt_token(still.parts, pending)}{step}")).status_code == 404
+        assert still.send(Call("GET", f"/receipt/{receipt_token(still.context, pending)}{step}")).status_code == 404
     visitor = Visitor(still, pending)
     visitor.open()
     assert "/receipt/" not in visitor.page
@@ -112,8 +112,8 @@ def test_only_who_has_paid_is_given_the_address(world: Live) -> None:
 
 
 def test_an_address_under_the_old_secret_still_leads_there(still: InProcess) -> None:
-    both = Keyring([b"n" * 32, b"o" * 32], still.parts.entropy)
-    assert Keyring([b"o" * 32], still.parts.entropy).receipt_marks("1")[0] in both.receipt_marks("1")
+    both = Keyring([b"n" * 32, b"o" * 32], still.context.entropy)
+    assert Keyring([b"o" * 32], still.context.entropy).receipt_marks("1")[0] in both.receipt_marks("1")
     assert len(set(both.receipt_marks("1"))) == 2
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from qirsh.web.app import ROUTES
-from qirsh.web.http.problems import KINDS
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.openapi.document import document
-from qirsh.web.openapi.reference_view import chapters_of, words
+from qirsh.web.openapi.reference_view import reference_sections, words
 from tests.description import BASE_URL
 from tests.live import Call, Live
 
@@ -63,7 +63,7 @@ def test_every_path_field_parameter_and_code_is_shown(page: Page) -> None:
         assert path in page.text
         for operation in methods.values():
             assert {parameter["name"] for parameter in operation.get("parameters", [])} <= shown
-    assert set(KINDS) <= shown
+    assert set(PROBLEM_TYPES) <= shown
 
 
 def test_it_has_landmarks_and_headings_in_order(page: Page) -> None:
@@ -93,5 +93,5 @@ def test_an_example_with_an_apostrophe_can_be_pasted_into_a_shell() -> None:
     changed = document(ROUTES, BASE_URL)
     operation = changed["paths"]["/api/v1/wallet/sessions"]["post"]
     operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"] = {"password": "it's"}
-    requests = {call.id: call.request for chapter in chapters_of(changed) for call in chapter.calls}
+    requests = {call.id: call.request for chapter in reference_sections(changed) for call in chapter.calls}
     assert "it'\\''s" in requests["walletSessionsCreate"]

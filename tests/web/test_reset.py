@@ -42,7 +42,7 @@ def link_to(door: InProcess, email: str) -> str:
 
 
 def login_of(door: InProcess, email: str) -> Login | None:
-    return door.run(door.parts.store.find(Tables.logins, email))
+    return door.run(door.context.store.find(Tables.logins, email))
 
 
 def test_a_link_sets_a_new_password_once_and_ends_every_session(door: InProcess) -> None:
@@ -146,7 +146,7 @@ def test_a_sign_in_with_the_old_password_that_was_under_way_opens_nothing(door: 
     owner, thief = Guest(door), Guest(door)
     owner.open(link)
     reset = owner.posting(link, password=NEW)
-    own, slow = door.parts.passwords, SlowPasswords(lambda: door.sent(reset))
+    own, slow = door.context.passwords, SlowPasswords(lambda: door.sent(reset))
     door.change(passwords=slow)
     try:
         assert thief.sign_in(customer.email).status_code == 422
@@ -166,7 +166,7 @@ def test_a_hash_that_is_brought_up_to_date_late_does_not_bring_an_old_password_b
     guest.open(link)
     guest.post(link, password=NEW)
     late = RenewPasswordHash(old.email, old.person, old.password_hash, "$argon2id$ of the old password")
-    assert isinstance(door.run(door.parts.engine.submit(late)), Refused)
+    assert isinstance(door.run(door.context.engine.submit(late)), Refused)
     assert door.send(sign_in(customer.email, NEW)).status_code == 201
 
 
@@ -210,7 +210,7 @@ def change_asked(door: InProcess, customer: Customer, new: str, *, token: str) -
     login = login_of(door, customer.email)
     assert login is not None
     started = StartChallenge("email", new, login.person, token_hash(token.encode()), b"", ())
-    door.run(door.parts.engine.submit(started))
+    door.run(door.context.engine.submit(started))
     return f"/email/{token}"
 
 

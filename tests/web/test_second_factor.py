@@ -165,7 +165,7 @@ def test_whoever_runs_the_service_keeps_it_on(house: InProcess) -> None:
     assert "Your second factor stays on." in guest.text
     house.clock.advance(30_000)
     # Nor without the page that says so.
-    token = house.parts.keyring.form_token("totp-off", session_of(guest))
+    token = house.context.keyring.form_token("totp-off", session_of(guest))
     body = f"token={token}&password={PASSWORD.replace(' ', '+')}&code={house.code_of(operator.email)}"
     call = guest.call("POST", OFF, body.encode(), content_type="application/x-www-form-urlencoded")
     assert house.send(call).status_code == 422

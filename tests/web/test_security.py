@@ -45,7 +45,7 @@ def house(engine: PostgresServer | None) -> Iterator[InProcess]:
 def kept(house: InProcess, customer: Customer) -> tuple[object, ...]:
     """All that these pages can change of somebody."""
     login = login_of(house, customer.email)
-    pin = house.run(house.parts.store.find(Tables.pins, login.person))
+    pin = house.run(house.context.store.find(Tables.pins, login.person))
     with house.books() as books:
         passkeys = books.select("SELECT count(*) FROM passkey WHERE person = ?", login.person)
         eras = books.select("SELECT era FROM person WHERE id = ?", login.person)
@@ -272,7 +272,7 @@ def test_a_session_of_somebody_else_is_not_there(house: InProcess) -> None:
     # Neither with the token of another form, nor with the one that would be right if it were theirs.
     body = f"token={token}".encode()
     assert house.send(guest.call("POST", path, body, content_type=FORM)).status_code == 403
-    made = house.parts.keyring.form_token("session", session_of(guest), foreign)
+    made = house.context.keyring.form_token("session", session_of(guest), foreign)
     answer = house.send(guest.call("POST", path, f"token={made}".encode(), content_type=FORM))
     assert answer.status_code == 404
     assert other.is_signed_in()

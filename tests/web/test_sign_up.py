@@ -213,8 +213,8 @@ def shape(answer: httpx2.Response) -> tuple[Any, ...]:
 def test_known_and_unknown_addresses_get_the_same_answers_after_the_same_work(door: InProcess) -> None:
     known = f"{door.customers[0].email}"
     unknown = known.replace("person", "nobody")  # Of the same length.
-    engine, passwords = Counted(door.parts.engine), CountedPasswords()
-    own = door.parts.passwords
+    engine, passwords = Counted(door.context.engine), CountedPasswords()
+    own = door.context.passwords
     door.change(engine=engine, passwords=passwords)
     door.run(passwords.verify(None, "warm"))
     seen = []
@@ -229,7 +229,7 @@ def test_known_and_unknown_addresses_get_the_same_answers_after_the_same_work(do
         answers += [guest.open("/forgot"), guest.post("/forgot", email=email), guest.open("/forgot")]
         answers += [guest.open("/sign-in"), guest.post("/sign-in", email=email, password="wrong")]
         seen.append(([shape(answer) for answer in answers], texts, engine.commands, passwords.works))
-    door.change(engine=door.parts.engine, passwords=own)
+    door.change(engine=door.context.engine, passwords=own)
     passwords.close()
     assert seen[0] == seen[1]
     assert seen[0][2].count("StartChallenge") == 2
@@ -244,7 +244,7 @@ def test_no_code_opens_a_second_account_for_a_known_address(door: InProcess) -> 
     mail = last_mail(door, known)
     assert mail.kind == "already_joined"
     assert set(mail.words) == {"sign_in_url"}
-    assert word_of(mail, "sign_in_url") == f"{door.parts.base_url}/sign-in"
+    assert word_of(mail, "sign_in_url") == f"{door.context.base_url}/sign-in"
     assert guest.post("/sign-up/code", code="123123", **GOOD).status_code == 422
     assert "4 more times" in guest.wrong["code"]
 

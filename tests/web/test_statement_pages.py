@@ -186,7 +186,7 @@ def test_a_place_in_a_long_book_is_found_with_few_looks(moving: InProcess, monke
         moving.deposit(person.account, 1)
         moving.clock.advance(10)
     looks = 0
-    store = moving.parts.store
+    store = moving.context.store
     select = store.select
 
     async def counted(query: Any, *arguments: object) -> list[tuple[Any, ...]]:  # noqa: ANN401 - as the store has it

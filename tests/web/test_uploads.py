@@ -16,8 +16,8 @@ from qirsh.domain.api_key import PAGE_SESSION_KIND, SESSION_KIND, make_token
 from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
 from qirsh.domain.tables import Tables
 from qirsh.settings import Settings, read_settings
-from qirsh.web.auth.credentials import Proof, open_session
-from qirsh.web.http.context import Parts
+from qirsh.web.auth.credentials import VerifiedLogin, open_session
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 from qirsh.web.server.connection import Connection
@@ -45,7 +45,7 @@ class Place:
         self.served: ServedApp
         self._turns = count()
 
-    async def take(self, _parts: Parts, request: Request) -> Response:
+    async def take(self, _context: Context, request: Request) -> Response:
         self.taken += 1
         if request.query == b"held":
             await self.held.wait()
@@ -101,9 +101,9 @@ def serving(folder: Path, *, upload_s: float = UPLOAD_S, size_max: int = SIZE_MA
         founding.settle(shops=0, people=UPLOADS_AT_ONCE + 2)
         signing_in = Request("", "POST", "/sign-in", b"", {}, b"")
         for customer in founding.customers:
-            login = founding.run(founding.parts.store.find(Tables.logins, customer.email))
+            login = founding.run(founding.context.store.find(Tables.logins, customer.email))
             assert login is not None
-            token, _ = founding.run(open_session(founding.parts, Proof(login), PAGE_SESSION_KIND, signing_in))
+            token, _ = founding.run(open_session(founding.context, VerifiedLogin(login), PAGE_SESSION_KIND, signing_in))
             place.sessions.append(token)
 
     class TestConnection(Connection):
@@ -339,7 +339,7 @@ def test_a_stranger_who_is_quicker_than_the_look_at_their_session_gets_one_answe
         async def find(_session: bytes) -> None:
             await looked.wait()
 
-        async def take(_parts: Parts, _request: Request) -> Response:
+        async def take(_context: Context, _request: Request) -> Response:
             raise NotImplementedError
 
         route = Route("POST", "/pictures", take, None, is_page=True, body_bytes_max=SIZE_MAX)

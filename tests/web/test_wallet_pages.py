@@ -282,7 +282,7 @@ def test_a_number_that_leads_nowhere_is_explained_beside_its_field(still: InProc
     unused = next(
         f"{number}{check_digit(number)}"
         for number in range(int(payment[:-1]) + 1, int(payment[:-1]) + 100)
-        if still.parts.identifiers.payment_number(f"{number}{check_digit(number)}") is not None
+        if still.context.identifiers.payment_number(f"{number}{check_digit(number)}") is not None
     )
     words = {
         "": "Enter the number",

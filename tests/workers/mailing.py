@@ -23,8 +23,8 @@ def post(
 ) -> str:
     """The id of a letter that waits from now on."""
     envelope = Envelope(to, language, kind, words if words is not None else {"url": LINK, "code": CODE})
-    made = letter(keyring or world.parts.keyring, system_entropy, envelope)
-    world.run(world.parts.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
+    made = letter(keyring or world.context.keyring, system_entropy, envelope)
+    world.run(world.context.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
     return made.id
 
 

@@ -22,8 +22,8 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 def cleaned(world: InProcess) -> tuple[int, int]:
     """How many pictures and challenges are left after a look."""
-    parts = world.parts
-    world.run(IdentityCleaner(parts.store, parts.engine, parts.clock, days=30).clean())
+    context = world.context
+    world.run(IdentityCleaner(context.store, context.engine, context.clock, days=30).clean())
     with world.books() as books:
         [(images,)] = books.select("SELECT count(*) FROM identity_image")
         [(challenges,)] = books.select("SELECT count(*) FROM challenge")
@@ -35,7 +35,7 @@ def shown(world: InProcess) -> str:
     with world.books() as books:
         [(person,)] = books.select("SELECT owner FROM account WHERE number = ?", int(account))
     command = SubmitIdentity(person, int(account), b"facts", (("front", b"one"), ("back", b"two")))
-    world.run(world.parts.engine.submit(command))
+    world.run(world.context.engine.submit(command))
     return account
 
 
@@ -59,7 +59,7 @@ def test_pictures_go_some_days_after_the_decision_and_the_facts_stay(world: InPr
 
 def test_a_challenge_goes_when_it_is_over_and_its_successor_stays(world: InProcess) -> None:
     def start(email: str, token: bytes) -> None:
-        world.run(world.parts.engine.submit(StartChallenge("reset", email, None, token * 32, b"", ())))
+        world.run(world.context.engine.submit(StartChallenge("reset", email, None, token * 32, b"", ())))
 
     start("one@x.example", b"1")
     start("two@x.example", b"2")

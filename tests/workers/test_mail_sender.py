@@ -50,15 +50,15 @@ def office() -> Iterator[PostOffice]:
 
 @contextlib.contextmanager
 def sender_of(world: InProcess, port: int) -> Iterator[MailSender]:
-    parts = world.parts
+    context = world.context
     line = SmtpLine(
         host="127.0.0.1", port=port, security="none", user=None, password=None, own_name="pay.example", silence_s=0.5
     )
     sender = MailSender(
-        parts.store,
-        parts.engine,
-        parts.clock,
-        keyring=parts.keyring,
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
         line=line,
         sender=FROM,
         base_url="https://pay.example",

@@ -9,7 +9,7 @@ import pytest
 from qirsh.domain import seal
 from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.commands.mail import MailSent, Notify
-from qirsh.domain.commands.payout import AskPayout
+from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.person import ChangeProfile
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.counter import NOTIFIED
@@ -44,25 +44,25 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 
 async def _sent(world: InProcess, mail: str) -> None:
-    await world.parts.engine.submit(MailSent(mail))
+    await world.context.engine.submit(MailSent(mail))
 
 
 def of(world: InProcess) -> Notifier:
-    parts = world.parts
+    context = world.context
     return Notifier(
-        parts.store,
-        parts.engine,
-        parts.clock,
-        keyring=parts.keyring,
-        entropy=parts.entropy,
-        identifiers=parts.identifiers,
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        identifiers=context.identifiers,
         base_url=BASE_URL,
     )
 
 
 async def sealed(world: InProcess) -> None:
     """All that is there."""
-    sealer = Sealer(world.parts.store, world.parts.engine, world.parts.clock)
+    sealer = Sealer(world.context.store, world.context.engine, world.context.clock)
     await sealer.seal_settled()
     await sealer.seal_settled()
 
@@ -89,9 +89,9 @@ def wish(world: InProcess, who: Customer, language: str, *, has_notices: bool) -
     """The person's id."""
 
     async def wished() -> int:
-        login = await world.parts.store.find(Tables.logins, who.email)
+        login = await world.context.store.find(Tables.logins, who.email)
         assert login is not None
-        await world.parts.engine.submit(ChangeProfile(login.person, "", language, has_notices=has_notices))
+        await world.context.engine.submit(ChangeProfile(login.person, "", language, has_notices=has_notices))
         return login.person
 
     return world.run(wished())
@@ -137,10 +137,10 @@ def test_a_payout_is_told_once_by_the_commit_that_pays_it(world: InProcess) -> N
     customer = world.customers[0]
     world.change(has_mail=True)
     person = wish(world, customer, "tr", has_notices=True)
-    macs = world.parts.keyring.pin_macs(person, customer.pin)
+    macs = world.context.keyring.pin_macs(person, customer.pin)
     world.clock.advance(1)
-    ask = AskPayout("po_1", int(customer.account), person, "USD", 700, b"sealed", macs)
-    assert granted(world.run(world.parts.engine.submit(ask))).state == "asked"
+    ask = RequestPayout("po_1", int(customer.account), person, "USD", 700, b"sealed", macs)
+    assert granted(world.run(world.context.engine.submit(ask))).state == "asked"
     world.act("payout order", id="po_1", reference="ft 1")
     world.act("withdraw confirm", operator=1, reference="ft 1")
     world.run(tell(world))
@@ -172,7 +172,7 @@ def test_one_that_dies_between_reading_and_committing_has_told_nothing_and_the_n
     world.clock.advance(1)
     world.paid(merchant, customer)
     world.run(sealed(world))
-    engine = world.parts.engine
+    engine = world.context.engine
     submit = type(engine).submit
 
     async def dies(self: Any, command: Any, **more: Any) -> Any:  # noqa: ANN401 - as the engine has it
@@ -193,12 +193,12 @@ def test_one_that_dies_between_reading_and_committing_has_told_nothing_and_the_n
 
 def test_one_that_is_behind_writes_nothing(world: InProcess) -> None:
     [merchant], [customer, _] = world.merchants, world.customers
-    counter = world.run(world.parts.store.find(Tables.counters, NOTIFIED))
+    counter = world.run(world.context.store.find(Tables.counters, NOTIFIED))
     assert counter is not None
     world.clock.advance(1)
     world.paid(merchant, customer)
     world.run(tell(world))
-    late = world.run(world.parts.engine.submit(Notify(counter.last, counter.last + 1, ())))
+    late = world.run(world.context.engine.submit(Notify(counter.last, counter.last + 1, ())))
     assert late is False
     assert kinds(world) == ["paid"]
 
@@ -219,7 +219,7 @@ def test_a_transfer_that_comes_late_into_a_gap_is_told_by_the_seal_that_covers_i
 
 
 def _top(world: InProcess) -> int:
-    [(_, top)] = world.run(world.parts.store.select(hash_chain.TOPS))
+    [(_, top)] = world.run(world.context.store.select(hash_chain.TOPS))
     assert isinstance(top, int)
     return top
 
@@ -230,7 +230,7 @@ async def _told_of_what_is_sealed(world: InProcess) -> None:
 
 
 async def _sealed_without(world: InProcess, first: int, *, missing: tuple[int, ...]) -> None:
-    store, engine = world.parts.store, world.parts.engine
+    store, engine = world.context.store, world.context.engine
     pieces = []
     for one in range(first, first + 5):
         if one not in missing:
@@ -247,7 +247,7 @@ async def _sealed_without(world: InProcess, first: int, *, missing: tuple[int, .
 
 
 async def _audit_next(world: InProcess) -> int:
-    [last] = (await world.parts.store.search(hash_chain.SEALS_BACKWARDS, 2**62))[:1]
+    [last] = (await world.context.store.search(hash_chain.SEALS_BACKWARDS, 2**62))[:1]
     found = seal.read(last[2])
     assert found is not None
     return next(cover.last + 1 for cover in found.covers if cover.table == "audit")
@@ -292,10 +292,10 @@ def test_who_was_forgotten_is_not_written_to(world: InProcess) -> None:
     world.withdraw(person.account, 5)
 
     async def erased() -> object:
-        login = await world.parts.store.find(Tables.logins, person.email)
+        login = await world.context.store.find(Tables.logins, person.email)
         assert login is not None
         command = ErasePerson(login.person, int(person.account), person.email, (), (), "test")
-        return await world.parts.engine.submit(command)
+        return await world.context.engine.submit(command)
 
     assert type(world.run(erased())) is Person
     world.run(tell(world))

@@ -38,7 +38,7 @@ def served(engine: PostgresServer | None) -> Iterator[Live]:
 
 
 def sealer(world: InProcess) -> Sealer:
-    return Sealer(world.parts.store, world.parts.engine, world.parts.clock)
+    return Sealer(world.context.store, world.context.engine, world.context.clock)
 
 
 def covered(world: World) -> dict[str, list[int]]:

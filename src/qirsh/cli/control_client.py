@@ -17,7 +17,7 @@ from qirsh.cli.errors import Stopped
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.interface import DatabaseInUse
-from qirsh.web.operator.control import Reply, Wish, perform
+from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 
 _ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk, not for ever.
 _CHECK_S_MAX: Final = 3600  # A full check reads every row there is.
@@ -66,7 +66,7 @@ def found(settings: Settings) -> Server | None:
     return None
 
 
-def send(settings: Settings, wish: Wish) -> Reply:
+def send(settings: Settings, wish: OperatorRequest) -> OperatorReply:
     """Carried out by the running server, or here when none runs, under the same lock."""
     give_up_at = time.monotonic() + _STARTING_S_MAX
     while True:
@@ -80,19 +80,19 @@ def send(settings: Settings, wish: Wish) -> Reply:
             time.sleep(0.1)
 
 
-async def _performed(settings: Settings, wish: Wish) -> Reply:
-    async with opened(settings) as parts:
-        return await perform(parts, wish)
+async def _performed(settings: Settings, wish: OperatorRequest) -> OperatorReply:
+    async with opened(settings) as context:
+        return await perform(context, wish)
 
 
-def _sent(settings: Settings, wish: Wish) -> Reply:
+def _sent(settings: Settings, wish: OperatorRequest) -> OperatorReply:
     with _connected(settings) as connection:
         if wish.act.startswith("audit "):
             connection.settimeout(_CHECK_S_MAX)
         try:
             connection.sendall(msgspec.json.encode(wish) + b"\n")
             with connection.makefile("rb") as lines:
-                return msgspec.json.decode(lines.readline(), type=Reply)
+                return msgspec.json.decode(lines.readline(), type=OperatorReply)
         except (OSError, msgspec.MsgspecError):
             message = "the server went away before it answered: it may have been done or not; look before you try again"
             raise Stopped(message) from None

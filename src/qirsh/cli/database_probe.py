@@ -13,7 +13,7 @@ from qirsh.store.reads import queries
 from qirsh.store.sqlite import verify as sqlite_verify
 
 
-def look(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
+def probe(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
     """The rows; raises `CannotTell`."""
     if not isinstance(settings.database, Path):
         with postgres_verify.read_only(settings.database) as reading:
@@ -30,7 +30,7 @@ def has_begun(settings: Settings) -> bool:
     """Whether a first start has made the database what it is; raises `CannotTell`."""
     if isinstance(settings.database, Path):
         return settings.database.exists()
-    [(has_tables,)] = look(settings, "SELECT to_regclass('operator') IS NOT NULL")
+    [(has_tables,)] = probe(settings, "SELECT to_regclass('operator') IS NOT NULL")
     return bool(has_tables)
 
 
@@ -38,7 +38,7 @@ def operators(settings: Settings) -> int:
     """How many there are; raises `CannotTell`."""
     if not has_begun(settings):
         return 0
-    [(count,)] = look(settings, queries.OPERATORS)
+    [(count,)] = probe(settings, queries.OPERATORS)
     return int(count)
 
 

@@ -8,7 +8,7 @@ Kind = Literal["deposit", "withdrawal"]
 State = Literal["asked", "confirmed"]
 
 
-class CashOrder(msgspec.Struct, frozen=True):
+class BankOrder(msgspec.Struct, frozen=True):
     """Known by its house account and the bank's reference, so that the same slip is never booked twice."""
 
     house: int

@@ -7,7 +7,7 @@ import msgspec
 
 from qirsh.domain.command import Command
 from qirsh.domain.decide import RULES
-from qirsh.domain.idempotency import Once, Remembered, is_forgotten
+from qirsh.domain.idempotency import IdempotencyKey, StoredResponse, is_expired
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -24,7 +24,7 @@ class Submission(msgspec.Struct, frozen=True, eq=False):
     """A command, and how its caller wants to hear of it."""
 
     command: Command[Any]
-    once: Once | None = None
+    once: IdempotencyKey | None = None
     render: Callable[[Any, UnitOfWork], Answer] | None = None
 
 
@@ -73,7 +73,7 @@ def _decide(submission: Submission, work: UnitOfWork) -> object:
     once = submission.once
     if once is not None:
         before = work.remembered.get((once.account, once.key))
-        if before is not None and not is_forgotten(before, work.now):
+        if before is not None and not is_expired(before, work.now):
             if before.fingerprint != once.fingerprint:
                 return Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
             return Answer(before.status, before.body, replayed=True)
@@ -87,6 +87,6 @@ def _decide(submission: Submission, work: UnitOfWork) -> object:
     if once is not None:
         work.remembered.put(
             (once.account, once.key),
-            Remembered(once.account, once.key, once.fingerprint, answer.status, answer.body, work.now),
+            StoredResponse(once.account, once.key, once.fingerprint, answer.status, answer.body, work.now),
         )
     return answer

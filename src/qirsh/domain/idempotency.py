@@ -7,7 +7,7 @@ import msgspec
 from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
 
 
-class Remembered(msgspec.Struct, frozen=True):
+class StoredResponse(msgspec.Struct, frozen=True):
     """An answer, kept in the same commit as what it tells."""
 
     account: int
@@ -18,7 +18,7 @@ class Remembered(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Once(msgspec.Struct, frozen=True):
+class IdempotencyKey(msgspec.Struct, frozen=True):
     """A caller's wish that this request be carried out once, whatever the line does to its answers."""
 
     account: int
@@ -26,7 +26,7 @@ class Once(msgspec.Struct, frozen=True):
     fingerprint: bytes
 
 
-def is_forgotten(remembered: Remembered, now: int) -> bool:
+def is_expired(remembered: StoredResponse, now: int) -> bool:
     """Whether the answer is too old to be repeated; its key is then free again."""
     return now - remembered.created_at >= IDEMPOTENCY_KEPT_MS
 

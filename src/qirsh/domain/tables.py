@@ -5,13 +5,13 @@ from typing import Any, Final
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
-from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
 from qirsh.domain.event import Event, EventCounter
-from qirsh.domain.idempotency import Remembered
+from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identity import Identity, IdentityImage, Side
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
@@ -57,9 +57,9 @@ class Tables:
         "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
     )
     counters = Table[str, Counter]("counter", Counter, key="name", changes="last", phase=Phase.NUMBERS)
-    cash_orders = Table[tuple[int, str], CashOrder](
+    cash_orders = Table[tuple[int, str], BankOrder](
         "cash_order",
-        CashOrder,
+        BankOrder,
         key="house reference",
         changes="state confirmed_by confirmed_at",
         phase=Phase.ORDERS,
@@ -132,8 +132,8 @@ class Tables:
     transfers = Log[Transfer]("transfer", Transfer, Phase.TRANSFERS)
     refunds = Table[str, Refund]("refund", Refund, key="id", phase=Phase.TRANSFERS)
     # Looked at last, when all locks are ours: whoever did the same under the same key has committed by then, or waits.
-    remembered = Table[tuple[int, str], Remembered](
-        "remembered", Remembered, key="account key", changes="fingerprint status body created_at"
+    remembered = Table[tuple[int, str], StoredResponse](
+        "remembered", StoredResponse, key="account key", changes="fingerprint status body created_at"
     )
 
     events = Log[Event]("event", Event, Phase.EVENTS)

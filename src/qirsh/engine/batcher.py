@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.payment import CreatePayment
-from qirsh.domain.idempotency import Once
+from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -62,7 +62,7 @@ class Engine:
         return cast("R | Refused", await self._lane(command).put(Submission(command)))
 
     async def submit_and_render(
-        self, command: Command[R], render: Callable[[R, UnitOfWork], Answer], *, once: Once | None = None
+        self, command: Command[R], render: Callable[[R, UnitOfWork], Answer], *, once: IdempotencyKey | None = None
     ) -> Answer | Refused:
         """The same as an answer, which under an idempotency key is kept with what was done, and given again."""
         return cast("Answer | Refused", await self._lane(command).put(Submission(command, once, render)))

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import Final
 
-from qirsh.domain.commands.payment import Expire
+from qirsh.domain.commands.payment import ExpirePayment
 from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
@@ -36,5 +36,5 @@ class PaymentExpirer:
     async def expire_due(self) -> int:
         """One look; how many were found. Somebody may have paid in between: then the rules refuse, and all is well."""
         due = await self._store.select(queries.DUE_PAYMENTS, self._clock(), EXPIRE_AT_ONCE_MAX)
-        await asyncio.gather(*(self._engine.submit(Expire(number)) for (number,) in due))
+        await asyncio.gather(*(self._engine.submit(ExpirePayment(number)) for (number,) in due))
         return len(due)

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.cli.database_probe import look, shown
+from qirsh.cli.database_probe import probe, shown
 from qirsh.cli.demo.credentials_file import Demo, keep_demo, read_demo
 from qirsh.cli.demo.seed import add_payment_to_try, seed
 from qirsh.cli.errors import Stopped
@@ -89,7 +89,7 @@ def _kept_in_folder(settings: Settings, database: Path) -> Demo | None:
 async def _prepared_in_postgres(settings: Settings) -> Demo:
     """It is made where it stays, while a folder beside its credentials tells so. No database is ever emptied."""
     workshop = _workshop(settings)
-    [(made,)] = await asyncio.to_thread(look, settings, _MADE_IN_POSTGRES)
+    [(made,)] = await asyncio.to_thread(probe, settings, _MADE_IN_POSTGRES)
     if (demo := _kept_in_postgres(settings, is_empty=not made)) is not None:
         shutil.rmtree(workshop, ignore_errors=True)
         return demo
@@ -125,9 +125,9 @@ def _kept_in_postgres(settings: Settings, *, is_empty: bool) -> Demo | None:
 
 async def _seeded(making: Settings) -> Demo:
     clock = ManualClock(system_clock())
-    async with opened(making, clock=clock) as parts:
-        demo = await seed(parts, clock)
-        await add_payment_to_try(parts, demo)
+    async with opened(making, clock=clock) as context:
+        demo = await seed(context, clock)
+        await add_payment_to_try(context, demo)
     return demo
 
 

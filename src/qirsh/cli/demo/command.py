@@ -22,7 +22,7 @@ from qirsh.cli.serve.command import is_loopback, raise_descriptor_limit, run_unt
 from qirsh.domain.tables import Tables
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 _FROM: Final = "Qirsh <qirsh@demo.example>"
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
@@ -63,23 +63,23 @@ def demo_command(port: int | None) -> None:
 
 async def _run(settings: Settings) -> None:
     demo = await prepared(settings)
-    async with opened(settings) as parts:
+    async with opened(settings) as context:
         # Every demo has the same people; the number of a shop is its own.
-        login = await parts.store.find(Tables.logins, demo.operator.email)
-        if login is None or await parts.store.find(Tables.accounts, int(demo.shop_account or 0)) is None:
+        login = await context.store.find(Tables.logins, demo.operator.email)
+        if login is None or await context.store.find(Tables.accounts, int(demo.shop_account or 0)) is None:
             message = f"{settings.demo_file} is of another database: move one of them away, or use another folder"
             raise Stopped(message)
-        await add_payment_to_try(parts, demo)
-        await forget_decided_request(parts, demo)
+        await add_payment_to_try(context, demo)
+        await forget_decided_request(context, demo)
         keep_demo(settings, demo)
-        await serve_and_announce(settings, _keeping_mail(parts), lambda base_url: _show(settings, demo, base_url))
+        await serve_and_announce(settings, _keeping_mail(context), lambda base_url: _show(settings, demo, base_url))
 
 
-def _keeping_mail(parts: Parts) -> Parts:
+def _keeping_mail(context: Context) -> Context:
     """Without a server for it nobody is written to, and whoever tries the demo reads what would have been sent."""
-    if parts.has_mail:
-        return parts
-    return msgspec.structs.replace(parts, has_mail=True, keeps_mail=True, mail_from=parts.mail_from or _FROM)
+    if context.has_mail:
+        return context
+    return msgspec.structs.replace(context, has_mail=True, keeps_mail=True, mail_from=context.mail_from or _FROM)
 
 
 def _show(settings: Settings, demo: Demo, base_url: str) -> None:

@@ -10,7 +10,7 @@ from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, why_not_payable
@@ -18,7 +18,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.clock import ManualClock
 from qirsh.web.auth.totp import new_seed, seal_seed
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.operator import actions
 from qirsh.web.operator.action import Actor
 
@@ -55,104 +55,104 @@ _WARES: Final = (
 )
 
 
-async def seed(parts: Parts, clock: ManualClock) -> Demo:
+async def seed(context: Context, clock: ManualClock) -> Demo:
     """Fill empty parts. Their clock runs through two past weeks, and stands at its first moment again in the end."""
     now = clock.now
     # Operators who made each other count as two after a week, and then money can come in.
     clock.advance(-16 * _DAY_MS)
-    demo = await _join(parts)
+    demo = await _join(context)
     clock.advance(8 * _DAY_MS)
-    await _open_shop(parts, demo)
-    await _deposit(parts, demo)
+    await _open_shop(context, demo)
+    await _deposit(context, demo)
     clock.advance(_DAY_MS)
-    await _trade(parts, clock, demo)
+    await _trade(context, clock, demo)
     clock.now = now - _HOUR_MS
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
-    requested = await actions.request_account(parts, Actor(demo.operator.person), words)
+    requested = await actions.request_account(context, Actor(demo.operator.person), words)
     demo.requested_account = requested["account"]
     clock.now = now
     return demo
 
 
-async def add_payment_to_try(parts: Parts, demo: Demo) -> None:
+async def add_payment_to_try(context: Context, demo: Demo) -> None:
     """One that can be paid for a week, if the last one cannot any more."""
-    number = parts.identifiers.payment_number(demo.payment)
-    payment = None if number is None else await parts.store.find(Tables.payments, number)
-    if payment is not None and why_not_payable(payment, parts.clock() + _DAY_MS) is None:
+    number = context.identifiers.payment_number(demo.payment)
+    payment = None if number is None else await context.store.find(Tables.payments, number)
+    if payment is not None and why_not_payable(payment, context.clock() + _DAY_MS) is None:
         return
-    created = await _create(parts, demo, "A payment to try", currency="USD", amount=7_550, expires_in_ms=7 * _DAY_MS)
-    demo.payment = parts.identifiers.payment_id(created.number)
+    created = await _create(context, demo, "A payment to try", currency="USD", amount=7_550, expires_in_ms=7 * _DAY_MS)
+    demo.payment = context.identifiers.payment_id(created.number)
 
 
-async def forget_decided_request(parts: Parts, demo: Demo) -> None:
+async def forget_decided_request(context: Context, demo: Demo) -> None:
     """An operator may have approved or rejected the shop that waited."""
-    account = await parts.store.find(Tables.accounts, int(demo.requested_account)) if demo.requested_account else None
+    account = await context.store.find(Tables.accounts, int(demo.requested_account)) if demo.requested_account else None
     if account is None or account.state != "requested":
         demo.requested_account = ""
 
 
-async def _join(parts: Parts) -> Demo:
+async def _join(context: Context) -> Demo:
     """All at once: hashing their passwords is most of the time that the demo needs to start."""
     (first, second), merchant, customer, customer2 = await asyncio.gather(
-        _operators(parts),
-        _person(parts, "nour@souq-al-nour.example", "نور الخطيب"),
-        _person(parts, "leila@customers.example", "ليلى منصور"),
-        _person(parts, "emre@customers.example", "Emre Yılmaz"),
+        _operators(context),
+        _person(context, "nour@souq-al-nour.example", "نور الخطيب"),
+        _person(context, "leila@customers.example", "ليلى منصور"),
+        _person(context, "emre@customers.example", "Emre Yılmaz"),
     )
     for person in (merchant, customer, customer2):
-        await actions.ACTS["account verify"](parts, Actor(first.person), {"account": person.account})
+        await actions.ACTIONS["account verify"](context, Actor(first.person), {"account": person.account})
     return Demo(first, second, merchant, customer, customer2)
 
 
-async def _operators(parts: Parts) -> tuple[Player, Player]:
+async def _operators(context: Context) -> tuple[Player, Player]:
     password, password2 = new_password(), new_password()
     words = {"email": "samir@operators.example", "name": "Samir Haddad", "password": password}
     done, hash2 = await asyncio.gather(
-        actions.ACTS["operator create"](parts, Actor(None), words), parts.passwords.hash(password2)
+        actions.ACTIONS["operator create"](context, Actor(None), words), context.passwords.hash(password2)
     )
     secret, person, account = done["totpSecret"], done["person"], done["account"]
     first = Player(words["email"], password, totp_secret=secret, person=person, account=account)
-    return first, await _appointed(parts, first, password2, hash2)
+    return first, await _appointed(context, first, password2, hash2)
 
 
-async def _appointed(parts: Parts, by: Player, password: str, password_hash: str) -> Player:
+async def _appointed(context: Context, by: Player, password: str, password_hash: str) -> Player:
     """As behind the link that would be mailed; the demo opens it itself."""
-    email, link, secret = "hala@operators.example", token_hash(parts.entropy(32)), new_seed(parts.entropy)
-    await _submit(parts, AppointOperator(email, "Hala Aydın", by.person, f"operator {by.person}", link))
-    sealed = seal_seed(parts.keyring, secret)
-    person = await _submit(parts, AcceptAppointment(email, link, "en", password_hash, sealed, totp_step=0))
+    email, link, secret = "hala@operators.example", token_hash(context.entropy(32)), new_seed(context.entropy)
+    await _submit(context, AppointOperator(email, "Hala Aydın", by.person, f"operator {by.person}", link))
+    sealed = seal_seed(context.keyring, secret)
+    person = await _submit(context, AcceptAppointment(email, link, "en", password_hash, sealed, totp_step=0))
     return Player(email, password, totp_secret=secret, person=person.id, account=str(person.account))
 
 
-async def _person(parts: Parts, email: str, name: str) -> Player:
+async def _person(context: Context, email: str, name: str) -> Player:
     password, pin = new_password(), new_pin()
     words = {"email": email, "name": name, "password": password, "pin": pin}
-    done = await actions.add_person(parts, Actor(None), words)
+    done = await actions.add_person(context, Actor(None), words)
     return Player(email, password, pin, person=done["person"], account=done["account"])
 
 
-async def _open_shop(parts: Parts, demo: Demo) -> None:
+async def _open_shop(context: Context, demo: Demo) -> None:
     by = Actor(demo.operator.person)
     words = {"account": demo.merchant.account, "name": SHOP, "returnOrigins": _ORIGINS}
-    shop = {"account": (await actions.request_account(parts, by, words))["account"]}
-    await actions.ACTS["account approve"](parts, by, shop)
-    live = await actions.issue_key(parts, by, shop | {"name": "Shop"})
-    test = await actions.issue_key(parts, by, shop | {"name": "Shop, trying", "test": True})
+    shop = {"account": (await actions.request_account(context, by, words))["account"]}
+    await actions.ACTIONS["account approve"](context, by, shop)
+    live = await actions.issue_key(context, by, shop | {"name": "Shop"})
+    test = await actions.issue_key(context, by, shop | {"name": "Shop, trying", "test": True})
     demo.shop_account, demo.api_key, demo.test_api_key = shop["account"], live["key"], test["key"]
 
 
-async def _deposit(parts: Parts, demo: Demo) -> None:
+async def _deposit(context: Context, demo: Demo) -> None:
     asker, confirmer = Actor(demo.operator.person), Actor(demo.operator2.person)
     orders = [
         {"account": customer.account, "currency": currency, "amount": _DEPOSIT, "reference": f"demo-{slip}-{currency}"}
         for slip, customer in enumerate((demo.customer, demo.customer2), 1)
         for currency in CURRENCIES
     ]
-    await asyncio.gather(*(actions.ACTS["deposit ask"](parts, asker, order) for order in orders))
-    await asyncio.gather(*(actions.ACTS["deposit confirm"](parts, confirmer, order) for order in orders))
+    await asyncio.gather(*(actions.ACTIONS["deposit ask"](context, asker, order) for order in orders))
+    await asyncio.gather(*(actions.ACTIONS["deposit confirm"](context, confirmer, order) for order in orders))
 
 
-async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
+async def _trade(context: Context, clock: ManualClock, demo: Demo) -> None:
     """A week of payments: paid by turns; a few given back, cancelled, expired, or waiting at the end."""
     begin = clock.now
     for number in range(_PAYMENTS):
@@ -160,7 +160,7 @@ async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
         note, currency, amount = _WARES[number % len(_WARES)]
         is_left = number >= _PAYMENTS - _PENDING
         payment = await _create(
-            parts,
+            context,
             demo,
             note,
             currency=currency,
@@ -169,33 +169,33 @@ async def _trade(parts: Parts, clock: ManualClock, demo: Demo) -> None:
             order=str(1001 + number),
         )
         if not is_left:
-            fate = _fate(parts, demo, payment, number)
-            clock.advance(_HOUR_MS if type(fate) is Expire else (1 + number * 7 % 11) * _MINUTE_MS)
-            await _submit(parts, fate)
+            fate = _fate(context, demo, payment, number)
+            clock.advance(_HOUR_MS if type(fate) is ExpirePayment else (1 + number * 7 % 11) * _MINUTE_MS)
+            await _submit(context, fate)
             if number in _REFUNDED:
                 clock.advance(_HOUR_MS)
                 refund = RefundPayment(
-                    f"rf_{parts.entropy(12).hex()}",
+                    f"rf_{context.entropy(12).hex()}",
                     payment.number,
                     payment.merchant,
                     _REFUNDED[number],
                     "Sent back by the customer",
                 )
-                await _submit(parts, refund)
+                await _submit(context, refund)
 
 
-def _fate(parts: Parts, demo: Demo, payment: Payment, number: int) -> Command[Any]:
+def _fate(context: Context, demo: Demo, payment: Payment, number: int) -> Command[Any]:
     if number in _EXPIRED:
-        return Expire(payment.number)
+        return ExpirePayment(payment.number)
     if number in _CANCELLED:
-        return Cancel(payment.number, payment.merchant)
+        return CancelPayment(payment.number, payment.merchant)
     payer = demo.customer2 if number % 3 else demo.customer
-    macs = parts.keyring.pin_macs(payer.person, payer.pin)
+    macs = context.keyring.pin_macs(payer.person, payer.pin)
     return Pay(payment.number, payer.person, int(payer.account), macs)
 
 
 async def _create(
-    parts: Parts, demo: Demo, note: str, *, currency: str, amount: int, expires_in_ms: int, order: str | None = None
+    context: Context, demo: Demo, note: str, *, currency: str, amount: int, expires_in_ms: int, order: str | None = None
 ) -> Payment:
     metadata = "{}" if order is None else f'{{"order":"{order}","channel":"web"}}'
     command = CreatePayment(
@@ -207,11 +207,11 @@ async def _create(
         reference=order,
         expires_in_ms=expires_in_ms,
     )
-    payment: Payment = await _submit(parts, command)
+    payment: Payment = await _submit(context, command)
     return payment
 
 
-async def _submit(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-    outcome = await parts.engine.submit(command)
+async def _submit(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    outcome = await context.engine.submit(command)
     assert type(outcome) is not Refused, f"the demo's own {command} was refused: {outcome}"
     return outcome

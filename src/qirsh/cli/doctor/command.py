@@ -16,7 +16,7 @@ import apsw
 import click
 
 from qirsh.cli import control_client
-from qirsh.cli.database_probe import has_begun, look, operators
+from qirsh.cli.database_probe import has_begun, operators, probe
 from qirsh.cli.doctor import postgres_checks
 from qirsh.cli.doctor.doctor_check import Check, Finding, of_schema
 from qirsh.cli.serve.command import is_loopback
@@ -147,14 +147,14 @@ def database(settings: Settings) -> Finding:
         if settings.secret_file.exists():
             return Finding("bad", f"{settings.database} is gone, though {settings.secret_file} is there: put it back")
         return Finding("note", f"{settings.database} does not exist yet; the first start makes it")
-    applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
+    applied = dict(probe(settings, "SELECT number, digest FROM schema_migration"))
     return of_schema("sqlite", str(settings.database), applied)
 
 
 def durability(settings: Settings) -> Finding:
     if not has_begun(settings):
         return Finding("note", "not set yet; the first start does")
-    [(journal,)] = look(settings, "PRAGMA journal_mode")
+    [(journal,)] = probe(settings, "PRAGMA journal_mode")
     if journal != "wal":
         return Finding("bad", f"the journal is {journal}, not wal: somebody changed it; the next start sets it again")
     return Finding("ok", "write-ahead log; every commit is on the disk before it is answered (synchronous = full)")
@@ -176,7 +176,7 @@ def secret_key(settings: Settings) -> Finding:
         secrets = [settings.secret_file.read_bytes().strip()]
     if has_begun(settings):
         keyring = Keyring(secrets, system_entropy)
-        sealed = look(settings, "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL LIMIT 10")
+        sealed = probe(settings, "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL LIMIT 10")
         if not all(unseal_seed(keyring, seed) for (seed,) in sealed):
             return Finding("bad", f"{where} does not open the operators' second factors: it is of another database")
     return Finding("ok", f"from {where}; without it PINs and second factors are lost, so keep a copy elsewhere")
@@ -220,7 +220,7 @@ def clock(settings: Settings) -> Finding:
     if now < _CLOCK_MS_MIN:
         return Finding("bad", "the clock is before 2026: set it, or payments expire at wrong times")
     if has_begun(settings):
-        [(newest,)] = look(settings, "SELECT max(at) FROM audit")
+        [(newest,)] = probe(settings, "SELECT max(at) FROM audit")
         if newest is not None and newest - now > _CLOCK_BEHIND_MS_MAX:
             return Finding("bad", f"the clock is {(newest - now) // 1000} s behind the newest audit entry: set it")
     if not isinstance(settings.database, Path) and (apart := postgres_checks.clocks_apart(settings)):
@@ -242,7 +242,7 @@ def money(settings: Settings) -> Finding:
     """Whether the auditor has stopped it."""
     if not has_begun(settings):
         return Finding("note", "there is none yet")
-    open_stops = look(settings, "SELECT reason FROM stop WHERE lifted_at IS NULL ORDER BY id DESC LIMIT 1")
+    open_stops = probe(settings, "SELECT reason FROM stop WHERE lifted_at IS NULL ORDER BY id DESC LIMIT 1")
     if open_stops:
         return Finding("bad", f"stopped: {open_stops[0][0]}; repair it, then qirsh audit lift")
     return Finding("ok", "moves")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from qirsh.cli.database_probe import has_begun, look, shown
+from qirsh.cli.database_probe import has_begun, probe, shown
 from qirsh.cli.doctor.doctor_check import Finding, of_schema
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
@@ -15,7 +15,7 @@ _CLOCKS_APART_MS_MAX: Final = 5_000
 
 
 def server(settings: Settings) -> Finding:
-    [(number, name, encoding, is_standby)] = look(
+    [(number, name, encoding, is_standby)] = probe(
         settings,
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
         " current_setting('server_encoding'), pg_is_in_recovery()",
@@ -32,12 +32,12 @@ def server(settings: Settings) -> Finding:
 def database(settings: Settings) -> Finding:
     if not has_begun(settings):
         return Finding("note", f"{shown(settings)} has no tables yet; the first start makes them")
-    applied = dict(look(settings, "SELECT number, digest FROM schema_migration"))
+    applied = dict(probe(settings, "SELECT number, digest FROM schema_migration"))
     return of_schema("postgres", shown(settings), applied)
 
 
 def durability(settings: Settings) -> Finding:
-    [values] = look(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in DURABLE)}")
+    [values] = probe(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in DURABLE)}")
     if off := [name for name, value in zip(DURABLE, values, strict=True) if value == "off"]:
         return Finding("bad", f"{', '.join(off)} off: the server loses what it acknowledged; set to on")
     return Finding("ok", f"every commit is on the server's disk before it is answered (synchronous_commit {values[2]})")
@@ -45,7 +45,7 @@ def durability(settings: Settings) -> Finding:
 
 def preferences(settings: Settings) -> Finding:
     """What the role or the database sets for its connections, and ours set otherwise."""
-    rows = look(
+    rows = probe(
         settings,
         "SELECT unnest(s.setconfig) FROM pg_db_role_setting s"
         " WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))"
@@ -70,7 +70,7 @@ def guards(settings: Settings) -> Finding:
 
 def connections(settings: Settings) -> Finding:
     needed = settings.workers * _CONNECTIONS_A_WORKER
-    [(allowed, others)] = look(
+    [(allowed, others)] = probe(
         settings,
         "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
         " - coalesce(current_setting('reserved_connections', true)::int, 0),"
@@ -86,7 +86,7 @@ def connections(settings: Settings) -> Finding:
 def clocks_apart(settings: Settings) -> Finding | None:
     """Payments go by the server's clock, sessions and second factors by ours."""
     before = system_clock()
-    [(theirs,)] = look(settings, f"SELECT {NOW}")
+    [(theirs,)] = probe(settings, f"SELECT {NOW}")
     apart = max(before - theirs, theirs - system_clock(), 0)
     if apart > _CLOCKS_APART_MS_MAX:
         return Finding("bad", f"this machine and the database are {apart // 1000} s apart: set both clocks")

@@ -14,7 +14,7 @@ from qirsh.cli.operator.credentials import ask_credentials, new_secret
 from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
 from qirsh.settings import Settings, read_settings
-from qirsh.web.operator.control import Reply, Wish
+from qirsh.web.operator.control import OperatorReply, OperatorRequest
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -83,7 +83,7 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
     password = new_secret("password", from_stdin=password_stdin)
     pin = new_secret("PIN", from_stdin=pin_stdin)
     words = {"email": email, "name": name, "password": password, "pin": pin}
-    carry_out("person add", words, as_json=as_json)
+    send_action("person add", words, as_json=as_json)
 
 
 @person_group.command("pin")
@@ -92,7 +92,7 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
 @as_json_option
 def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
     """Set a new PIN for a person whose PIN is locked or forgotten."""
-    carry_out("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
+    send_action("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
 
 
 @click.group("account")
@@ -113,7 +113,7 @@ def account_group() -> None:
 def account_request(*, personal_account: str, name: str, origins: tuple[str, ...], as_json: bool) -> None:
     """Request a commercial account for the owner of a verified personal account."""
     words = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
-    carry_out("account request", words, as_json=as_json)
+    send_action("account request", words, as_json=as_json)
 
 
 def _add_move(verb: str, summary: str) -> None:
@@ -122,7 +122,7 @@ def _add_move(verb: str, summary: str) -> None:
     @_reasoned
     @as_json_option
     def move(*, account: str, reason: str, as_json: bool) -> None:
-        carry_out(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
+        send_action(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
 
 
 _add_move("verify", "You have seen who the owner of a personal account is.")
@@ -159,7 +159,7 @@ def key_issue(
     words = {"account": account, "test": test, "name": name, "scopes": " ".join(scopes)}
     if expires_in_days is not None:
         words["expiresInDays"] = expires_in_days
-    carry_out("key issue", words, as_json=as_json)
+    send_action("key issue", words, as_json=as_json)
 
 
 @key_group.command("revoke")
@@ -167,7 +167,7 @@ def key_issue(
 @as_json_option
 def key_revoke(*, key_id: str, as_json: bool) -> None:
     """End a key by its id (key_...), not by the key itself."""
-    carry_out("key revoke", {"id": key_id}, as_json=as_json)
+    send_action("key revoke", {"id": key_id}, as_json=as_json)
 
 
 def _cash_group(verb: str, summary: str) -> click.Group:
@@ -182,13 +182,13 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @as_json_option
     def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
         words = {"account": account, "amount": amount, "currency": currency, "reference": reference}
-        carry_out(f"{verb} ask", words, as_json=as_json)
+        send_action(f"{verb} ask", words, as_json=as_json)
 
     @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")
     @_reference
     @as_json_option
     def confirm(*, reference: str, as_json: bool) -> None:
-        carry_out(f"{verb} confirm", {"reference": reference}, as_json=as_json)
+        send_action(f"{verb} confirm", {"reference": reference}, as_json=as_json)
 
     return group
 
@@ -207,7 +207,7 @@ def audit_group() -> None:
 @click.pass_context
 def audit_run(context: click.Context, *, as_json: bool) -> None:
     """Check every rule now, in the running server. If the money does not add up, it stops. Exit 1: a rule is broken."""
-    if carry_out("audit run", {}, as_json=as_json)["violations"]:
+    if send_action("audit run", {}, as_json=as_json)["violations"]:
         context.exit(1)
 
 
@@ -216,10 +216,10 @@ def audit_run(context: click.Context, *, as_json: bool) -> None:
 @as_json_option
 def audit_lift(*, reason: str, as_json: bool) -> None:
     """Let money move again after a stop. Refused while a full check finds a broken rule."""
-    carry_out("audit lift", {"reason": reason}, as_json=as_json)
+    send_action("audit lift", {"reason": reason}, as_json=as_json)
 
 
-def carry_out(
+def send_action(
     act: str, words: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
 ) -> dict[str, Any]:
     """Ask the service, and tell what was done: fact by fact, or as `show` does."""
@@ -240,9 +240,9 @@ def carry_out(
     return reply.done
 
 
-def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:
+def _sent(settings: Settings, act: str, words: dict[str, Any]) -> OperatorReply:
     if act == "operator create" and operators(settings) == 0:
-        reply = control_client.send(settings, Wish(act, words))
+        reply = control_client.send(settings, OperatorRequest(act, words))
         if reply.code != "wrong_credentials":
             return reply
         # Somebody was faster, or the server has its database elsewhere.
@@ -251,7 +251,7 @@ def _sent(settings: Settings, act: str, words: dict[str, Any]) -> Reply:
         message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)
     by = ask_credentials()
-    return control_client.send(settings, Wish(act, words, by.email, by.password, by.code))
+    return control_client.send(settings, OperatorRequest(act, words, by.email, by.password, by.code))
 
 
 def print_done(words: str, done: dict[str, Any]) -> None:

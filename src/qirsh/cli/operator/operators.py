@@ -5,7 +5,7 @@ from typing import Any, Final
 import click
 
 from qirsh.cli.database_probe import operators
-from qirsh.cli.operator.command import as_json_option, carry_out, print_done
+from qirsh.cli.operator.command import as_json_option, print_done, send_action
 from qirsh.cli.operator.credentials import new_secret
 from qirsh.cli.operator.people import print_table
 from qirsh.settings import read_settings
@@ -43,7 +43,7 @@ def operator_create(*, email: str, name: str, password_stdin: bool, as_json: boo
             "there is an operator already: a new one chooses their own password, by the link that is mailed to them"
         )
         raise click.UsageError(message)
-    carry_out("operator create", words, as_json=as_json, show=_show)
+    send_action("operator create", words, as_json=as_json, show=_show)
 
 
 @operator_group.command("confirm")
@@ -51,7 +51,7 @@ def operator_create(*, email: str, name: str, password_stdin: bool, as_json: boo
 @as_json_option
 def operator_confirm(*, email: str, as_json: bool) -> None:
     """Agree, as another operator, to an appointment or an end that was asked for."""
-    carry_out("operator confirm", {"email": email}, as_json=as_json, show=_show)
+    send_action("operator confirm", {"email": email}, as_json=as_json, show=_show)
 
 
 @operator_group.command("end")
@@ -59,14 +59,14 @@ def operator_confirm(*, email: str, as_json: bool) -> None:
 @as_json_option
 def operator_end(*, email: str, as_json: bool) -> None:
     """Ask for an operator to be one no longer, which another one confirms; or take an appointment back."""
-    carry_out("operator end", {"email": email}, as_json=as_json, show=_show)
+    send_action("operator end", {"email": email}, as_json=as_json, show=_show)
 
 
 @operator_group.command("list")
 @as_json_option
 def operator_list(*, as_json: bool) -> None:
     """List the operators, those who have ended, and what is asked for."""
-    carry_out("operator list", {}, as_json=as_json, show=_show_list)
+    send_action("operator list", {}, as_json=as_json, show=_show_list)
 
 
 def _show(done: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from qirsh.cli.operator.command import carry_out
+from qirsh.cli.operator.command import send_action
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")
 
@@ -18,7 +18,7 @@ def payout_group() -> None:
 @_as_json
 def payout_list(*, as_json: bool) -> None:
     """Show what waits, and the bank accounts that it goes to."""
-    carry_out("payout list", {}, as_json=as_json, show=_show)
+    send_action("payout list", {}, as_json=as_json, show=_show)
 
 
 @payout_group.command("order")
@@ -27,7 +27,7 @@ def payout_list(*, as_json: bool) -> None:
 @_as_json
 def payout_order(*, payout_id: str, reference: str, as_json: bool) -> None:
     """Say that the bank was told to send it, as the first of two operators."""
-    carry_out("payout order", {"id": payout_id, "reference": reference}, as_json=as_json)
+    send_action("payout order", {"id": payout_id, "reference": reference}, as_json=as_json)
 
 
 @payout_group.command("refuse")
@@ -36,7 +36,7 @@ def payout_order(*, payout_id: str, reference: str, as_json: bool) -> None:
 @_as_json
 def payout_refuse(*, payout_id: str, reason: str, as_json: bool) -> None:
     """Send no money for it. Possible until it is ordered."""
-    carry_out("payout refuse", {"id": payout_id, "reason": reason}, as_json=as_json)
+    send_action("payout refuse", {"id": payout_id, "reason": reason}, as_json=as_json)
 
 
 def _show(done: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qirsh.cli.control_client import write_private
-from qirsh.cli.operator.command import account_group, as_json_option, carry_out, key_group
+from qirsh.cli.operator.command import account_group, as_json_option, key_group, send_action
 
 _after = click.option("--after", default="", help="Go on after this one, as the page before says.")
 
@@ -22,7 +22,7 @@ def identity_group() -> None:
 @as_json_option
 def identity_list(*, after: str, as_json: bool) -> None:
     """List the accounts whose owners wait for a decision."""
-    _print_list(carry_out("identity list", {"after": after}, as_json=as_json), as_json=as_json)
+    _print_list(send_action("identity list", {"after": after}, as_json=as_json), as_json=as_json)
 
 
 @identity_group.command("show")
@@ -36,7 +36,7 @@ def identity_list(*, after: str, as_json: bool) -> None:
 @as_json_option
 def identity_show(*, account: str, folder: Path | None, as_json: bool) -> None:
     """Show what a person says of who they are. That you looked is kept in an audit entry."""
-    done = carry_out("identity show", {"account": account, "pictures": folder is not None}, as_json=as_json)
+    done = send_action("identity show", {"account": account, "pictures": folder is not None}, as_json=as_json)
     pictures: dict[str, str] = done.pop("pictures", {})
     if folder is not None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def identity_show(*, account: str, folder: Path | None, as_json: bool) -> None:
 @as_json_option
 def identity_reject(*, account: str, reason: str, as_json: bool) -> None:
     """Say that what a person has shown is not enough. They can correct it and send it again."""
-    done = carry_out("identity reject", {"account": account, "reason": reason}, as_json=as_json)
+    done = send_action("identity reject", {"account": account, "reason": reason}, as_json=as_json)
     if not as_json:
         click.echo("Not accepted. The person reads the reason, and can send it again.")
         _print_facts(done)
@@ -64,7 +64,7 @@ def identity_reject(*, account: str, reason: str, as_json: bool) -> None:
 @as_json_option
 def account_list(*, state: str, after: str, as_json: bool) -> None:
     """List accounts of people and businesses."""
-    _print_list(carry_out("account list", {"state": state, "after": after}, as_json=as_json), as_json=as_json)
+    _print_list(send_action("account list", {"state": state, "after": after}, as_json=as_json), as_json=as_json)
 
 
 @account_group.command("show")
@@ -72,7 +72,7 @@ def account_list(*, state: str, after: str, as_json: bool) -> None:
 @as_json_option
 def account_show(*, account: str, as_json: bool) -> None:
     """Show an account, and what its owner has told of the business behind it."""
-    done = carry_out("account show", {"account": account}, as_json=as_json)
+    done = send_action("account show", {"account": account}, as_json=as_json)
     if not as_json:
         _print_facts(done)
 
@@ -83,7 +83,7 @@ def account_show(*, account: str, as_json: bool) -> None:
 @as_json_option
 def key_list(*, account: str, after: str, as_json: bool) -> None:
     """List the keys of a commercial account, live or test. The keys themselves are kept nowhere."""
-    _print_list(carry_out("key list", {"account": account, "after": after}, as_json=as_json), as_json=as_json)
+    _print_list(send_action("key list", {"account": account, "after": after}, as_json=as_json), as_json=as_json)
 
 
 def _print_list(done: dict[str, Any], *, as_json: bool) -> None:

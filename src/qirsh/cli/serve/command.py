@@ -22,11 +22,11 @@ import uvloop
 from qirsh.cli import control_client
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
-from qirsh.cli.serve.supervisor import Parent
+from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.service import opened, serve
 from qirsh.settings import Settings, read_settings
 from qirsh.store.reads import queries
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ def serve_command(orders: str | None) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    async with opened(settings) as parts:
-        [(operators,)] = await parts.store.select(queries.OPERATORS)
-        await serve_and_announce(settings, parts, lambda base_url: _announce(settings, base_url, operators))
+    async with opened(settings) as context:
+        [(operators,)] = await context.store.select(queries.OPERATORS)
+        await serve_and_announce(settings, context, lambda base_url: _announce(settings, base_url, operators))
 
 
 def _announce(settings: Settings, base_url: str, operators: int) -> None:
@@ -81,7 +81,7 @@ def _announce(settings: Settings, base_url: str, operators: int) -> None:
         click.echo(f"  {place} {_FIRST_OPERATOR}")
 
 
-async def serve_and_announce(settings: Settings, parts: Parts, announce: Callable[[str], None]) -> None:
+async def serve_and_announce(settings: Settings, context: Context, announce: Callable[[str], None]) -> None:
     """Serve; `announce` hears how the service is reached once it can be."""
     control_client.check_socket_path(settings)
     control_client.check_nobody_serves(settings)
@@ -91,7 +91,7 @@ async def serve_and_announce(settings: Settings, parts: Parts, announce: Callabl
             tell()
             _signals.hand_over()
 
-        own = msgspec.structs.replace(parts, base_url=base_url)
+        own = msgspec.structs.replace(context, base_url=base_url)
         await serve(settings, own, listeners=listeners, on_ready=on_ready)
         log.info("stopped serving")
 
@@ -144,7 +144,7 @@ def _serve_by_children(settings: Settings) -> int:
             operators = msgspec.json.decode(told, type=_Ready).operators
             tell()
 
-        exit_code = Parent(settings.workers, command, listeners=listeners, on_ready=on_ready).run()
+        exit_code = Supervisor(settings.workers, command, listeners=listeners, on_ready=on_ready).run()
         log.info("all processes have ended")
     return exit_code
 
@@ -162,15 +162,15 @@ async def _serve_as_child(settings: Settings, orders: _Orders) -> None:
         # The parent says nothing here: there is something to read when it has ended, however it did.
         asyncio.get_running_loop().add_reader(line, miss_parent)
         try:
-            async with opened(settings) as parts:
-                [(operators,)] = await parts.store.select(queries.OPERATORS)
+            async with opened(settings) as context:
+                [(operators,)] = await context.store.select(queries.OPERATORS)
 
                 def on_ready() -> None:
                     _signals.hand_over()
                     with contextlib.suppress(ConnectionError):  # Then it is missed in a moment.
                         line.sendall(msgspec.json.encode(_Ready(operators)))
 
-                own = msgspec.structs.replace(parts, base_url=orders.base_url)
+                own = msgspec.structs.replace(context, base_url=orders.base_url)
                 # A number has one child at a time, and another only to take its place.
                 await serve(settings, own, listeners=listeners, on_ready=on_ready, has_control=orders.number == 0)
         finally:

@@ -55,7 +55,7 @@ class _Child:
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
 
 
-class Parent:
+class Supervisor:
     """Serves by `count` children, each started by the words that `command` has for its number and its line.
 
     What a child says when it serves is anything; `on_ready` hears what the first has said once all serve.

@@ -1,12 +1,12 @@
 """Commands by which operators move money between the bank and an account."""
 
 from qirsh.domain import bank_order
-from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.command import Command
 from qirsh.domain.mail import Letter
 
 
-class AskCash(Command[CashOrder], frozen=True):
+class RequestBankTransfer(Command[BankOrder], frozen=True):
     """An operator asks for money to enter or leave. The outcome is the order."""
 
     kind: bank_order.Kind
@@ -20,7 +20,7 @@ class AskCash(Command[CashOrder], frozen=True):
     payout: str | None = None  # What somebody asked for, that this order pays.
 
 
-class ConfirmCash(Command[CashOrder], frozen=True):
+class ConfirmBankTransfer(Command[BankOrder], frozen=True):
     """A second operator confirms, and the money moves. The outcome is the order."""
 
     kind: bank_order.Kind

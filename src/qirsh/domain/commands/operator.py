@@ -37,7 +37,7 @@ class WithdrawAppointment(Command[OperatorProposal], frozen=True):
     actor: str
 
 
-class AskOperatorEnd(Command[OperatorProposal], frozen=True):
+class RequestOperatorEnd(Command[OperatorProposal], frozen=True):
     """An operator wants another, or themselves, to be one no longer. The outcome is the proposal."""
 
     email: str

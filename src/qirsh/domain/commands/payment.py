@@ -29,14 +29,14 @@ class Pay(Command[Payment], frozen=True):
     sign_count: int = 0  # and what it counts now.
 
 
-class Cancel(Command[Payment], frozen=True):
+class CancelPayment(Command[Payment], frozen=True):
     """A merchant takes a request back. The outcome is the cancelled payment."""
 
     payment: int
     merchant: int
 
 
-class Expire(Command[Payment], frozen=True):
+class ExpirePayment(Command[Payment], frozen=True):
     """The clock says that a payment's time is over. The outcome is the expired payment."""
 
     payment: int

@@ -5,7 +5,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.payout import Payout
 
 
-class AskPayout(Command[Payout], frozen=True):
+class RequestPayout(Command[Payout], frozen=True):
     """An owner wants money sent to a bank account. The outcome is the payout."""
 
     id: str

@@ -29,7 +29,7 @@ class CloseSession(Command[Session], frozen=True):
     actor: str
 
 
-class UseProof(Command[int], frozen=True):
+class UseLoginCode(Command[int], frozen=True):
     """Somebody who is signed in has proved anew who they are, with a code that must not work twice.
 
     The outcome is the person's id.

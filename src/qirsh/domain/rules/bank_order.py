@@ -6,8 +6,8 @@ import msgspec
 
 from qirsh.domain import ledger
 from qirsh.domain.account import Account
-from qirsh.domain.bank_order import CashOrder
-from qirsh.domain.commands.bank_order import AskCash, ConfirmCash
+from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.counter import open_payouts
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal, Refused
@@ -19,14 +19,14 @@ from qirsh.domain.rules.operator_authority import by_operator, why_not_pair
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def ask_locks(command: AskCash, _work: UnitOfWork, keys: RowKeys) -> None:
+def ask_locks(command: RequestBankTransfer, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.cash_orders.add((command.house, command.reference))
     keys.accounts.update({command.house, command.account})
     if command.payout is not None:
         keys.payouts.add(command.payout)
 
 
-def ask(command: AskCash, work: UnitOfWork) -> CashOrder | Refused:
+def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
     house, account = work.accounts.get(command.house), work.accounts.get(command.account)
     if house is None or house.kind != "house" or account is None or account.kind == "house":
         return Refused(Refusal.NOT_FOUND)
@@ -46,7 +46,7 @@ def ask(command: AskCash, work: UnitOfWork) -> CashOrder | Refused:
         asked = work.payouts.get(command.payout)
         assert asked is not None, "the order was made from a payout"
         payout.order(work, asked, command.reference)
-    order = CashOrder(
+    order = BankOrder(
         command.house,
         command.reference,
         command.kind,
@@ -65,11 +65,11 @@ def ask(command: AskCash, work: UnitOfWork) -> CashOrder | Refused:
     return order
 
 
-def confirm_reads(command: ConfirmCash, keys: RowKeys) -> None:
+def confirm_reads(command: ConfirmBankTransfer, keys: RowKeys) -> None:
     keys.cash_orders.add((command.house, command.reference))
 
 
-def confirm_locks(command: ConfirmCash, work: UnitOfWork, keys: RowKeys) -> None:
+def confirm_locks(command: ConfirmBankTransfer, work: UnitOfWork, keys: RowKeys) -> None:
     order = work.cash_orders.get((command.house, command.reference))
     if order is not None:
         keys.cash_orders.add((command.house, command.reference))
@@ -80,7 +80,7 @@ def confirm_locks(command: ConfirmCash, work: UnitOfWork, keys: RowKeys) -> None
             keys.counters.add(open_payouts(order.account))
 
 
-def confirm(command: ConfirmCash, work: UnitOfWork) -> CashOrder | Refused:
+def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
     order = work.cash_orders.get((command.house, command.reference))
     if order is None or order.kind != command.kind or order.asked_by != command.asked_by:
         return Refused(Refusal.NOT_FOUND)
@@ -106,7 +106,7 @@ def confirm(command: ConfirmCash, work: UnitOfWork) -> CashOrder | Refused:
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
     move(work, order.kind, debit=debit, credit=credit, amount=order.amount, cash_order=order.reference)
-    confirmed: CashOrder = msgspec.structs.replace(
+    confirmed: BankOrder = msgspec.structs.replace(
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=work.now
     )
     work.cash_orders.change((order.house, order.reference), confirmed)
@@ -117,12 +117,12 @@ def confirm(command: ConfirmCash, work: UnitOfWork) -> CashOrder | Refused:
     return confirmed
 
 
-def _empties_closed(order: CashOrder, account: Account) -> bool:
+def _empties_closed(order: BankOrder, account: Account) -> bool:
     """What is left where nobody can spend it any more still leaves, by the hands of two operators."""
     return account.state == "closed" and order.kind == "withdrawal" and order.payout is None
 
 
-def _is_of(command: AskCash, work: UnitOfWork) -> bool:
+def _is_of(command: RequestBankTransfer, work: UnitOfWork) -> bool:
     """Whether the order is what somebody asked for, and still wants."""
     asked = None if command.payout is None else work.payouts.get(command.payout)
     return (
@@ -134,6 +134,6 @@ def _is_of(command: AskCash, work: UnitOfWork) -> bool:
 
 
 RULES: Final[Rules] = {
-    AskCash: by_operator(Rule(ask, lock=ask_locks)),
-    ConfirmCash: by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads, moves_money=True)),
+    RequestBankTransfer: by_operator(Rule(ask, lock=ask_locks)),
+    ConfirmBankTransfer: by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads, moves_money=True)),
 }

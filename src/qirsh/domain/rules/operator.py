@@ -8,9 +8,9 @@ from qirsh.domain.challenge import LASTS_MS, Challenge
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
     AppointOperator,
-    AskOperatorEnd,
     ConfirmOperator,
     MakeOperator,
+    RequestOperatorEnd,
     WithdrawAppointment,
 )
 from qirsh.domain.counter import ACCOUNT, OPERATOR, PERSON, REVOCATION
@@ -82,11 +82,11 @@ def withdraw(command: WithdrawAppointment, work: UnitOfWork) -> OperatorProposal
     return proposal
 
 
-def ask_end_reads(command: AskOperatorEnd, keys: RowKeys) -> None:
+def ask_end_reads(command: RequestOperatorEnd, keys: RowKeys) -> None:
     keys.logins.add(command.email)
 
 
-def ask_end_locks(command: AskOperatorEnd, work: UnitOfWork, keys: RowKeys) -> None:
+def ask_end_locks(command: RequestOperatorEnd, work: UnitOfWork, keys: RowKeys) -> None:
     keys.counters.add(OPERATOR)
     keys.logins.add(command.email)
     keys.operator_proposals.add(command.email)
@@ -96,7 +96,7 @@ def ask_end_locks(command: AskOperatorEnd, work: UnitOfWork, keys: RowKeys) -> N
         keys.people.add(login.person)
 
 
-def ask_end(command: AskOperatorEnd, work: UnitOfWork) -> OperatorProposal | Refused:
+def ask_end(command: RequestOperatorEnd, work: UnitOfWork) -> OperatorProposal | Refused:
     login = work.logins.get(command.email)
     # An address that became somebody else's in this very batch has not brought their rows along.
     operator = None if login is None else work.operators.known.get(login.person)
@@ -248,7 +248,7 @@ RULES: Final[Rules] = {
     MakeOperator: Rule(make, lock=make_locks),
     AppointOperator: by_operator(Rule(appoint, lock=appoint_locks)),
     WithdrawAppointment: by_operator(Rule(withdraw, lock=withdraw_locks)),
-    AskOperatorEnd: by_operator(Rule(ask_end, lock=ask_end_locks, read_first=ask_end_reads)),
+    RequestOperatorEnd: by_operator(Rule(ask_end, lock=ask_end_locks, read_first=ask_end_reads)),
     ConfirmOperator: by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads)),
     AcceptAppointment: Rule(accept, lock=accept_locks, read_first=accept_reads),
 }

@@ -4,7 +4,7 @@ from typing import Final
 
 from qirsh.domain import event, ledger, payment
 from qirsh.domain.account import Account, may_return_to
-from qirsh.domain.commands.payment import Cancel, CreatePayment, Expire, Pay
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.event import EventCounter
 from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
@@ -116,12 +116,12 @@ def post_pay(work: UnitOfWork, asked: Payment, *, payer: int) -> Payment | Refus
     return paid
 
 
-def cancel_reads(command: Cancel, keys: RowKeys) -> None:
+def cancel_reads(command: CancelPayment, keys: RowKeys) -> None:
     keys.payments.add(command.payment)
     keys.accounts.add(command.merchant)
 
 
-def cancel_locks(command: Cancel, work: UnitOfWork, keys: RowKeys) -> None:
+def cancel_locks(command: CancelPayment, work: UnitOfWork, keys: RowKeys) -> None:
     asked = work.payments.get(command.payment)
     if asked is not None:
         keys.payments.add(command.payment)
@@ -129,7 +129,7 @@ def cancel_locks(command: Cancel, work: UnitOfWork, keys: RowKeys) -> None:
     need_twin(work, command.merchant, keys)
 
 
-def cancel(command: Cancel, work: UnitOfWork) -> Payment | Refused:
+def cancel(command: CancelPayment, work: UnitOfWork) -> Payment | Refused:
     asked = work.payments.get(command.payment)
     merchant = work.accounts.get(command.merchant)
     if asked is None or merchant is None or asked.merchant != command.merchant:
@@ -141,18 +141,18 @@ def cancel(command: Cancel, work: UnitOfWork) -> Payment | Refused:
     return cancelled
 
 
-def expire_reads(command: Expire, keys: RowKeys) -> None:
+def expire_reads(command: ExpirePayment, keys: RowKeys) -> None:
     keys.payments.add(command.payment)
 
 
-def expire_locks(command: Expire, work: UnitOfWork, keys: RowKeys) -> None:
+def expire_locks(command: ExpirePayment, work: UnitOfWork, keys: RowKeys) -> None:
     asked = work.payments.get(command.payment)
     if asked is not None:
         keys.payments.add(command.payment)
         keys.event_counters.add(asked.merchant)
 
 
-def expire(command: Expire, work: UnitOfWork) -> Payment | Refused:
+def expire(command: ExpirePayment, work: UnitOfWork) -> Payment | Refused:
     asked = work.payments.get(command.payment)
     if asked is None:
         return Refused(Refusal.NOT_FOUND)
@@ -193,6 +193,6 @@ def record(work: UnitOfWork, changed: Payment, type: str = "") -> None:  # noqa:
 RULES: Final[Rules] = {
     CreatePayment: Rule(create, lock=create_locks, read_first=create_reads),
     Pay: Rule(pay, lock=pay_locks, read_first=pay_reads, moves_money=True),
-    Cancel: Rule(cancel, lock=cancel_locks, read_first=cancel_reads),
-    Expire: Rule(expire, lock=expire_locks, read_first=expire_reads),
+    CancelPayment: Rule(cancel, lock=cancel_locks, read_first=cancel_reads),
+    ExpirePayment: Rule(expire, lock=expire_locks, read_first=expire_reads),
 }

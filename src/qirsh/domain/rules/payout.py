@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import ledger
-from qirsh.domain.commands.payout import AskPayout, CancelPayout, RefusePayout
+from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.counter import open_payouts
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.money import is_amount
@@ -19,7 +19,7 @@ from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def ask_locks(command: AskPayout, _work: UnitOfWork, keys: RowKeys) -> None:
+def ask_locks(command: RequestPayout, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.pins.add(command.person)
     keys.balances.add((command.account, command.currency))
     keys.counters.add(open_payouts(command.account))
@@ -27,7 +27,7 @@ def ask_locks(command: AskPayout, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.accounts.add(command.account)
 
 
-def ask(command: AskPayout, work: UnitOfWork) -> Payout | Refused:
+def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
     account = work.accounts.get(command.account)
     if account is None or account.owner != command.person or account.mode != "live":
         return Refused(Refusal.NOT_FOUND)
@@ -132,7 +132,7 @@ def _ended(work: UnitOfWork, payout: Payout, to: str, *, reason: str = "") -> Pa
 
 
 RULES: Final[Rules] = {
-    AskPayout: Rule(ask, lock=ask_locks),
+    RequestPayout: Rule(ask, lock=ask_locks),
     CancelPayout: Rule(cancel, lock=end_locks, read_first=end_reads),
     RefusePayout: by_operator(Rule(refuse, lock=end_locks, read_first=end_reads)),
 }

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.commands.session import CloseSession, CloseSessions, OpenSession, UseProof
+from qirsh.domain.commands.session import CloseSession, CloseSessions, OpenSession, UseLoginCode
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
 from qirsh.domain.person import Person
@@ -51,11 +51,11 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
     return session
 
 
-def use_proof_locks(command: UseProof, _work: UnitOfWork, keys: RowKeys) -> None:
+def use_proof_locks(command: UseLoginCode, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.logins.add(command.email)
 
 
-def use_proof(command: UseProof, work: UnitOfWork) -> int | Refused:
+def use_proof(command: UseLoginCode, work: UnitOfWork) -> int | Refused:
     return _use_up(command, work, f"person {command.person}") or command.person
 
 
@@ -90,7 +90,7 @@ def close_sessions(command: CloseSessions, work: UnitOfWork) -> Person | Refused
     return work.people.get(command.person)  # type: ignore[return-value]  # It was there a line above.
 
 
-def _use_up(command: OpenSession | UseProof, work: UnitOfWork, actor: str) -> Refused | None:
+def _use_up(command: OpenSession | UseLoginCode, work: UnitOfWork, actor: str) -> Refused | None:
     """What was right a moment ago may have been used meanwhile, by another who saw it."""
     login = work.logins.get(command.email)
     if login is None or login.person != command.person:
@@ -120,6 +120,6 @@ def _without(recovery: bytes, used: bytes) -> bytes | None:
 RULES: Final[Rules] = {
     OpenSession: Rule(open_session, lock=open_session_locks),
     CloseSession: Rule(close_session, lock=close_session_locks),
-    UseProof: Rule(use_proof, lock=use_proof_locks),
+    UseLoginCode: Rule(use_proof, lock=use_proof_locks),
     CloseSessions: Rule(close_sessions, lock=close_sessions_locks),
 }

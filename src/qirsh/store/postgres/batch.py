@@ -6,7 +6,7 @@ from typing import Any, Final
 import asyncpg
 from msgspec.structs import astuple
 
-from qirsh.domain.idempotency import is_forgotten
+from qirsh.domain.idempotency import is_expired
 from qirsh.domain.table import Columns, Table
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER, Tables
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -28,14 +28,14 @@ class RowsAppeared(Exception):
     """A row came into being, or changed, between two looks: run the batch again."""
 
 
-async def load_facts(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> None:
+async def read_first(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> None:
     """Without locks, but for payments: they come first in the lock order, so they need not be read twice."""
     for table in LOCK_ORDER:
         if wanted := vars(keys).get(table.attribute):
             await _load(connection, work, table, wanted, locked=table is Tables.payments)
 
 
-async def load_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> int:
+async def lock_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> int:
     """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
     for table in LOCK_ORDER:
         wanted = vars(keys).get(table.attribute)
@@ -61,7 +61,7 @@ async def load_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowK
 async def hold_forgotten(connection: asyncpg.Connection, work: UnitOfWork) -> None:
     """Whoever uses a key again whose answer is too old to be repeated holds its row, so that no two do so at once."""
     known = work.remembered.known
-    forgotten = [key for key, row in known.items() if row is not None and is_forgotten(row, work.now)]
+    forgotten = [key for key, row in known.items() if row is not None and is_expired(row, work.now)]
     if forgotten:
         rows = await connection.fetch(load(Tables.remembered, locked=True), *keys_of(Tables.remembered, forgotten))
         if any(Tables.remembered.record(*row) != known[Tables.remembered.key_of(row)] for row in rows):
@@ -86,7 +86,7 @@ async def _hold_missing(connection: asyncpg.Connection, missing: list[tuple[int,
             raise RowsAppeared
 
 
-async def keep(connection: asyncpg.Connection, work: UnitOfWork) -> None:
+async def write_changes(connection: asyncpg.Connection, work: UnitOfWork) -> None:
     """One statement a table. New rows go in by the order of their keys: two who add the same ones then never cross."""
     for how, table in WRITE_ORDER:
         rows = vars(work).get(table.attribute)

@@ -25,7 +25,7 @@ from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres.batch import RowsAppeared, hold_forgotten, keep, load_facts, load_rows
+from qirsh.store.postgres.batch import RowsAppeared, hold_forgotten, lock_rows, read_first, write_changes
 from qirsh.store.postgres.connection import (
     LOST,
     bring_up_to_date,
@@ -233,13 +233,13 @@ class PostgresStore:
             identifiers=self.instance.identifiers,
             payment_numbers=writer.numbers,
         )
-        await load_facts(connection, work, batch.keys_to_read())
-        work.now = await load_rows(connection, work, batch.keys_to_lock(work))
+        await read_first(connection, work, batch.keys_to_read())
+        work.now = await lock_rows(connection, work, batch.keys_to_lock(work))
         if self._clock is not None:
             work.now = self._clock()
         await hold_forgotten(connection, work)
         batch.decide(work)
-        await keep(connection, work)
+        await write_changes(connection, work)
         return work
 
 

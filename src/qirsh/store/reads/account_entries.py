@@ -18,7 +18,7 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX, STATEMENT_LINES_AT_ONCE
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads.bisect_by_time import last_before
-from qirsh.store.reads.statement import Places
+from qirsh.store.reads.statement import Cursor
 
 
 class Movement(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Found(msgspec.Struct, frozen=True):
     """Movements, newest first, and where to go on; None at the end."""
 
     movements: list[Movement]
-    next: Places | None
+    next: Cursor | None
 
 
 def _side(own: str, other: str, sign: str, condition: str) -> str:
@@ -98,8 +98,8 @@ async def place_before(store: Store, account: int, currency: str, moment: int) -
 
 
 async def read_movements(
-    store: Store, account: int, places: Places, floors: Places, limit: int
-) -> tuple[list[Movement], Places]:
+    store: Store, account: int, places: Cursor, floors: Cursor, limit: int
+) -> tuple[list[Movement], Cursor]:
     """The next of all these currencies below their places and above their floors, merged by time.
 
     And the places they were read from: what comes in later is not below them, so that each is on one page.
@@ -120,8 +120,8 @@ async def read_movements(
 async def search_movements(
     store: Store,
     account: int,
-    places: Places,
-    floors: Places,
+    places: Cursor,
+    floors: Cursor,
     *,
     fits: Callable[[Movement], bool] | None,
     limit: int,

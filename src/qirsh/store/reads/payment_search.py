@@ -20,7 +20,7 @@ from qirsh.store.interface import Query, Store
 END_OF_TIME: Final = 2**62
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class PaymentFilter(msgspec.Struct, frozen=True):
     """Which payments: all that is not None must hold."""
 
     merchant: int
@@ -32,24 +32,24 @@ class Wanted(msgspec.Struct, frozen=True):
     metadata: tuple[tuple[str, str], ...] = ()
 
 
-class Place(msgspec.Struct, frozen=True):
+class PaymentCursor(msgspec.Struct, frozen=True):
     """Between two payments of a list: the one right before it."""
 
     created_at: int
     number: int
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundPayments(msgspec.Struct, frozen=True):
     """Numbers of payments, in order, and where to go on; None at the end."""
 
     numbers: list[int]
-    next: Place | None
+    next: PaymentCursor | None
 
 
 class _Look:
     """A query in the making: arguments are numbered in the order in which they are written."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: PaymentFilter) -> None:
         self.wanted = wanted
         self.sql = Query("")
         self.arguments: list[object] = [wanted.merchant]
@@ -74,7 +74,9 @@ class _Look:
         return self
 
 
-async def search_payments(store: Store, wanted: Wanted, after: Place | None, limit: int) -> Found:
+async def search_payments(
+    store: Store, wanted: PaymentFilter, after: PaymentCursor | None, limit: int
+) -> FoundPayments:
     """One page."""
     begin = min((wanted.created_before, 0), (after.created_at, after.number) if after else (END_OF_TIME, 0))
     if wanted.reference is None and not wanted.metadata:
@@ -87,16 +89,16 @@ async def search_payments(store: Store, wanted: Wanted, after: Place | None, lim
     return max(found, key=lambda page: (page.next is None, len(page.numbers), page.next and -page.next.created_at))
 
 
-async def _look(store: Store, look: _Look, looked_at: int, limit: int) -> Found:
+async def _look(store: Store, look: _Look, looked_at: int, limit: int) -> FoundPayments:
     rows = await store.search(look.sql, *look.arguments)
-    matching = [Place(created_at, number) for created_at, number, is_match in rows if is_match]
+    matching = [PaymentCursor(created_at, number) for created_at, number, is_match in rows if is_match]
     if len(matching) > limit:
-        return Found([place.number for place in matching[:limit]], matching[limit - 1])
+        return FoundPayments([place.number for place in matching[:limit]], matching[limit - 1])
     is_cut = len(rows) == looked_at
-    return Found([place.number for place in matching], Place(*rows[-1][:2]) if is_cut else None)
+    return FoundPayments([place.number for place in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
 
 
-def _ranges(wanted: Wanted, begin: tuple[int, int], count: int) -> _Look:
+def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Look:
     """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
     look = _Look(wanted)
     after, at, number, most = map(look.argument, (wanted.created_after, *begin, count))
@@ -111,7 +113,7 @@ def _ranges(wanted: Wanted, begin: tuple[int, int], count: int) -> _Look:
     return look.finish(candidates, [], wanted.metadata)
 
 
-def _by_text(wanted: Wanted, begin: tuple[int, int]) -> _Look:
+def _by_text(wanted: PaymentFilter, begin: tuple[int, int]) -> _Look:
     """Those under one reference, or under one text of their metadata."""
     look = _Look(wanted)
     metadata = list(wanted.metadata)

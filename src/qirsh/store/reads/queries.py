@@ -12,7 +12,7 @@ API_KEY_BY_HASH: Final = Query(
     " WHERE k.hash = $1 AND k.revoked_at IS NULL"
 )
 # What may be spent of each; the rest is kept for payouts.
-PURSES_OF: Final = Query("SELECT currency, amount, held FROM balance WHERE account = $1 ORDER BY currency")
+AVAILABLE_BALANCES: Final = Query("SELECT currency, amount, held FROM balance WHERE account = $1 ORDER BY currency")
 BALANCES_OF: Final = Query("SELECT currency, amount FROM balance WHERE account = $1 ORDER BY currency")
 DUE_PAYMENTS: Final = Query(
     "SELECT number FROM payment WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2"
@@ -31,7 +31,7 @@ DUE_MAIL: Final = Query(
 )
 LAST_MAIL: Final = Query("SELECT id, sealed, created_at FROM mail ORDER BY created_at DESC, id DESC LIMIT $1")
 # The accounts around a merchant's test account.
-TEST_CIRCLE: Final = Query(
+TEST_ACCOUNTS: Final = Query(
     "SELECT number, kind FROM account WHERE twin_of = (SELECT twin_of FROM account WHERE number = $1)"
 )
 REFUNDS_OF: Final = Query(
@@ -69,5 +69,5 @@ PAYOUTS_OF: Final = Query(
     f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
 )
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
-TEST_TWIN: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
+TEST_ACCOUNT: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
 OPERATORS: Final = Query("SELECT count(*) FROM operator WHERE ended_at IS NULL")

@@ -14,9 +14,9 @@ from qirsh.domain.ledger import Kind
 from qirsh.domain.money import CURRENCIES
 from qirsh.store.interface import Query, Store
 
-# Places in the sequences of all currencies, in the order of the table: what comes next is below them.
-Places = dict[str, int]
-THE_TOP: Final = 10**18 - 1  # Eighteen digits: no account lives to see so many transfers.
+# Cursor in the sequences of all currencies, in the order of the table: what comes next is below them.
+Cursor = dict[str, int]
+MAX_SEQUENCE: Final = 10**18 - 1  # Eighteen digits: no account lives to see so many transfers.
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -52,12 +52,12 @@ _INCOME: Final = Query(
 )
 
 
-def from_the_top(currency: str | None) -> Places:
+def from_the_top(currency: str | None) -> Cursor:
     """Where a statement begins: all currencies, or one."""
-    return {code: THE_TOP for code in CURRENCIES if currency in {None, code}}
+    return {code: MAX_SEQUENCE for code in CURRENCIES if currency in {None, code}}
 
 
-async def read_statement(store: Store, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
+async def read_statement(store: Store, account: int, places: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
     """The next entries of all these currencies, merged by time; each currency in its own order.
 
     And the places they were read from: what comes in later is not below them, so that no later page is newer.
@@ -65,17 +65,17 @@ async def read_statement(store: Store, account: int, places: Places, limit: int)
     return await _merged(store, _BOTH_SIDES, account, places, limit)
 
 
-async def read_income(store: Store, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
+async def read_income(store: Store, account: int, places: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
     """The same, of entries by which money came in."""
     return await _merged(store, _INCOME, account, places, limit)
 
 
-def after(places: Places, entries: Iterable[Entry]) -> Places:
+def after(places: Cursor, entries: Iterable[Entry]) -> Cursor:
     """Where the list goes on after these."""
     return places | {entry.currency: entry.sequence for entry in entries}
 
 
-async def _merged(store: Store, query: Query, account: int, places: Places, limit: int) -> tuple[list[Entry], Places]:
+async def _merged(store: Store, query: Query, account: int, places: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
     streams: list[list[tuple[Any, ...]]] = await asyncio.gather(
         *(store.search(query, account, currency, below, limit) for currency, below in places.items())
     )

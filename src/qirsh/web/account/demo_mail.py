@@ -8,8 +8,8 @@ from qirsh.engine.mail_crypto import opened
 from qirsh.language.catalog import language
 from qirsh.language.mail_templates import compose
 from qirsh.store.reads import queries
-from qirsh.web.html.rendering import page
-from qirsh.web.http.context import Parts
+from qirsh.web.html.rendering import render_page
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
 
@@ -17,22 +17,22 @@ from qirsh.web.http.problems import Problem
 _LINK: Final = re.compile(r"https?://\S+")
 
 
-async def show_demo_mail(parts: Parts, request: Request) -> Response:
+async def show_demo_mail(context: Context, request: Request) -> Response:
     """The last ones, newest first."""
-    if not parts.keeps_mail:
+    if not context.keeps_mail:
         raise Problem("not_found")
-    rows = await parts.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
-    shown = [_shown(parts, sealed, created_at) for _, sealed, created_at in rows]
-    return page(
-        request, "account/demo_mail.html", mails=[mail for mail in shown if mail is not None], sender=parts.mail_from
+    rows = await context.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
+    shown = [_shown(context, sealed, created_at) for _, sealed, created_at in rows]
+    return render_page(
+        request, "account/demo_mail.html", mails=[mail for mail in shown if mail is not None], sender=context.mail_from
     )
 
 
-def _shown(parts: Parts, sealed: bytes, at: int) -> dict[str, Any] | None:
-    envelope = opened(parts.keyring, sealed)
+def _shown(context: Context, sealed: bytes, at: int) -> dict[str, Any] | None:
+    envelope = opened(context.keyring, sealed)
     if envelope is None:
         return None
-    subject, body = compose(envelope.kind, envelope.language, envelope.words, at=at, base_url=parts.base_url)
+    subject, body = compose(envelope.kind, envelope.language, envelope.words, at=at, base_url=context.base_url)
     return {
         "to": envelope.to,
         "subject": subject,

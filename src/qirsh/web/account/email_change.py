@@ -8,65 +8,65 @@ from qirsh.domain.commands.login_credentials import ChangeEmail
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.web.auth.email_challenge import challenge_of
+from qirsh.web.auth.email_challenge import find_challenge
 from qirsh.web.auth.outgoing_mail import letters
-from qirsh.web.html.page_context import Visit, visit_of
-from qirsh.web.http.context import Parts
+from qirsh.web.html.page_context import PageContext, page_context_of
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _PURPOSE: Final = "email"
 _AFTER: Final = "/wallet/settings"
 
 
-async def show_email_confirmation(parts: Parts, request: Request) -> Response:
+async def show_email_confirmation(context: Context, request: Request) -> Response:
     """What would change. Opening the link changes nothing."""
-    visit = await visit_of(parts, request)
-    if visit.caller is None:
+    page = await page_context_of(context, request)
+    if page.caller is None:
         # The same for a good and a dead link: whose it is, only the one who asked may see.
-        return visit.page("account/email_sign_in.html")
-    challenge = await _own_challenge(visit)
-    return _dead_page(visit) if challenge is None else _page(visit, challenge)
+        return page.render("account/email_sign_in.html")
+    challenge = await _own_challenge(page)
+    return _dead_page(page) if challenge is None else _page(page, challenge)
 
 
-async def confirm_email(parts: Parts, request: Request) -> Response:
+async def confirm_email(context: Context, request: Request) -> Response:
     """The new address, to which this very link was mailed. The old one is told."""
-    visit, link = await visit_of(parts, request), request.arguments["token"]
-    visit.form(_PURPOSE, bound=(link,))
-    challenge = await _own_challenge(visit)
+    page, link = await page_context_of(context, request), request.arguments["token"]
+    page.form(_PURPOSE, bound=(link,))
+    challenge = await _own_challenge(page)
     if challenge is None:
-        return _dead_page(visit)
-    person = await parts.store.find(Tables.people, visit.person)
-    [(old_email,)] = await parts.store.select(EMAIL_OF, visit.person)
+        return _dead_page(page)
+    person = await context.store.find(Tables.people, page.person)
+    [(old_email,)] = await context.store.select(EMAIL_OF, page.person)
     assert person is not None, "a session without its person"
-    told = letters(parts, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
-    outcome = await parts.engine.submit(
+    told = letters(context, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
+    outcome = await context.engine.submit(
         ChangeEmail(
             email=challenge.email,
             old_email=old_email,
-            person=visit.person,
+            person=page.person,
             token_hash=token_hash(link.encode()),
             letters=told,
         )
     )
     if type(outcome) is not Refused:
-        return visit.go(_AFTER, "email.changed")
+        return page.redirect(_AFTER, "email.changed")
     if outcome.why is Refusal.EMAIL_TAKEN:
-        return _page(visit, challenge, status=422, is_taken=True)
+        return _page(page, challenge, status=422, is_taken=True)
     if outcome.why is Refusal.CODE_NOT_VALID:
-        return _dead_page(visit)
-    raise problem_of(outcome)
+        return _dead_page(page)
+    raise to_problem(outcome)
 
 
-async def _own_challenge(visit: Visit) -> Challenge | None:
-    challenge = await challenge_of(visit.parts, _PURPOSE, visit.request.arguments["token"])
-    return challenge if challenge is not None and challenge.person == visit.person else None
+async def _own_challenge(page: PageContext) -> Challenge | None:
+    challenge = await find_challenge(page.context, _PURPOSE, page.request.arguments["token"])
+    return challenge if challenge is not None and challenge.person == page.person else None
 
 
-def _page(visit: Visit, challenge: Challenge, *, status: int = 200, is_taken: bool = False) -> Response:
-    link = visit.request.arguments["token"]
-    return visit.page("account/email_confirm.html", status=status, link=link, email=challenge.email, is_taken=is_taken)
+def _page(page: PageContext, challenge: Challenge, *, status: int = 200, is_taken: bool = False) -> Response:
+    link = page.request.arguments["token"]
+    return page.render("account/email_confirm.html", status=status, link=link, email=challenge.email, is_taken=is_taken)
 
 
-def _dead_page(visit: Visit) -> Response:
-    return visit.page("html/dead_link.html", status=404, kind="email")
+def _dead_page(page: PageContext) -> Response:
+    return page.render("html/dead_link.html", status=404, kind="email")

@@ -8,12 +8,18 @@ from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import people, queries
-from qirsh.web.html.page_context import SIGN_IN, Visit, signed_in, visit_of
-from qirsh.web.html.reauthentication import PROOF, Keeper, is_operator, is_proved, keeper_of
+from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of, signed_in
+from qirsh.web.html.reauthentication import (
+    REAUTH_FIELDS,
+    AccountHolder,
+    account_holder_of,
+    is_operator,
+    is_reauthenticated,
+)
 from qirsh.web.html.rendering import see_other
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _ADDRESS: Final = "/wallet/erase"
 _OVER: Final = frozenset({"rejected", "closed"})
@@ -31,55 +37,55 @@ class Left(msgspec.Struct, frozen=True):
         return bool(self.balances or self.payouts or self.businesses or self.is_operator)
 
 
-async def show_erase(parts: Parts, request: Request) -> Response:
+async def show_erase(context: Context, request: Request) -> Response:
     """What it means, before anybody decides; and a last word to whoever was erased a moment ago."""
-    visit = await visit_of(parts, request)
-    if visit.caller is None:
-        return visit.page("account/erased.html") if visit.word("erase") == "done" else see_other(SIGN_IN)
-    return await _page(visit, await keeper_of(visit))
+    page = await page_context_of(context, request)
+    if page.caller is None:
+        return page.render("account/erased.html") if page.flash_about("erase") == "done" else see_other(SIGN_IN)
+    return await _page(page, await account_holder_of(page))
 
 
 @signed_in
-async def erase_account(visit: Visit) -> Response:
+async def erase_account(page: PageContext) -> Response:
     """Once the password, and the code where there is one, have been given again."""
-    typed = visit.form("erase", *PROOF)
-    keeper = await keeper_of(visit)
+    typed = page.form("erase", *REAUTH_FIELDS)
+    keeper = await account_holder_of(page)
     login = keeper.login
-    left, businesses = await _left(visit)
+    left, businesses = await _left(page)
     if left:
-        return await _page(visit, keeper, status=422)
-    if not await is_proved(visit, keeper, typed):
-        return await _page(visit, keeper, error="wrong", status=422)
-    store = visit.parts.store
-    outcome = await visit.parts.engine.submit(
+        return await _page(page, keeper, status=422)
+    if not await is_reauthenticated(page, keeper, typed):
+        return await _page(page, keeper, error="wrong", status=422)
+    store = page.context.store
+    outcome = await page.context.engine.submit(
         ErasePerson(
-            person=visit.person,
-            account=visit.who.account,
+            person=page.person,
+            account=page.user.account,
             email=login.email,
-            passkeys=tuple(row[0] for row in await store.select(people.PASSKEYS_OF_PERSON, visit.person)),
+            passkeys=tuple(row[0] for row in await store.select(people.PASSKEYS_OF_PERSON, page.person)),
             businesses=businesses,
-            actor=f"person {visit.person}",
-            challenges=tuple(await store.search(people.CHALLENGES_OF, visit.person, login.email)),
+            actor=f"person {page.person}",
+            challenges=tuple(await store.search(people.CHALLENGES_OF, page.person, login.email)),
         )
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.MONEY_LEFT:  # It came in this very moment.
-            return await _page(visit, keeper, status=422)
-        raise problem_of(outcome)
-    gone = visit.go(_ADDRESS, "erase.done")
-    gone.headers.append(await visit.end())
+            return await _page(page, keeper, status=422)
+        raise to_problem(outcome)
+    gone = page.redirect(_ADDRESS, "erase.done")
+    gone.headers.append(await page.session.end())
     return gone
 
 
-async def _page(visit: Visit, keeper: Keeper, error: str = "", status: int = 200) -> Response:
-    left, _ = await _left(visit)
-    return visit.page("account/erase.html", status=status, left=left, has_code=keeper.has_factor, error=error)
+async def _page(page: PageContext, holder: AccountHolder, error: str = "", status: int = 200) -> Response:
+    left, _ = await _left(page)
+    return page.render("account/erase.html", status=status, left=left, has_code=holder.has_factor, error=error)
 
 
-async def _left(visit: Visit) -> tuple[Left, tuple[int, ...]]:
+async def _left(page: PageContext) -> tuple[Left, tuple[int, ...]]:
     """What has to be settled before, and the numbers of all businesses."""
-    store, account = visit.parts.store, visit.who.account
-    found = await store.select(people.BUSINESSES_OF, visit.person, 10 * BUSINESSES_MAX)
+    store, account = page.context.store, page.user.account
+    found = await store.select(people.BUSINESSES_OF, page.person, 10 * BUSINESSES_MAX)
     businesses = [(row[0], row[5], row[6]) for row in found]
     payouts = await store.select(people.OPEN_PAYOUTS_OF, account, PAYOUTS_OPEN_MAX)
     left = Left(
@@ -88,6 +94,6 @@ async def _left(visit: Visit) -> tuple[Left, tuple[int, ...]]:
         ],
         payouts=[payout for (payout,) in payouts],
         businesses=[name for _, name, state in businesses if state not in _OVER],
-        is_operator=await is_operator(visit.parts, visit.person),
+        is_operator=await is_operator(page.context, page.person),
     )
     return left, tuple(number for number, _, _ in businesses)

@@ -21,9 +21,9 @@ from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_
 from qirsh.web.documents.picture import clean_picture
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.multipart import File, read_multipart
-from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 BODY_BYTES_MAX: Final = len(SIDES) * PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX
 _ADDRESS: Final = "/wallet/identity"
@@ -34,42 +34,42 @@ _TEXTS: Final = Facts.__struct_fields__
 
 
 @signed_in
-async def show_identity(visit: Visit) -> Response:
+async def show_identity(page: PageContext) -> Response:
     """How far it has come, and the form while there is something to send."""
-    account, identity = await _found(visit)
+    account, identity = await _found(page)
     written = _EMPTY
     if identity is not None and _may_send(account, identity):
-        written = unseal_facts(visit.parts.keyring, identity.facts_sealed) or _EMPTY
-    return _page(visit, account, identity, written=written, errors={})
+        written = unseal_facts(page.context.keyring, identity.facts_sealed) or _EMPTY
+    return _page(page, account, identity, written=written, errors={})
 
 
 @signed_in
-async def submit_identity(visit: Visit) -> Response:
+async def submit_identity(page: PageContext) -> Response:
     """What was written and shown goes to the operators, once. A second tab finds that it is there."""
-    sent = read_multipart(visit.parts, visit.request, ("token", *_TEXTS), SIDES)
-    visit.check(sent.texts.pop("token"), "identity")
-    account, identity = await _found(visit)
+    sent = read_multipart(page.context, page.request, ("token", *_TEXTS), SIDES)
+    page.csrf.check(sent.texts.pop("token"), "identity")
+    account, identity = await _found(page)
     if not _may_send(account, identity):
-        return visit.go(_ADDRESS)
-    written, errors = _read(sent.texts, _today(visit))
+        return page.redirect(_ADDRESS)
+    written, errors = _read(sent.texts, _today(page))
     pictures, wrong_pictures = await _pictures(sent.files)
     errors |= wrong_pictures
     if errors:
-        return _page(visit, account, identity, written=written, errors=errors)
-    images = tuple((side, seal_picture(visit.parts.keyring, picture)) for side, picture in pictures.items())
-    command = SubmitIdentity(visit.person, account.number, seal_facts(visit.parts.keyring, written), images)
-    outcome = await visit.parts.engine.submit(command)
+        return _page(page, account, identity, written=written, errors=errors)
+    images = tuple((side, seal_picture(page.context.keyring, picture)) for side, picture in pictures.items())
+    command = SubmitIdentity(page.person, account.number, seal_facts(page.context.keyring, written), images)
+    outcome = await page.context.engine.submit(command)
     # Another tab, or an operator, may have been faster: the page says how it is now.
     if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
-        raise problem_of(outcome)
-    return visit.go(_ADDRESS)
+        raise to_problem(outcome)
+    return page.redirect(_ADDRESS)
 
 
 def _page(
-    visit: Visit, account: Account, identity: Identity | None, *, written: Facts, errors: dict[str, str]
+    page: PageContext, account: Account, identity: Identity | None, *, written: Facts, errors: dict[str, str]
 ) -> Response:
     state = identity.state if identity is not None else "unverified"
-    return visit.page(
+    return page.render(
         "account/identity.html",
         status=422 if errors else 200,
         state=account.state if account.state != "unverified" else state,
@@ -84,10 +84,10 @@ def _page(
     )
 
 
-async def _found(visit: Visit) -> tuple[Account, Identity | None]:
-    account = await visit.parts.store.find(Tables.accounts, visit.who.account)
+async def _found(page: PageContext) -> tuple[Account, Identity | None]:
+    account = await page.context.store.find(Tables.accounts, page.user.account)
     assert account is not None, "a session without its account"
-    return account, await visit.parts.store.find(Tables.identities, visit.person)
+    return account, await page.context.store.find(Tables.identities, page.person)
 
 
 def _may_send(account: Account, identity: Identity | None) -> bool:
@@ -137,5 +137,5 @@ async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str
     return pictures, errors
 
 
-def _today(visit: Visit) -> date:
-    return datetime.fromtimestamp(visit.parts.clock() // 1000, UTC).date()
+def _today(page: PageContext) -> date:
+    return datetime.fromtimestamp(page.context.clock() // 1000, UTC).date()

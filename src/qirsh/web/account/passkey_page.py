@@ -16,13 +16,19 @@ from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON
 from qirsh.web.auth import passkeys
-from qirsh.web.html.cookies import ADDING, set_cookie
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.html.reauthentication import PROOF, SECURITY, is_proved, keeper_of, letter_to
+from qirsh.web.html.cookies import PENDING_PASSKEY, set_cookie
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import (
+    REAUTH_FIELDS,
+    SECURITY,
+    account_holder_of,
+    is_reauthenticated,
+    mail_to_holder,
+)
 from qirsh.web.html.rendering import see_other
 from qirsh.web.html.sealed_cookie import keep, kept
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 
 _LIST: Final = f"{SECURITY}/passkeys"
 _NEW: Final = f"{_LIST}/new"
@@ -47,124 +53,124 @@ class Own(msgspec.Struct, frozen=True):
 
 
 @signed_in
-async def show_passkeys(visit: Visit) -> Response:
+async def show_passkeys(page: PageContext) -> Response:
     """The list, and the first step to one more."""
-    return await _page(visit)
+    return await _page(page)
 
 
 @signed_in
-async def prepare_passkey(visit: Visit) -> Response:
+async def prepare_passkey(page: PageContext) -> Response:
     """The proof, and the name of the new one."""
-    form = visit.form("passkeys", *PROOF, "name")
-    keeper = await keeper_of(visit)
+    form = page.form("passkeys", *REAUTH_FIELDS, "name")
+    keeper = await account_holder_of(page)
     name = " ".join(unicodedata.normalize("NFC", form["name"]).split())
     fault = ""
     if not (0 < len(name) <= NAME_CHARACTERS_MAX and name.isprintable()):
         message = _("Give the passkey a name by which you know the device, with at most %(most)s characters.")
-        fault = text(visit.request.language, message, most=NAME_CHARACTERS_MAX)
-    if fault or not await _can_add(visit):
-        return await _page(visit, status=422, name=form["name"], fault=fault)
-    if not await is_proved(visit, keeper, form):
-        return await _page(visit, status=422, name=form["name"], is_wrong=True)
-    adding = Adding(visit.session, name, visit.parts.clock() + _ADDING_MS)
-    return see_other(_NEW, [keep(visit.parts, ADDING, adding)])
+        fault = text(page.request.language, message, most=NAME_CHARACTERS_MAX)
+    if fault or not await _can_add(page):
+        return await _page(page, status=422, name=form["name"], fault=fault)
+    if not await is_reauthenticated(page, keeper, form):
+        return await _page(page, status=422, name=form["name"], is_wrong=True)
+    adding = Adding(page.session.hash, name, page.context.clock() + _ADDING_MS)
+    return see_other(_NEW, [keep(page.context, PENDING_PASSKEY, adding)])
 
 
 @signed_in
-async def show_new_passkey(visit: Visit) -> Response:
+async def show_new_passkey(page: PageContext) -> Response:
     """The browser is asked to make it."""
-    adding = _adding(visit)
-    return see_other(_LIST) if adding is None else await _new_page(visit, adding)
+    adding = _adding(page)
+    return see_other(_LIST) if adding is None else await _new_page(page, adding)
 
 
 @signed_in
-async def add_passkey(visit: Visit) -> Response:
+async def add_passkey(page: PageContext) -> Response:
     """What the browser has made is kept."""
-    form = visit.form("passkey-new", "passkey")
-    adding, parts = _adding(visit), visit.parts
+    form = page.form("passkey-new", "passkey")
+    adding, context = _adding(page), page.context
     if adding is None:
-        return visit.go(_LIST, "passkey.late")
-    if not passkeys.can_be_used(parts):
+        return page.redirect(_LIST, "passkey.late")
+    if not passkeys.can_be_used(context):
         return see_other(_LIST)
-    made = passkeys.new_passkey(parts, passkeys.adding(visit.session.hex(), visit.person), form["passkey"])
+    made = passkeys.new_passkey(context, passkeys.adding(page.session.hash.hex(), page.person), form["passkey"])
     if made is None:
-        return await _new_page(visit, adding, status=422, has_failed=True)
-    outcome = await parts.engine.submit(
+        return await _new_page(page, adding, status=422, has_failed=True)
+    outcome = await context.engine.submit(
         AddPasskey(
             id=made.id,
-            person=visit.person,
+            person=page.person,
             public_key=made.public_key,
             sign_count=made.sign_count,
             name=adding.name,
-            letters=letter_to(visit, await keeper_of(visit), "passkey_added", name=adding.name),
+            letters=mail_to_holder(page, await account_holder_of(page), "passkey_added", name=adding.name),
         )
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.TOO_MANY:  # Another tab was quicker.
             return see_other(_LIST)
         if outcome.why is not Refusal.PASSKEY_NOT_VALID:
-            raise problem_of(outcome)
-        return await _new_page(visit, adding, status=422, has_failed=True)
-    added = visit.go(_LIST, "passkey.added")
-    added.headers.append(set_cookie(parts, ADDING, ""))
+            raise to_problem(outcome)
+        return await _new_page(page, adding, status=422, has_failed=True)
+    added = page.redirect(_LIST, "passkey.added")
+    added.headers.append(set_cookie(context, PENDING_PASSKEY, ""))
     return added
 
 
 @signed_in
-async def show_remove_passkey(visit: Visit) -> Response:
+async def show_remove_passkey(page: PageContext) -> Response:
     """The form."""
-    return await _remove_page(visit, await _named(visit))
+    return await _remove_page(page, await _named(page))
 
 
 @signed_in
-async def remove_passkey(visit: Visit) -> Response:
+async def remove_passkey(page: PageContext) -> Response:
     """It signs nobody in any more."""
-    own = await _named(visit)
-    form = visit.form("passkey-remove", *PROOF, bound=(own.id,))
-    keeper = await keeper_of(visit)
-    if not await is_proved(visit, keeper, form):
-        return await _remove_page(visit, own, status=422, is_wrong=True)
-    letters = letter_to(visit, keeper, "passkey_removed", name=own.name)
-    outcome = await visit.parts.engine.submit(RemovePasskey(own.key, visit.person, letters))
+    own = await _named(page)
+    form = page.form("passkey-remove", *REAUTH_FIELDS, bound=(own.id,))
+    keeper = await account_holder_of(page)
+    if not await is_reauthenticated(page, keeper, form):
+        return await _remove_page(page, own, status=422, is_wrong=True)
+    letters = mail_to_holder(page, keeper, "passkey_removed", name=own.name)
+    outcome = await page.context.engine.submit(RemovePasskey(own.key, page.person, letters))
     if type(outcome) is Refused:
-        raise problem_of(outcome)
-    return visit.go(_LIST, "passkey.removed")
+        raise to_problem(outcome)
+    return page.redirect(_LIST, "passkey.removed")
 
 
-async def _own(visit: Visit) -> list[Own]:
-    rows = await visit.parts.store.select(PASSKEYS_OF_PERSON, visit.person)
+async def _own(page: PageContext) -> list[Own]:
+    rows = await page.context.store.select(PASSKEYS_OF_PERSON, page.person)
     return [Own(hashlib.sha256(key).hexdigest()[:16], key, name, created_at) for key, name, created_at in rows]
 
 
-async def _named(visit: Visit) -> Own:
-    for own in await _own(visit):
-        if own.id == visit.request.arguments["id"]:
+async def _named(page: PageContext) -> Own:
+    for own in await _own(page):
+        if own.id == page.request.arguments["id"]:
             return own
     raise Problem("not_found")
 
 
-async def _can_add(visit: Visit) -> bool:
-    return passkeys.can_be_used(visit.parts) and len(await _own(visit)) < PASSKEYS_MAX
+async def _can_add(page: PageContext) -> bool:
+    return passkeys.can_be_used(page.context) and len(await _own(page)) < PASSKEYS_MAX
 
 
-def _adding(visit: Visit) -> Adding | None:
+def _adding(page: PageContext) -> Adding | None:
     """What was proved in this session, a few minutes ago at most."""
-    adding = kept(visit.parts, visit.request, ADDING, Adding)
-    is_good = adding is not None and adding.session == visit.session and adding.until > visit.parts.clock()
+    adding = kept(page.context, page.request, PENDING_PASSKEY, Adding)
+    is_good = adding is not None and adding.session == page.session.hash and adding.until > page.context.clock()
     return adding if is_good else None
 
 
 async def _page(
-    visit: Visit, *, status: int = 200, name: str = "", fault: str = "", is_wrong: bool = False
+    page: PageContext, *, status: int = 200, name: str = "", fault: str = "", is_wrong: bool = False
 ) -> Response:
-    own = await _own(visit)
-    return visit.page(
+    own = await _own(page)
+    return page.render(
         "account/passkeys.html",
         status=status,
-        said=visit.said,
+        said=page.flash,
         passkeys=own,
-        has_factor=(await keeper_of(visit)).has_factor,
-        can_be_used=passkeys.can_be_used(visit.parts),
+        has_factor=(await account_holder_of(page)).has_factor,
+        can_be_used=passkeys.can_be_used(page.context),
         is_full=len(own) >= PASSKEYS_MAX,
         name=name,
         fault=fault,
@@ -172,23 +178,23 @@ async def _page(
     )
 
 
-async def _new_page(visit: Visit, adding: Adding, *, status: int = 200, has_failed: bool = False) -> Response:
-    keeper = await keeper_of(visit)
+async def _new_page(page: PageContext, adding: Adding, *, status: int = 200, has_failed: bool = False) -> Response:
+    keeper = await account_holder_of(page)
     options = passkeys.creation_options(
-        visit.parts,
-        passkeys.adding(visit.session.hex(), visit.person),
-        person=visit.person,
+        page.context,
+        passkeys.adding(page.session.hash.hex(), page.person),
+        person=page.person,
         email=keeper.login.email,
         name=keeper.person.name,
-        known=[own.key for own in await _own(visit)],
+        known=[own.key for own in await _own(page)],
     )
-    return visit.page(
+    return page.render(
         "account/passkey_new.html", status=status, name=adding.name, options=options, has_failed=has_failed
     )
 
 
-async def _remove_page(visit: Visit, own: Own, *, status: int = 200, is_wrong: bool = False) -> Response:
-    keeper = await keeper_of(visit)
-    return visit.page(
+async def _remove_page(page: PageContext, own: Own, *, status: int = 200, is_wrong: bool = False) -> Response:
+    keeper = await account_holder_of(page)
+    return page.render(
         "account/passkey_remove.html", status=status, passkey=own, has_factor=keeper.has_factor, is_wrong=is_wrong
     )

@@ -12,87 +12,87 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.web.auth.email_challenge import challenge_of, new_link_token
+from qirsh.web.auth.email_challenge import find_challenge, new_link_token
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault
-from qirsh.web.html.page_context import SIGN_IN, Visit, visit_of
+from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _FORGOT: Final = "/forgot"
 _PURPOSE: Final = "reset"
 _NOBODY: Final = 0
 
 
-async def show_forgot_password(parts: Parts, request: Request) -> Response:
+async def show_forgot_password(context: Context, request: Request) -> Response:
     """The form that asks for the address; or, after that, what to do now."""
-    visit = await visit_of(parts, request)
-    return _forgot_page(visit, is_sent=visit.word("forgot") == "sent")
+    page = await page_context_of(context, request)
+    return _forgot_page(page, is_sent=page.flash_about("forgot") == "sent")
 
 
-async def send_reset_link(parts: Parts, request: Request) -> Response:
+async def send_reset_link(context: Context, request: Request) -> Response:
     """Write to the address if it is somebody's; the answer and the work are the same if it is nobody's."""
-    visit = await visit_of(parts, request)
-    form = visit.open_form("forgot", "email")
+    page = await page_context_of(context, request)
+    form = page.open_form("forgot", "email")
     email = normal_email(form["email"])
-    if not parts.has_mail:
+    if not context.has_mail:
         return see_other(_FORGOT)
     if email is None:
         wrong = text(request.language, _("This is not an e-mail address. Write it as in name@example.org."))
-        return _forgot_page(visit, status=422, email=form["email"], wrong=wrong)
-    if parts.limits is not None:
-        parts.limits.count_mail(request, email)
-    await _write_to(parts, email)
-    return visit.go(_FORGOT, "forgot.sent")
+        return _forgot_page(page, status=422, email=form["email"], wrong=wrong)
+    if context.limits is not None:
+        context.limits.count_mail(request, email)
+    await _write_to(context, email)
+    return page.redirect(_FORGOT, "forgot.sent")
 
 
-async def show_password_reset(parts: Parts, request: Request) -> Response:
+async def show_password_reset(context: Context, request: Request) -> Response:
     """The form behind the link. Opening it uses nothing up: programs that check mails open links too."""
-    visit = await visit_of(parts, request)
-    if await challenge_of(parts, _PURPOSE, request.arguments["token"]) is None:
-        return _dead_page(visit)
-    return visit.page("account/password_reset.html", link=request.arguments["token"], fault="")
+    page = await page_context_of(context, request)
+    if await find_challenge(context, _PURPOSE, request.arguments["token"]) is None:
+        return _dead_page(page)
+    return page.render("account/password_reset.html", link=request.arguments["token"], fault="")
 
 
-async def reset_password(parts: Parts, request: Request) -> Response:
+async def reset_password(context: Context, request: Request) -> Response:
     """The new password, for whom the link was mailed to. Every session of theirs ends, everywhere."""
-    visit, link = await visit_of(parts, request), request.arguments["token"]
-    form = visit.open_form(_PURPOSE, "password", bound=(link,))
-    challenge = await challenge_of(parts, _PURPOSE, link)
+    page, link = await page_context_of(context, request), request.arguments["token"]
+    form = page.open_form(_PURPOSE, "password", bound=(link,))
+    challenge = await find_challenge(context, _PURPOSE, link)
     if challenge is None or challenge.person is None:
-        return _dead_page(visit)
-    if parts.limits is not None:
-        parts.limits.count_code(request, challenge.email)
-    person = await parts.store.find(Tables.people, challenge.person)
+        return _dead_page(page)
+    if context.limits is not None:
+        context.limits.count_code(request, challenge.email)
+    person = await context.store.find(Tables.people, challenge.person)
     assert person is not None, "a challenge without its person"
-    fault = await password_fault(parts, form["password"], request.language, person.name, challenge.email)
+    fault = await password_fault(context, form["password"], request.language, person.name, challenge.email)
     if fault:
-        return visit.page("account/password_reset.html", status=422, link=link, fault=fault)
-    outcome = await parts.engine.submit(
+        return page.render("account/password_reset.html", status=422, link=link, fault=fault)
+    outcome = await context.engine.submit(
         ResetPassword(
             email=challenge.email,
             token_hash=token_hash(link.encode()),
-            password_hash=await parts.passwords.hash(form["password"]),
-            letters=letters(parts, "password_changed", to=challenge.email, language=person.language),
+            password_hash=await context.passwords.hash(form["password"]),
+            letters=letters(context, "password_changed", to=challenge.email, language=person.language),
         )
     )
     if type(outcome) is Refused:
         if outcome.why is not Refusal.CODE_NOT_VALID:
-            raise problem_of(outcome)
-        return _dead_page(visit)
-    await parts.callers.poll()  # This process need not wait until it would look.
-    return visit.go(SIGN_IN, "sign-in.reset")
+            raise to_problem(outcome)
+        return _dead_page(page)
+    await context.callers.poll()  # This process need not wait until it would look.
+    return page.redirect(SIGN_IN, "sign-in.reset")
 
 
-async def _write_to(parts: Parts, email: str) -> None:
-    token = new_link_token(parts)
-    login = await parts.store.find(Tables.logins, email)
-    person = await parts.store.find(Tables.people, login.person if login else _NOBODY)
+async def _write_to(context: Context, email: str) -> None:
+    token = new_link_token(context)
+    login = await context.store.find(Tables.logins, email)
+    person = await context.store.find(Tables.people, login.person if login else _NOBODY)
     language = person.language if person else "en"
-    mail = letters(parts, "reset_password", to=email, language=language, url=f"{parts.base_url}/reset/{token}")
-    await parts.engine.submit(
+    mail = letters(context, "reset_password", to=email, language=language, url=f"{context.base_url}/reset/{token}")
+    await context.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,
             email=email,
@@ -106,19 +106,19 @@ async def _write_to(parts: Parts, email: str) -> None:
 
 
 def _forgot_page(
-    visit: Visit, *, status: int = 200, email: str = "", wrong: str = "", is_sent: bool = False
+    page: PageContext, *, status: int = 200, email: str = "", wrong: str = "", is_sent: bool = False
 ) -> Response:
-    parts = visit.parts
-    return visit.page(
+    context = page.context
+    return page.render(
         "account/forgot_password.html",
         status=status,
         email=email,
         wrong=wrong,
         is_sent=is_sent,
-        has_mail=parts.has_mail,
-        keeps_mail=parts.keeps_mail,
+        has_mail=context.has_mail,
+        keeps_mail=context.keeps_mail,
     )
 
 
-def _dead_page(visit: Visit) -> Response:
-    return visit.page("html/dead_link.html", status=404, kind="reset")
+def _dead_page(page: PageContext) -> Response:
+    return page.render("html/dead_link.html", status=404, kind="reset")

@@ -9,14 +9,21 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
-from qirsh.web.account.post_login_redirect import payment_asked, payment_named, way_on, with_payment
+from qirsh.web.account.post_login_redirect import keep_payment, payment_in_query, payment_named, redirect_after_login
 from qirsh.web.auth.email_challenge import new_code
 from qirsh.web.auth.password_policy import pin_fault
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.html.reauthentication import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import (
+    REAUTH_FIELDS,
+    SECURITY,
+    AccountHolder,
+    account_holder_of,
+    is_reauthenticated,
+    mail_to_holder,
+)
 from qirsh.web.html.rendering import see_other
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _PIN: Final = "/wallet/pin"
 _CODE: Final = "/wallet/pin/code"
@@ -25,88 +32,88 @@ _NEW: Final = ("pin", "pin_again")
 
 
 @signed_in
-async def show_pin(visit: Visit) -> Response:
+async def show_pin(page: PageContext) -> Response:
     """The form; for a PIN that is locked, the one that asks for a code."""
-    return await _page(visit, await keeper_of(visit), payment_asked(visit.parts, visit.request))
+    return await _page(page, await account_holder_of(page), payment_in_query(page.context, page.request))
 
 
 @signed_in
-async def change_pin(visit: Visit) -> Response:
+async def change_pin(page: PageContext) -> Response:
     """A PIN; or, if the one before is locked, a code that is mailed."""
-    form = visit.form("pin", *PROOF, *_NEW, "pay")
-    keeper, pay = await keeper_of(visit), payment_named(visit.parts, form["pay"])
-    is_locked = await _state(visit) == "locked"
-    faults = ("", "") if is_locked else pin_fault(form["pin"], form["pin_again"], visit.request.language)
-    if any(faults) or (is_locked and not visit.parts.has_mail):
-        return await _page(visit, keeper, pay, status=422, faults=faults)
-    if not await is_proved(visit, keeper, form):
-        return await _page(visit, keeper, pay, status=422, is_wrong=True)
+    form = page.form("pin", *REAUTH_FIELDS, *_NEW, "pay")
+    keeper, pay = await account_holder_of(page), payment_named(page.context, form["pay"])
+    is_locked = await _state(page) == "locked"
+    faults = ("", "") if is_locked else pin_fault(form["pin"], form["pin_again"], page.request.language)
+    if any(faults) or (is_locked and not page.context.has_mail):
+        return await _page(page, keeper, pay, status=422, faults=faults)
+    if not await is_reauthenticated(page, keeper, form):
+        return await _page(page, keeper, pay, status=422, is_wrong=True)
     if is_locked:
-        await _write_to(visit, keeper)
-        return see_other(with_payment(_CODE, pay))
-    mac = visit.parts.keyring.pin_mac(visit.person, form["pin"])
-    letters = letter_to(visit, keeper, "pin_changed")
-    outcome = await visit.parts.engine.submit(ChangePin(visit.person, mac, f"person {visit.person}", letters))
+        await _write_to(page, keeper)
+        return see_other(keep_payment(_CODE, pay))
+    mac = page.context.keyring.pin_mac(page.person, form["pin"])
+    letters = mail_to_holder(page, keeper, "pin_changed")
+    outcome = await page.context.engine.submit(ChangePin(page.person, mac, f"person {page.person}", letters))
     if type(outcome) is Refused:
-        raise problem_of(outcome)
-    return visit.go(way_on(pay) if pay else SECURITY, "pin.changed")
+        raise to_problem(outcome)
+    return page.redirect(redirect_after_login(pay) if pay else SECURITY, "pin.changed")
 
 
 @signed_in
-async def show_pin_code(visit: Visit) -> Response:
+async def show_pin_code(page: PageContext) -> Response:
     """The code, and the new PIN."""
-    pay = payment_asked(visit.parts, visit.request)
-    if await _state(visit) != "locked":
-        return see_other(with_payment(_PIN, pay))
-    return _code_page(visit, await keeper_of(visit), pay)
+    pay = payment_in_query(page.context, page.request)
+    if await _state(page) != "locked":
+        return see_other(keep_payment(_PIN, pay))
+    return _code_page(page, await account_holder_of(page), pay)
 
 
 @signed_in
-async def unlock_pin(visit: Visit) -> Response:
+async def unlock_pin(page: PageContext) -> Response:
     """The new PIN, by who reads the mail of the person."""
-    form = visit.form("pin-code", "code", *_NEW, "pay")
-    keeper, parts = await keeper_of(visit), visit.parts
-    pay = payment_named(parts, form["pay"])
-    pin, pin_again = pin_fault(form["pin"], form["pin_again"], visit.request.language)
+    form = page.form("pin-code", "code", *_NEW, "pay")
+    keeper, context = await account_holder_of(page), page.context
+    pay = payment_named(context, form["pay"])
+    pin, pin_again = pin_fault(form["pin"], form["pin_again"], page.request.language)
     if pin or pin_again:
         # The code is tried only when the rest is right, so that no try is wasted.
-        return _code_page(visit, keeper, pay, status=422, faults={"pin": pin, "pin_again": pin_again})
-    if parts.limits is not None:
-        parts.limits.count_code(visit.request, keeper.login.email)
-    outcome = await parts.engine.submit(
+        return _code_page(page, keeper, pay, status=422, faults={"pin": pin, "pin_again": pin_again})
+    if context.limits is not None:
+        context.limits.count_code(page.request, keeper.login.email)
+    outcome = await context.engine.submit(
         UnlockPin(
-            person=visit.person,
+            person=page.person,
             email=keeper.login.email,
-            pin_mac=parts.keyring.pin_mac(visit.person, form["pin"]),
-            token_hash=_tie(visit),
-            code_macs=parts.keyring.code_macs(_PURPOSE, keeper.login.email, form["code"].replace(" ", "")),
-            letters=letter_to(visit, keeper, "pin_changed"),
+            pin_mac=context.keyring.pin_mac(page.person, form["pin"]),
+            token_hash=_tie(page),
+            code_macs=context.keyring.code_macs(_PURPOSE, keeper.login.email, form["code"].replace(" ", "")),
+            letters=mail_to_holder(page, keeper, "pin_changed"),
         )
     )
     if type(outcome) is not Refused:
-        return visit.go(way_on(pay) if pay else SECURITY, "pin.changed")
+        return page.redirect(redirect_after_login(pay) if pay else SECURITY, "pin.changed")
     if outcome.why is not Refusal.CODE_NOT_VALID:
-        raise problem_of(outcome)
-    fault = _code_fault(outcome.attempts_left or 0, visit.request.language)
-    return _code_page(visit, keeper, pay, status=422, faults={"code": fault})
+        raise to_problem(outcome)
+    fault = _code_fault(outcome.attempts_left or 0, page.request.language)
+    return _code_page(page, keeper, pay, status=422, faults={"code": fault})
 
 
-async def _write_to(visit: Visit, keeper: Keeper) -> None:
-    parts, email, code = visit.parts, keeper.login.email, new_code(visit.parts)
-    if parts.limits is not None:
-        parts.limits.count_mail(visit.request, email)
-    letters = letter_to(visit, keeper, "pin_code", code=code)
-    mac = parts.keyring.code_mac(_PURPOSE, email, code)
-    await parts.engine.submit(StartChallenge(_PURPOSE, email, visit.person, _tie(visit), mac, letters))
+async def _write_to(page: PageContext, holder: AccountHolder) -> None:
+    context, email, code = page.context, holder.login.email, new_code(page.context)
+    if context.limits is not None:
+        context.limits.count_mail(page.request, email)
+    letters = mail_to_holder(page, holder, "pin_code", code=code)
+    mac = context.keyring.code_mac(_PURPOSE, email, code)
+    await context.engine.submit(StartChallenge(_PURPOSE, email, page.person, _tie(page), mac, letters))
 
 
-def _tie(visit: Visit) -> bytes:
+def _tie(page: PageContext) -> bytes:
     """The code works in the session that has asked for it, and in no other."""
-    return token_hash(visit.form_token("pin-challenge").encode())
+    return token_hash(page.csrf.token("pin-challenge").encode())
 
 
-async def _state(visit: Visit) -> str:
-    pin = await visit.parts.store.find(Tables.pins, visit.person)
+async def _state(page: PageContext) -> str:
+    pin = await page.context.store.find(Tables.pins, page.person)
     return "none" if pin is None else "set" if attempts_left(pin) else "locked"
 
 
@@ -123,34 +130,34 @@ def _code_fault(tries_left: int, language: str) -> str:
 
 
 async def _page(
-    visit: Visit,
-    keeper: Keeper,
+    page: PageContext,
+    holder: AccountHolder,
     pay: str,
     *,
     status: int = 200,
     faults: tuple[str, str] = ("", ""),
     is_wrong: bool = False,
 ) -> Response:
-    return visit.page(
+    return page.render(
         "account/pin.html",
         status=status,
         pay=pay,
-        state=await _state(visit),
-        has_factor=keeper.has_factor,
+        state=await _state(page),
+        has_factor=holder.has_factor,
         faults=dict(zip(_NEW, faults, strict=True)),
         is_wrong=is_wrong,
-        has_mail=visit.parts.has_mail,
+        has_mail=page.context.has_mail,
     )
 
 
 def _code_page(
-    visit: Visit, keeper: Keeper, pay: str, *, status: int = 200, faults: dict[str, str] | None = None
+    page: PageContext, holder: AccountHolder, pay: str, *, status: int = 200, faults: dict[str, str] | None = None
 ) -> Response:
-    return visit.page(
+    return page.render(
         "account/pin_code.html",
         status=status,
         pay=pay,
-        email=keeper.login.email,
+        email=holder.login.email,
         faults=dict.fromkeys((*_NEW, "code"), "") | (faults or {}),
-        keeps_mail=visit.parts.keeps_mail,
+        keeps_mail=page.context.keeps_mail,
     )

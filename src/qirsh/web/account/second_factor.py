@@ -11,12 +11,19 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.web.auth.credentials import RECOVERY
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri, totp_step
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.html.reauthentication import PROOF, SECURITY, Keeper, is_proved, keeper_of, letter_to
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import (
+    REAUTH_FIELDS,
+    SECURITY,
+    AccountHolder,
+    account_holder_of,
+    is_reauthenticated,
+    mail_to_holder,
+)
 from qirsh.web.html.rendering import see_other
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _CODE_CHARACTERS: Final = 10  # 50 bits, of which a guess at the sign-in finds none.
 _MAC_BYTES: Final = 36
@@ -28,160 +35,167 @@ def codes_left(login: Login) -> int:
 
 
 @signed_in
-async def show_totp_setup(visit: Visit) -> Response:
+async def show_totp_setup(page: PageContext) -> Response:
     """A new seed, which counts for nothing until its first code has come back."""
-    keeper = await keeper_of(visit)
+    keeper = await account_holder_of(page)
     if keeper.has_factor:
         return see_other(SECURITY)
-    return _seed_page(visit, keeper, new_seed(visit.parts.entropy))
+    return _seed_page(page, keeper, new_seed(page.context.entropy))
 
 
 @signed_in
-async def turn_on_totp(visit: Visit) -> Response:
+async def turn_on_totp(page: PageContext) -> Response:
     """From now on a code is asked for; the recovery codes are shown this once."""
-    form = visit.form("totp", "password", "code", "seed")
-    keeper, parts = await keeper_of(visit), visit.parts
-    seed = _unsealed(visit, form["seed"])
+    form = page.form("totp", "password", "code", "seed")
+    keeper, context = await account_holder_of(page), page.context
+    seed = _unsealed(page, form["seed"])
     if keeper.has_factor or seed is None:
-        return visit.go(SECURITY, "totp.already" if keeper.has_factor else "totp.late")
-    sealed = seal_seed(parts.keyring, seed)
-    step = totp_step(parts, sealed, form["code"].replace(" ", ""))
-    if not await is_proved(visit, keeper, {**form, "code": ""}):
-        if (await keeper_of(visit)).has_factor:
-            return visit.go(SECURITY, "totp.already")
-        return _seed_page(visit, keeper, seed, status=422, why="password")
+        return page.redirect(SECURITY, "totp.already" if keeper.has_factor else "totp.late")
+    sealed = seal_seed(context.keyring, seed)
+    step = totp_step(context, sealed, form["code"].replace(" ", ""))
+    if not await is_reauthenticated(page, keeper, {**form, "code": ""}):
+        if (await account_holder_of(page)).has_factor:
+            return page.redirect(SECURITY, "totp.already")
+        return _seed_page(page, keeper, seed, status=422, why="password")
     if step is None:
-        return _seed_page(visit, keeper, seed, status=422, why="code")
-    codes = _new_codes(parts)
-    outcome = await parts.engine.submit(
+        return _seed_page(page, keeper, seed, status=422, why="code")
+    codes = _new_codes(context)
+    outcome = await context.engine.submit(
         SetSecondFactor(
             email=keeper.login.email,
-            person=visit.person,
+            person=page.person,
             totp_sealed=sealed,
             totp_step=step,
-            recovery=_macs(parts, visit.person, codes),
-            letters=letter_to(visit, keeper, "second_factor_on"),
+            recovery=_macs(context, page.person, codes),
+            letters=mail_to_holder(page, keeper, "second_factor_on"),
             instead_of=None,
         )
     )
     if type(outcome) is not Refused:
-        return visit.page("account/recovery_codes.html", codes=codes, is_first=True)
+        return page.render("account/recovery_codes.html", codes=codes, is_first=True)
     if outcome.why is Refusal.MOVE_NOT_ALLOWED:
-        return visit.go(SECURITY, "totp.already")  # Another tab was quicker: its app and its codes are the right ones.
-    raise problem_of(outcome)
+        return page.redirect(
+            SECURITY, "totp.already"
+        )  # Another tab was quicker: its app and its codes are the right ones.
+    raise to_problem(outcome)
 
 
 @signed_in
-async def show_totp_off(visit: Visit) -> Response:
+async def show_totp_off(page: PageContext) -> Response:
     """The form."""
-    return _off_page(visit, await keeper_of(visit))
+    return _off_page(page, await account_holder_of(page))
 
 
 @signed_in
-async def turn_off_totp(visit: Visit) -> Response:
+async def turn_off_totp(page: PageContext) -> Response:
     """No code is asked for any more."""
-    form = visit.form("totp-off", *PROOF)
-    keeper = await keeper_of(visit)
+    form = page.form("totp-off", *REAUTH_FIELDS)
+    keeper = await account_holder_of(page)
     if not keeper.has_factor:
         return see_other(SECURITY)
     if keeper.is_operator:
-        return _off_page(visit, keeper, status=422)
-    if not await is_proved(visit, keeper, form):
-        return _off_page(visit, keeper, status=422, is_wrong=True)
-    letters = letter_to(visit, keeper, "second_factor_off")
-    outcome = await _set(visit, keeper, totp_sealed=None, recovery=b"", letters=letters)
-    return visit.go(SECURITY, "totp.off" if outcome is None else "totp.changed")
+        return _off_page(page, keeper, status=422)
+    if not await is_reauthenticated(page, keeper, form):
+        return _off_page(page, keeper, status=422, is_wrong=True)
+    letters = mail_to_holder(page, keeper, "second_factor_off")
+    outcome = await _set(page, keeper, totp_sealed=None, recovery=b"", letters=letters)
+    return page.redirect(SECURITY, "totp.off" if outcome is None else "totp.changed")
 
 
 @signed_in
-async def show_recovery_codes(visit: Visit) -> Response:
+async def show_recovery_codes(page: PageContext) -> Response:
     """The form."""
-    return _recovery_page(visit, await keeper_of(visit))
+    return _recovery_page(page, await account_holder_of(page))
 
 
 @signed_in
-async def renew_recovery_codes(visit: Visit) -> Response:
+async def renew_recovery_codes(page: PageContext) -> Response:
     """Ten new codes, shown this once. Those before work no more."""
-    form = visit.form("recovery", *PROOF)
-    keeper = await keeper_of(visit)
+    form = page.form("recovery", *REAUTH_FIELDS)
+    keeper = await account_holder_of(page)
     if not keeper.has_factor:
         return see_other(SECURITY)
-    if not await is_proved(visit, keeper, form):
-        return _recovery_page(visit, keeper, status=422, is_wrong=True)
-    codes = _new_codes(visit.parts)
-    macs = _macs(visit.parts, visit.person, codes)
-    letters = letter_to(visit, keeper, "recovery_renewed")
-    refused = await _set(visit, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=letters)
+    if not await is_reauthenticated(page, keeper, form):
+        return _recovery_page(page, keeper, status=422, is_wrong=True)
+    codes = _new_codes(page.context)
+    macs = _macs(page.context, page.person, codes)
+    letters = mail_to_holder(page, keeper, "recovery_renewed")
+    refused = await _set(page, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=letters)
     if refused is not None:
-        return visit.go(SECURITY, "totp.changed")
-    return visit.page("account/recovery_codes.html", codes=codes, is_first=False)
+        return page.redirect(SECURITY, "totp.changed")
+    return page.render("account/recovery_codes.html", codes=codes, is_first=False)
 
 
 async def _set(
-    visit: Visit, keeper: Keeper, *, totp_sealed: bytes | None, recovery: bytes, letters: tuple[Letter, ...]
+    page: PageContext,
+    holder: AccountHolder,
+    *,
+    totp_sealed: bytes | None,
+    recovery: bytes,
+    letters: tuple[Letter, ...],
 ) -> Refused | None:
     """A refusal tells that the second factor is another than it was a moment ago."""
-    outcome = await visit.parts.engine.submit(
+    outcome = await page.context.engine.submit(
         SetSecondFactor(
-            email=keeper.login.email,
-            person=visit.person,
+            email=holder.login.email,
+            person=page.person,
             totp_sealed=totp_sealed,
-            totp_step=keeper.login.totp_step,
+            totp_step=holder.login.totp_step,
             recovery=recovery,
             letters=letters,
-            instead_of=keeper.login.totp_sealed,
+            instead_of=holder.login.totp_sealed,
         )
     )
     if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
-        raise problem_of(outcome)
+        raise to_problem(outcome)
     return outcome if type(outcome) is Refused else None
 
 
-def _new_codes(parts: Parts) -> list[str]:
+def _new_codes(context: Context) -> list[str]:
     """Letters and digits none of which is taken for another."""
-    return [b32encode(parts.entropy(_CODE_CHARACTERS)).decode()[:_CODE_CHARACTERS] for _ in range(RECOVERY_CODES)]
+    return [b32encode(context.entropy(_CODE_CHARACTERS)).decode()[:_CODE_CHARACTERS] for _ in range(RECOVERY_CODES)]
 
 
-def _macs(parts: Parts, person: int, codes: list[str]) -> bytes:
-    macs = [parts.keyring.code_mac(RECOVERY, str(person), code) for code in codes]
+def _macs(context: Context, person: int, codes: list[str]) -> bytes:
+    macs = [context.keyring.code_mac(RECOVERY, str(person), code) for code in codes]
     assert {len(mac) for mac in macs} == {_MAC_BYTES}
     return b"".join(macs)
 
 
-def _purpose(visit: Visit) -> bytes:
+def _purpose(page: PageContext) -> bytes:
     # A seed goes with the form, and only the session that got it can bring it back.
-    return b"new totp " + visit.session
+    return b"new totp " + page.session.hash
 
 
-def _unsealed(visit: Visit, given: str) -> str | None:
+def _unsealed(page: PageContext, given: str) -> str | None:
     try:
-        seed = visit.parts.keyring.unseal(b64decode(given, altchars=b"-_", validate=True), _purpose(visit))
+        seed = page.context.keyring.unseal(b64decode(given, altchars=b"-_", validate=True), _purpose(page))
     except ValueError:
         return None
     return None if seed is None else seed.decode()
 
 
-def _seed_page(visit: Visit, keeper: Keeper, seed: str, *, status: int = 200, why: str = "") -> Response:
-    sealed = visit.parts.keyring.seal(seed.encode(), _purpose(visit))
-    return visit.page(
+def _seed_page(page: PageContext, holder: AccountHolder, seed: str, *, status: int = 200, why: str = "") -> Response:
+    sealed = page.context.keyring.seal(seed.encode(), _purpose(page))
+    return page.render(
         "account/totp.html",
         status=status,
         why=why,
         seed=seed,
         sealed=urlsafe_b64encode(sealed).decode(),
-        uri=setup_uri(seed, keeper.login.email),
+        uri=setup_uri(seed, holder.login.email),
         qr_svg=qr_svg,
-        email=keeper.login.email,
+        email=holder.login.email,
     )
 
 
-def _off_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
-    if not keeper.has_factor:
+def _off_page(page: PageContext, holder: AccountHolder, *, status: int = 200, is_wrong: bool = False) -> Response:
+    if not holder.has_factor:
         return see_other(SECURITY)
-    return visit.page("account/totp_off.html", status=status, is_operator=keeper.is_operator, is_wrong=is_wrong)
+    return page.render("account/totp_off.html", status=status, is_operator=holder.is_operator, is_wrong=is_wrong)
 
 
-def _recovery_page(visit: Visit, keeper: Keeper, *, status: int = 200, is_wrong: bool = False) -> Response:
-    if not keeper.has_factor:
+def _recovery_page(page: PageContext, holder: AccountHolder, *, status: int = 200, is_wrong: bool = False) -> Response:
+    if not holder.has_factor:
         return see_other(SECURITY)
-    return visit.page("account/recovery.html", status=status, codes_left=codes_left(keeper.login), is_wrong=is_wrong)
+    return page.render("account/recovery.html", status=status, codes_left=codes_left(holder.login), is_wrong=is_wrong)

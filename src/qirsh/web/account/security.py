@@ -12,8 +12,8 @@ from qirsh.store.reads.people import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
 from qirsh.web.account.device_name import browser_and_system
 from qirsh.web.account.second_factor import codes_left
 from qirsh.web.html.cookies import SESSION, set_cookie
-from qirsh.web.html.page_context import SIGN_IN, Visit, signed_in
-from qirsh.web.html.reauthentication import SECURITY, Keeper, keeper_of
+from qirsh.web.html.page_context import SIGN_IN, PageContext, signed_in
+from qirsh.web.html.reauthentication import SECURITY, AccountHolder, account_holder_of
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 
@@ -31,61 +31,64 @@ class Device(msgspec.Struct, frozen=True):
 
 
 @signed_in
-async def show_security(visit: Visit) -> Response:
+async def show_security(page: PageContext) -> Response:
     """All of it at a glance, each with the way to change it."""
-    keeper = await keeper_of(visit)
-    pin = await visit.parts.store.find(Tables.pins, visit.person)
-    return visit.page(
+    keeper = await account_holder_of(page)
+    pin = await page.context.store.find(Tables.pins, page.person)
+    return page.render(
         "account/security.html",
         email=keeper.login.email,
-        said=visit.said,
+        said=page.flash,
         pin="none" if pin is None else "set" if attempts_left(pin) else "locked",
         has_factor=keeper.has_factor,
         is_operator=keeper.is_operator,
         codes_left=codes_left(keeper.login),
-        passkeys=len(await visit.parts.store.select(PASSKEYS_OF_PERSON, visit.person)),
+        passkeys=len(await page.context.store.select(PASSKEYS_OF_PERSON, page.person)),
         passkeys_max=PASSKEYS_MAX,
-        devices=[device for _, device in await _devices(visit, keeper)],
+        devices=[device for _, device in await _devices(page, keeper)],
     )
 
 
 @signed_in
-async def sign_out_everywhere(visit: Visit) -> Response:
+async def sign_out_everywhere(page: PageContext) -> Response:
     """Every session ends, in pages and apps, this one too. It takes no password: nobody gains a thing by it."""
-    visit.form("sessions")
-    await visit.parts.engine.submit(CloseSessions(visit.person, f"person {visit.person}"))
-    await visit.parts.callers.poll()  # This process need not wait until it would look.
-    left = visit.go(SIGN_IN, "sign-in.everywhere")
-    left.headers.append(set_cookie(visit.parts, SESSION, ""))
+    page.form("sessions")
+    await page.context.engine.submit(CloseSessions(page.person, f"person {page.person}"))
+    await page.context.callers.poll()  # This process need not wait until it would look.
+    left = page.redirect(SIGN_IN, "sign-in.everywhere")
+    left.headers.append(set_cookie(page.context, SESSION, ""))
     return left
 
 
 @signed_in
-async def end_session(visit: Visit) -> Response:
+async def end_session(page: PageContext) -> Response:
     """One of their own ends."""
-    named = visit.request.arguments["id"]
-    visit.form("session", bound=(named,))
-    for hashed, device in await _devices(visit, await keeper_of(visit)):
+    named = page.request.arguments["id"]
+    page.form("session", bound=(named,))
+    for hashed, device in await _devices(page, await account_holder_of(page)):
         if device.id == named:
-            await visit.parts.engine.submit(CloseSession(hashed, f"person {visit.person}"))
-            await visit.parts.callers.poll()
+            await page.context.engine.submit(CloseSession(hashed, f"person {page.person}"))
+            await page.context.callers.poll()
             if not device.is_this:
-                return visit.go(SECURITY, "session.ended")
-            left = visit.go(SIGN_IN, "sign-in.left")
-            left.headers.append(set_cookie(visit.parts, SESSION, ""))
+                return page.redirect(SECURITY, "session.ended")
+            left = page.redirect(SIGN_IN, "sign-in.left")
+            left.headers.append(set_cookie(page.context, SESSION, ""))
             return left
     raise Problem("not_found")
 
 
-async def _devices(visit: Visit, keeper: Keeper) -> list[tuple[bytes, Device]]:
-    rows = await visit.parts.store.select(
-        SESSIONS_OF_PERSON, visit.person, keeper.person.era, visit.parts.clock(), LIST_ITEMS_MAX
+async def _devices(page: PageContext, holder: AccountHolder) -> list[tuple[bytes, Device]]:
+    rows = await page.context.store.select(
+        SESSIONS_OF_PERSON, page.person, holder.person.era, page.context.clock(), LIST_ITEMS_MAX
     )
     return [
         (
             bytes(hashed),
             Device(
-                bytes(hashed).hex()[:_ID_CHARACTERS], *browser_and_system(agent), created_at, hashed == visit.session
+                bytes(hashed).hex()[:_ID_CHARACTERS],
+                *browser_and_system(agent),
+                created_at,
+                hashed == page.session.hash,
             ),
         )
         for hashed, created_at, agent in rows

@@ -19,18 +19,18 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
-from qirsh.web.account.post_login_redirect import payment_asked, payment_named, way_on, with_payment
-from qirsh.web.auth.credentials import Proof
+from qirsh.web.account.post_login_redirect import keep_payment, payment_in_query, payment_named, redirect_after_login
+from qirsh.web.auth.credentials import VerifiedLogin
 from qirsh.web.auth.email_challenge import new_code, new_link_token
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault, pin_fault
-from qirsh.web.html.cookies import JOINING, set_cookie
-from qirsh.web.html.page_context import Visit, visit_of
+from qirsh.web.html.cookies import PENDING_SIGN_UP, set_cookie
+from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.html.sealed_cookie import keep, kept
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _START: Final = "/sign-up"
 _CODE: Final = "/sign-up/code"
@@ -47,110 +47,110 @@ class Joining(msgspec.Struct, frozen=True):
     token: str
 
 
-async def show_sign_up(parts: Parts, request: Request) -> Response:
+async def show_sign_up(context: Context, request: Request) -> Response:
     """The form that asks for the address."""
-    visit = await visit_of(parts, request)
-    pay = payment_asked(parts, request)
-    return see_other(way_on(pay)) if visit.caller is not None else _page(visit, pay)
+    page = await page_context_of(context, request)
+    pay = payment_in_query(context, request)
+    return see_other(redirect_after_login(pay)) if page.caller is not None else _page(page, pay)
 
 
-async def start_sign_up(parts: Parts, request: Request) -> Response:
+async def start_sign_up(context: Context, request: Request) -> Response:
     """Write to the address, and ask for what the mail says."""
-    visit = await visit_of(parts, request)
-    form = visit.open_form(_PURPOSE, "email", "pay")
-    pay, email = payment_named(parts, form["pay"]), normal_email(form["email"])
-    if visit.caller is not None or not parts.has_mail:
-        return see_other(with_payment(_START, pay))
+    page = await page_context_of(context, request)
+    form = page.open_form(_PURPOSE, "email", "pay")
+    pay, email = payment_named(context, form["pay"]), normal_email(form["email"])
+    if page.caller is not None or not context.has_mail:
+        return see_other(keep_payment(_START, pay))
     if email is None:
         wrong = text(request.language, _("This is not an e-mail address. Write it as in name@example.org."))
-        return _page(visit, pay, status=422, email=form["email"], wrong=wrong)
-    if parts.limits is not None:
-        parts.limits.count_mail(request, email)
-    joining = Joining(email, new_link_token(parts))
-    await _write_to(parts, joining, request.language)
-    return see_other(with_payment(_CODE, pay), [keep(parts, JOINING, joining)])
+        return _page(page, pay, status=422, email=form["email"], wrong=wrong)
+    if context.limits is not None:
+        context.limits.count_mail(request, email)
+    joining = Joining(email, new_link_token(context))
+    await _write_to(context, joining, request.language)
+    return see_other(keep_payment(_CODE, pay), [keep(context, PENDING_SIGN_UP, joining)])
 
 
-async def show_sign_up_code(parts: Parts, request: Request) -> Response:
+async def show_sign_up_code(context: Context, request: Request) -> Response:
     """The code, and what else makes an account."""
-    visit = await visit_of(parts, request)
-    pay = payment_asked(parts, request)
-    joining = kept(parts, request, JOINING, Joining)
-    if visit.caller is not None or joining is None:
-        return see_other(way_on(pay) if visit.caller is not None else with_payment(_START, pay))
-    return _code_page(visit, joining, pay)
+    page = await page_context_of(context, request)
+    pay = payment_in_query(context, request)
+    joining = kept(context, request, PENDING_SIGN_UP, Joining)
+    if page.caller is not None or joining is None:
+        return see_other(redirect_after_login(pay) if page.caller is not None else keep_payment(_START, pay))
+    return _code_page(page, joining, pay)
 
 
-async def finish_sign_up(parts: Parts, request: Request) -> Response:
+async def finish_sign_up(context: Context, request: Request) -> Response:
     """A new person, with a PIN and signed in."""
-    visit = await visit_of(parts, request)
-    joining = kept(parts, request, JOINING, Joining)
+    page = await page_context_of(context, request)
+    joining = kept(context, request, PENDING_SIGN_UP, Joining)
     if joining is None:
         return see_other(_START)
     # Another tab may have asked for another address meanwhile: its code is not for this form.
-    form = visit.open_form("join", *_TYPED, "pay", bound=(joining.token,))
-    pay = payment_named(parts, form["pay"])
+    form = page.open_form("join", *_TYPED, "pay", bound=(joining.token,))
+    pay = payment_named(context, form["pay"])
     form["name"] = " ".join(unicodedata.normalize("NFC", form["name"]).split())
     form["phone"] = form["phone"].strip()
-    if parts.limits is not None:
-        parts.limits.count_code(request, joining.email)
-    faults = await _faults(parts, joining, form, request.language)
+    if context.limits is not None:
+        context.limits.count_code(request, joining.email)
+    faults = await _faults(context, joining, form, request.language)
     if not faults:
-        refused = await _join(visit, joining, form)
+        refused = await _join(page, joining, form)
         if refused is None:
-            login = await parts.store.find(Tables.logins, joining.email)
+            login = await context.store.find(Tables.logins, joining.email)
             assert login is not None, "a person who has just joined"
-            session = await visit.begin(Proof(login))
-            return see_other(way_on(pay), [session, set_cookie(parts, JOINING, "")])
+            session = await page.session.begin(VerifiedLogin(login))
+            return see_other(redirect_after_login(pay), [session, set_cookie(context, PENDING_SIGN_UP, "")])
         faults = {"code": _code_fault(refused, request.language)}
-    return _code_page(visit, joining, pay, status=422, faults=faults, form=form)
+    return _code_page(page, joining, pay, status=422, faults=faults, form=form)
 
 
-async def _write_to(parts: Parts, joining: Joining, language: str) -> None:
+async def _write_to(context: Context, joining: Joining, language: str) -> None:
     """A code to whoever is new. Whoever is not gets no code, so that the one that is kept fits nothing."""
-    email, code = joining.email, new_code(parts)
-    login = await parts.store.find(Tables.logins, email)
-    person = await parts.store.find(Tables.people, login.person if login else _NOBODY)
+    email, code = joining.email, new_code(context)
+    login = await context.store.find(Tables.logins, email)
+    person = await context.store.find(Tables.people, login.person if login else _NOBODY)
     if person is None:
-        mail = letters(parts, "sign_up_code", to=email, language=language, code=code)
+        mail = letters(context, "sign_up_code", to=email, language=language, code=code)
     else:
-        sign_in_url = f"{parts.base_url}/sign-in"
-        mail = letters(parts, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
-    await parts.engine.submit(
+        sign_in_url = f"{context.base_url}/sign-in"
+        mail = letters(context, "already_joined", to=email, language=person.language, sign_in_url=sign_in_url)
+    await context.engine.submit(
         StartChallenge(
             purpose=_PURPOSE,
             email=email,
             person=None,
             token_hash=token_hash(joining.token.encode()),
-            code_mac=parts.keyring.code_mac(_PURPOSE, email, code),
+            code_mac=context.keyring.code_mac(_PURPOSE, email, code),
             letters=mail,
         )
     )
 
 
-async def _join(visit: Visit, joining: Joining, form: dict[str, str]) -> Refused | None:
-    parts, email = visit.parts, joining.email
-    person = await parts.engine.submit(
+async def _join(page: PageContext, joining: Joining, form: dict[str, str]) -> Refused | None:
+    context, email = page.context, joining.email
+    person = await context.engine.submit(
         Join(
             email=email,
             name=form["name"],
             phone=form["phone"],
-            language=visit.request.language,
-            password_hash=await parts.passwords.hash(form["password"]),
+            language=page.request.language,
+            password_hash=await context.passwords.hash(form["password"]),
             token_hash=token_hash(joining.token.encode()),
-            code_macs=parts.keyring.code_macs(_PURPOSE, email, form["code"].replace(" ", "")),
+            code_macs=context.keyring.code_macs(_PURPOSE, email, form["code"].replace(" ", "")),
         )
     )
     if type(person) is Refused:
         if person.why not in {Refusal.CODE_NOT_VALID, Refusal.EMAIL_TAKEN}:
-            raise problem_of(person)
+            raise to_problem(person)
         return person
-    mac = parts.keyring.pin_mac(person.id, form["pin"])
-    await parts.engine.submit(ChangePin(person.id, mac, f"person {person.id}"))
+    mac = context.keyring.pin_mac(person.id, form["pin"])
+    await context.engine.submit(ChangePin(person.id, mac, f"person {person.id}"))
     return None
 
 
-async def _faults(parts: Parts, joining: Joining, form: dict[str, str], language: str) -> dict[str, str]:
+async def _faults(context: Context, joining: Joining, form: dict[str, str], language: str) -> dict[str, str]:
     """What is wrong with each field. The code is tried only when nothing is, so that no try is wasted."""
     name, phone = form["name"], form["phone"]
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], language)
@@ -160,7 +160,7 @@ async def _faults(parts: Parts, joining: Joining, form: dict[str, str], language
         "code": "" if form["code"].strip() else text(language, _("Enter the six digits from the mail.")),
         "name": "" if is_name else _name_fault(language),
         "phone": "" if is_phone else text(language, _("Write the number with digits, as in +963 944 123 456.")),
-        "password": await password_fault(parts, form["password"], language, name, joining.email),
+        "password": await password_fault(context, form["password"], language, name, joining.email),
         "pin": pin,
         "pin_again": pin_again,
     }
@@ -189,13 +189,13 @@ def _code_fault(refused: Refused, language: str) -> str:
     )
 
 
-def _page(visit: Visit, pay: str, *, status: int = 200, email: str = "", wrong: str = "") -> Response:
-    has_mail = visit.parts.has_mail
-    return visit.page("account/sign_up.html", status=status, pay=pay, email=email, wrong=wrong, has_mail=has_mail)
+def _page(page: PageContext, pay: str, *, status: int = 200, email: str = "", wrong: str = "") -> Response:
+    has_mail = page.context.has_mail
+    return page.render("account/sign_up.html", status=status, pay=pay, email=email, wrong=wrong, has_mail=has_mail)
 
 
 def _code_page(
-    visit: Visit,
+    page: PageContext,
     joining: Joining,
     pay: str,
     *,
@@ -203,7 +203,7 @@ def _code_page(
     faults: dict[str, str] | None = None,
     form: dict[str, str] | None = None,
 ) -> Response:
-    return visit.page(
+    return page.render(
         "account/sign_up_code.html",
         status=status,
         pay=pay,
@@ -211,5 +211,5 @@ def _code_page(
         bound=joining.token,
         faults=dict.fromkeys(_TYPED, "") | (faults or {}),
         typed=dict.fromkeys(_TYPED, "") | (form or {}),
-        keeps_mail=visit.parts.keeps_mail,
+        keeps_mail=page.context.keeps_mail,
     )

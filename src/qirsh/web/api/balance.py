@@ -5,38 +5,38 @@ from qirsh.contract.views import BalanceList, BalanceView, TransferPage, Transfe
 from qirsh.store.reads import queries, statement
 from qirsh.store.reads.statement import Entry
 from qirsh.web.api.parameters import TransferParameters
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, places_of
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.query import read
 
 
-async def balance(parts: Parts, request: Request) -> Response:
+async def balance(context: Context, request: Request) -> Response:
     """What the merchant's account holds."""
     assert request.caller is not None
-    return Response(200, data(await balance_list(parts, request.caller.account)))
+    return Response(200, data(await balance_list(context, request.caller.account)))
 
 
-async def balance_list(parts: Parts, account: int) -> BalanceList:
+async def balance_list(context: Context, account: int) -> BalanceList:
     """By currency."""
-    rows = await parts.store.select(queries.BALANCES_OF, account)
+    rows = await context.store.select(queries.BALANCES_OF, account)
     return BalanceList([BalanceView(currency, amount) for currency, amount in rows])
 
 
-async def transfers(parts: Parts, request: Request) -> Response:
+async def transfers(context: Context, request: Request) -> Response:
     """The account's statement, newest first."""
     caller = request.caller
     assert caller is not None
     asked = read(TransferParameters, request.query)
     begin = places_of("t", asked.cursor, asked.currency)
-    found, places = await statement.read_statement(parts.store, caller.account, begin, asked.limit + 1)
+    found, places = await statement.read_statement(context.store, caller.account, begin, asked.limit + 1)
     shown = found[: asked.limit]
     has_more = len(found) > asked.limit
     next_cursor = cursor_of("t", statement.after(places, shown)) if has_more else None
-    return Response(200, data(TransferPage([_view(parts, entry) for entry in shown], next_cursor, has_more)))
+    return Response(200, data(TransferPage([_view(context, entry) for entry in shown], next_cursor, has_more)))
 
 
-def _view(parts: Parts, entry: Entry) -> TransferView:
+def _view(context: Context, entry: Entry) -> TransferView:
     return TransferView(
         f"tr_{entry.currency}_{entry.sequence}",
         entry.kind,
@@ -44,7 +44,7 @@ def _view(parts: Parts, entry: Entry) -> TransferView:
         entry.change,
         entry.balance,
         str(entry.other),
-        None if entry.payment is None else parts.identifiers.payment_id(entry.payment),
+        None if entry.payment is None else context.identifiers.payment_id(entry.payment),
         entry.cash_order,
         timestamp(entry.created_at),
     )

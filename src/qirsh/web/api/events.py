@@ -13,7 +13,7 @@ from qirsh.domain.refund import Refund
 from qirsh.store.reads import queries
 from qirsh.web.api.parameters import EventParameters
 from qirsh.web.http.authentication import Caller
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
@@ -24,7 +24,7 @@ _OF_EVENT: Final = 6  # Columns before those of the payment.
 _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
 
 
-async def list_events(parts: Parts, request: Request) -> Response:
+async def list_events(context: Context, request: Request) -> Response:
     """Those after the cursor, oldest first; with `wait`, as soon as there is one.
 
     The cursor is the id of the last event that was seen. An empty page gives it back, so that a puller can go on.
@@ -32,69 +32,69 @@ async def list_events(parts: Parts, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     asked = read(EventParameters, request.query)
-    rows = await parts.store.select(queries.LAST_EVENT, caller.account)
+    rows = await context.store.select(queries.LAST_EVENT, caller.account)
     last = rows[0][0] if rows else 0
-    after = await _first_listed(parts, caller.account, last) - 1
+    after = await _first_listed(context, caller.account, last) - 1
     if asked.cursor is not None:
-        after = max(after, await _sequence(parts, caller, asked.cursor, last))
-    rows = await parts.store.search(queries.EVENTS_AFTER, caller.account, after, asked.limit + 1)
+        after = max(after, await _sequence(context, caller, asked.cursor, last))
+    rows = await context.store.search(queries.EVENTS_AFTER, caller.account, after, asked.limit + 1)
     if not rows and asked.wait:
-        rows = await _wait(parts, caller.account, after, asked)
-    items = [_view(parts, caller, row) for row in rows[: asked.limit]]
+        rows = await _wait(context, caller.account, after, asked)
+    items = [_view(context, caller, row) for row in rows[: asked.limit]]
     next_cursor = items[-1].id if items else asked.cursor
     return Response(200, data(EventPage(items, next_cursor, len(rows) > asked.limit)))
 
 
-async def see_event(parts: Parts, request: Request) -> Response:
+async def see_event(context: Context, request: Request) -> Response:
     """One event, also when it is no longer listed."""
     caller = request.caller
     assert caller is not None
     named = parse_event_id(request.arguments["id"])
     if named is None or named[0] != caller.account:
         raise Problem("not_found")
-    rows = await parts.store.search(queries.EVENT, *named)
+    rows = await context.store.search(queries.EVENT, *named)
     if not rows:
         raise Problem("not_found")
-    return Response(200, data(_view(parts, caller, rows[0])))
+    return Response(200, data(_view(context, caller, rows[0])))
 
 
-async def _sequence(parts: Parts, caller: Caller, text: str, last: int) -> int:
+async def _sequence(context: Context, caller: Caller, text: str, last: int) -> int:
     """After which event the cursor stands."""
     named = parse_event_id(text)
-    current = parts.store.instance.epoch
+    current = context.store.instance.epoch
     if named is None or named[0] != caller.account or named[2] > current or (named[2] == current and named[1] > last):
         raise bad_cursor()
     if named[2] == current:
         return named[1]
     # A restored backup may have lost this one, and given its place to another that its holder has not seen.
-    rows = await parts.store.search(queries.EVENT_UP_TO, *named)
+    rows = await context.store.search(queries.EVENT_UP_TO, *named)
     return rows[0][0] if rows else 0
 
 
-async def _first_listed(parts: Parts, account: int, last: int) -> int:
+async def _first_listed(context: Context, account: int, last: int) -> int:
     """The sequence of the first event that is not too old to be listed; one after the last if all are."""
-    oldest = parts.clock() - EVENTS_LISTED_MS
+    oldest = context.clock() - EVENTS_LISTED_MS
     low, high = 1, last + 1
     # There are no gaps, so halving finds it without an index of times. Mostly the first look ends it.
     middle = low
     while low < high:
-        [(created_at,)] = await parts.store.select(queries.EVENT_TIME, account, middle)
+        [(created_at,)] = await context.store.select(queries.EVENT_TIME, account, middle)
         low, high = (low, middle) if created_at >= oldest else (middle + 1, high)
         middle = (low + high) // 2
     return low
 
 
-async def _wait(parts: Parts, account: int, after: int, asked: EventParameters) -> list[tuple[Any, ...]]:
+async def _wait(context: Context, account: int, after: int, asked: EventParameters) -> list[tuple[Any, ...]]:
     loop = asyncio.get_running_loop()
     end = loop.time() + asked.wait
     while True:
-        with parts.waiters.registered(events_of(account)) as changed:
+        with context.waiters.registered(events_of(account)) as changed:
             # The counter is a look-up: thousands may wait without a search each second.
-            [(last,)] = await parts.store.select(queries.LAST_EVENT, account) or [(0,)]
+            [(last,)] = await context.store.select(queries.LAST_EVENT, account) or [(0,)]
             if last > after:
-                return await parts.store.search(queries.EVENTS_AFTER, account, after, asked.limit + 1)
+                return await context.store.search(queries.EVENTS_AFTER, account, after, asked.limit + 1)
             left_s = end - loop.time()
-            if left_s <= 0 or parts.waiters.is_closed:
+            if left_s <= 0 or context.waiters.is_closed:
                 return []
             # Another process may have written one, so nobody waits longer than a second without a look.
             with suppress(TimeoutError):
@@ -102,13 +102,13 @@ async def _wait(parts: Parts, account: int, after: int, asked: EventParameters) 
                     await changed.wait()
 
 
-def _view(parts: Parts, caller: Caller, row: tuple[Any, ...]) -> EventView:
+def _view(context: Context, caller: Caller, row: tuple[Any, ...]) -> EventView:
     sequence, epoch, kind, version, created_at, refunded = row[:_OF_EVENT]
     payment = at_version(
         Payment(*row[_OF_EVENT:_OF_PAYMENT]), version=version, updated_at=created_at, refunded_amount=refunded
     )
-    payment_id = parts.identifiers.payment_id(payment.number)
-    seen = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
+    payment_id = context.identifiers.payment_id(payment.number)
+    seen = payment_view(payment, payment_id, base_url=context.base_url, is_live=caller.is_live)
     told: object = seen
     if row[_OF_PAYMENT] is not None:
         refund = Refund(*row[_OF_PAYMENT:])

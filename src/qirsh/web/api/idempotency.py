@@ -1,18 +1,18 @@
 """A caller's Idempotency-Key: how one is read, and what an answer that was given before looks like."""
 
-from qirsh.domain.idempotency import Once, fingerprint
+from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.web.http.authentication import Caller
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import REPLAYED, Headers, Request, idempotency_key
 
 
-def once(parts: Parts, request: Request, caller: Caller, told: bytes) -> Once | None:
+def idempotency_key_of(context: Context, request: Request, caller: Caller, told: bytes) -> IdempotencyKey | None:
     """What makes this request itself; None when no key was sent. `told` is the body without its secrets."""
     key = idempotency_key(request)
     if key is None:
         return None
-    mark = fingerprint(parts.keyring.fingerprint, b"POST", request.path.encode(), told)
-    return Once(caller.account, key, mark)
+    mark = fingerprint(context.keyring.fingerprint, b"POST", request.path.encode(), told)
+    return IdempotencyKey(caller.account, key, mark)
 
 
 def replay_header(*, is_replayed: bool) -> Headers:

@@ -5,22 +5,22 @@ from qirsh.contract.views import CurrencyList, CurrencyView, KeyView, MeView, da
 from qirsh.domain.account import Account
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 
 
-async def me(parts: Parts, request: Request) -> Response:
+async def me(context: Context, request: Request) -> Response:
     """The account and the key that asks."""
     caller = request.caller
     assert caller is not None
-    account = await parts.store.find(Tables.accounts, caller.account)
-    key = await parts.store.find(Tables.api_keys, caller.key)
+    account = await context.store.find(Tables.accounts, caller.account)
+    key = await context.store.find(Tables.api_keys, caller.key)
     assert account is not None, "a key without its account"
     assert key is not None, "keys never vanish"
     view = MeView(
         str(account.number),
         account.name,
-        (await _answering(parts, account)).state,
+        (await _answering(context, account)).state,
         caller.is_live,
         account.return_origins.split(),
         KeyView(
@@ -35,16 +35,16 @@ async def me(parts: Parts, request: Request) -> Response:
     return Response(200, data(view))
 
 
-async def currencies(_parts: Parts, _request: Request) -> Response:
+async def currencies(_context: Context, _request: Request) -> Response:
     """The table of currencies."""
     items = [CurrencyView(currency.code, currency.exponent) for currency in CURRENCIES.values()]
     return Response(200, data(CurrencyList(items)))
 
 
-async def _answering(parts: Parts, account: Account) -> Account:
+async def _answering(context: Context, account: Account) -> Account:
     """The account whose state counts: of a test account, its live one."""
     if account.twin_of is None:
         return account
-    live = await parts.store.find(Tables.accounts, account.twin_of)
+    live = await context.store.find(Tables.accounts, account.twin_of)
     assert live is not None, "a test account without its live one"
     return live

@@ -12,9 +12,9 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import statement
-from qirsh.store.reads.payment_search import END_OF_TIME, Place, Wanted, search_payments
+from qirsh.store.reads.payment_search import END_OF_TIME, PaymentCursor, PaymentFilter, search_payments
 from qirsh.web.api.parameters import PaymentParameters
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor, cursor, cursor_of, parts_of, places_of
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.query import read
@@ -22,12 +22,12 @@ from qirsh.web.http.query import read
 _LOADED_AT_ONCE: Final = 101
 
 
-async def list_payments(parts: Parts, request: Request) -> Response:
+async def list_payments(context: Context, request: Request) -> Response:
     """One page. Each payment that was there when the first page was read is on exactly one page."""
     caller = request.caller
     assert caller is not None
     asked = read(PaymentParameters, request.query)
-    wanted = Wanted(
+    wanted = PaymentFilter(
         caller.account,
         asked.status,
         asked.currency,
@@ -37,10 +37,10 @@ async def list_payments(parts: Parts, request: Request) -> Response:
         tuple(asked.metadata.items()),
     )
     if asked.paid_after is None:
-        payments, next_cursor = await _by_creation(parts, wanted, asked)
+        payments, next_cursor = await _by_creation(context, wanted, asked)
     else:
-        payments, next_cursor = await _by_payment(parts, wanted, asked)
-    identifiers, base_url, is_live = parts.identifiers, parts.base_url, caller.is_live
+        payments, next_cursor = await _by_payment(context, wanted, asked)
+    identifiers, base_url, is_live = context.identifiers, context.base_url, caller.is_live
     items = [
         payment_view(payment, identifiers.payment_id(payment.number), base_url=base_url, is_live=is_live)
         for payment in payments
@@ -48,25 +48,29 @@ async def list_payments(parts: Parts, request: Request) -> Response:
     return Response(200, data(PaymentPage(items, next_cursor, next_cursor is not None)))
 
 
-async def _by_creation(parts: Parts, wanted: Wanted, asked: PaymentParameters) -> tuple[list[Payment], str | None]:
+async def _by_creation(
+    context: Context, wanted: PaymentFilter, asked: PaymentParameters
+) -> tuple[list[Payment], str | None]:
     after = None
     if asked.cursor is not None:
         created_at, public = parts_of(asked.cursor, "c", 2)
-        number = parts.identifiers.payment_number(str(public))
+        number = context.identifiers.payment_number(str(public))
         if number is None:
             raise bad_cursor()
-        after = Place(created_at, number)
-    found = await search_payments(parts.store, wanted, after, asked.limit)
-    payments = await _loaded(parts, found.numbers)
+        after = PaymentCursor(created_at, number)
+    found = await search_payments(context.store, wanted, after, asked.limit)
+    payments = await _loaded(context, found.numbers)
     next_cursor = None
     if found.next is not None:
         # The public number: the one inside would tell how many payments there are.
-        next_cursor = cursor("c", found.next.created_at, parts.identifiers.payment_id(found.next.number))
+        next_cursor = cursor("c", found.next.created_at, context.identifiers.payment_id(found.next.number))
     # One that has just moved on is no longer what was asked for.
     return [payment for payment in payments if wanted.status in {None, payment.status}], next_cursor
 
 
-async def _by_payment(parts: Parts, wanted: Wanted, asked: PaymentParameters) -> tuple[list[Payment], str | None]:
+async def _by_payment(
+    context: Context, wanted: PaymentFilter, asked: PaymentParameters
+) -> tuple[list[Payment], str | None]:
     """Along the account's income, which is in the order of paying. Nothing more is kept for it."""
     assert asked.paid_after is not None
     paid_after = _time(asked.paid_after)
@@ -75,12 +79,12 @@ async def _by_payment(parts: Parts, wanted: Wanted, asked: PaymentParameters) ->
         return [], None
     is_plain = wanted.reference is None and not wanted.metadata and asked.created_after is asked.created_before is None
     looked_at = asked.limit + 1 if is_plain else LIST_LOOKED_AT_MAX
-    entries, places = await statement.read_income(parts.store, wanted.merchant, begin, looked_at)
+    entries, places = await statement.read_income(context.store, wanted.merchant, begin, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
     for start in range(0, len(entries), _LOADED_AT_ONCE):
         some = entries[start : start + _LOADED_AT_ONCE]
-        loaded = await _loaded(parts, (entry.payment for entry in some if entry.payment is not None))
+        loaded = await _loaded(context, (entry.payment for entry in some if entry.payment is not None))
         by_number = {payment.number: payment for payment in loaded}
         for entry in some:
             if entry.created_at <= paid_after:
@@ -94,7 +98,7 @@ async def _by_payment(parts: Parts, wanted: Wanted, asked: PaymentParameters) ->
     return payments, cursor_of("p", places) if is_cut else None
 
 
-def _fits(payment: Payment, wanted: Wanted) -> bool:
+def _fits(payment: Payment, wanted: PaymentFilter) -> bool:
     metadata = msgspec.json.decode(payment.metadata) if wanted.metadata else {}
     return (
         wanted.reference in {None, payment.reference}
@@ -103,8 +107,8 @@ def _fits(payment: Payment, wanted: Wanted) -> bool:
     )
 
 
-async def _loaded(parts: Parts, numbers: Iterable[int]) -> list[Payment]:
-    found = await asyncio.gather(*(parts.store.find(Tables.payments, number) for number in numbers))
+async def _loaded(context: Context, numbers: Iterable[int]) -> list[Payment]:
+    found = await asyncio.gather(*(context.store.find(Tables.payments, number) for number in numbers))
     return [payment for payment in found if payment is not None]
 
 

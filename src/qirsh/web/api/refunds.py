@@ -14,29 +14,29 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.reads import queries
 from qirsh.web.api import bodies
-from qirsh.web.api.idempotency import once, replay_header
+from qirsh.web.api.idempotency import idempotency_key_of, replay_header
 from qirsh.web.api.parameters import PageParameters
 from qirsh.web.api.remote_payments import own_payment, payment_number
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor, parts_of
 from qirsh.web.http.message import Request, Response, json_body
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 from qirsh.web.http.query import read
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
 
 
-async def refund(parts: Parts, request: Request) -> Response:
+async def refund(context: Context, request: Request) -> Response:
     """201 with the refund's id, after the money has moved."""
     caller = request.caller
     assert caller is not None
     text = json_body(request) if request.body else b"{}"
-    only_once = once(parts, request, caller, text)
+    only_once = idempotency_key_of(context, request, caller, text)
     body = bodies.read(bodies.REFUND, text)
     command = RefundPayment(
-        refund_id(parts.entropy(12)),
-        payment_number(parts, request),
+        refund_id(context.entropy(12)),
+        payment_number(context, request),
         caller.account,
         None if body.amount is UNSET else body.amount,
         body.note,
@@ -46,20 +46,20 @@ async def refund(parts: Parts, request: Request) -> Response:
     def render(made: Refund, _work: UnitOfWork) -> Answer:
         return Answer(201, data(IdView(made.id)))
 
-    outcome = await parts.engine.submit_and_render(command, render, once=only_once)
+    outcome = await context.engine.submit_and_render(command, render, once=only_once)
     if type(outcome) is Refused:
-        raise problem_of(outcome)
+        raise to_problem(outcome)
     made_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
-    location = (b"location", b"%b/api/v1/refunds/%b" % (parts.base_url.encode(), made_id))
+    location = (b"location", b"%b/api/v1/refunds/%b" % (context.base_url.encode(), made_id))
     return Response(outcome.status, outcome.body, [location, *replay_header(is_replayed=outcome.replayed)])
 
 
-async def refunds_of(parts: Parts, request: Request) -> Response:
+async def refunds_of(context: Context, request: Request) -> Response:
     """The refunds of one payment, oldest first."""
     asked = read(PageParameters, request.query)
     after = parts_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
-    payment = await own_payment(parts, request)
-    rows = await parts.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
+    payment = await own_payment(context, request)
+    rows = await context.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
     refunds = [Refund(*row) for row in rows[: asked.limit]]
     has_more = len(rows) > asked.limit
     next_cursor = cursor("r", refunds[-1].version) if has_more else None
@@ -67,17 +67,17 @@ async def refunds_of(parts: Parts, request: Request) -> Response:
     return Response(200, data(RefundPage(views, next_cursor, has_more)))
 
 
-async def see_refund(parts: Parts, request: Request) -> Response:
+async def see_refund(context: Context, request: Request) -> Response:
     """One refund."""
     found = (
-        await parts.store.find(Tables.refunds, request.arguments["id"])
+        await context.store.find(Tables.refunds, request.arguments["id"])
         if is_refund_id(request.arguments["id"])
         else None
     )
-    payment = await parts.store.find(Tables.payments, found.payment) if found else None
+    payment = await context.store.find(Tables.payments, found.payment) if found else None
     if found is None or payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
-    view = _view(request, payment, found, parts.identifiers.payment_id(payment.number))
+    view = _view(request, payment, found, context.identifiers.payment_id(payment.number))
     return Response(200, data(view))
 
 

@@ -7,41 +7,41 @@ from msgspec import UNSET
 from qirsh.contract.views import data, payment_view
 from qirsh.domain.batch import Answer
 from qirsh.domain.command import Command
-from qirsh.domain.commands.payment import Cancel, CreatePayment
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body
-from qirsh.web.api.idempotency import once, replay_header
-from qirsh.web.http.context import Parts
+from qirsh.web.api.idempotency import idempotency_key_of, replay_header
+from qirsh.web.http.context import Context
 from qirsh.web.http.final_payment import final_or_late
 from qirsh.web.http.message import REPLAYED, Request, Response, json_body
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 from qirsh.web.http.query import WaitParameters, read
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
 
 
-async def create(parts: Parts, request: Request) -> Response:
+async def create(context: Context, request: Request) -> Response:
     """201 with the id; everything else about the new payment travels in headers."""
     caller = request.caller
     assert caller is not None
     text = json_body(request)
-    only_once = once(parts, request, caller, text)
+    only_once = idempotency_key_of(context, request, caller, text)
     body = bodies.read(bodies.CREATE_PAYMENT, text)
-    identifiers = parts.identifiers
+    identifiers = context.identifiers
 
     def render(payment: Payment, _work: UnitOfWork) -> Answer:
         return Answer(201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID))
 
-    outcome = await parts.engine.submit_and_render(_command(caller.account, body), render, once=only_once)
+    outcome = await context.engine.submit_and_render(_command(caller.account, body), render, once=only_once)
     if type(outcome) is Refused:
-        raise problem_of(outcome)
+        raise to_problem(outcome)
     payment_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
-    base_url = parts.base_url.encode()
+    base_url = context.base_url.encode()
     headers = [
         (b"location", b"%b/api/v1/remote-payments/%b" % (base_url, payment_id)),
         (b"link", b'<%b/pay/%b>; rel="payment"' % (base_url, payment_id)),
@@ -51,57 +51,59 @@ async def create(parts: Parts, request: Request) -> Response:
     return Response(outcome.status, outcome.body, headers)
 
 
-async def retrieve(parts: Parts, request: Request) -> Response:
+async def retrieve(context: Context, request: Request) -> Response:
     """200 with the payment; with `?wait=`, after it has become final or at the end of the wait."""
     caller = request.caller
     assert caller is not None
     wait_s = read(WaitParameters, request.query).wait if request.query else 0
     # What `own_payment` does, without the cost of waiting for one more function: this is the call that is made most.
-    number = parts.identifiers.payment_number(request.arguments["id"])
-    payment = None if number is None else await parts.store.find(Tables.payments, number)
+    number = context.identifiers.payment_number(request.arguments["id"])
+    payment = None if number is None else await context.store.find(Tables.payments, number)
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
-        payment = await final_or_late(parts, payment.number, wait_s)
-    view = payment_view(payment, request.arguments["id"], base_url=parts.base_url, is_live=caller.is_live)
+        payment = await final_or_late(context, payment.number, wait_s)
+    view = payment_view(payment, request.arguments["id"], base_url=context.base_url, is_live=caller.is_live)
     return Response(200, data(view))
 
 
-async def cancel(parts: Parts, request: Request) -> Response:
+async def cancel(context: Context, request: Request) -> Response:
     """200 with the cancelled payment."""
     caller = request.caller
     assert caller is not None
     no_body(request)
-    return await change_payment(parts, request, Cancel(payment_number(parts, request), caller.account), b"")
+    return await change_payment(context, request, CancelPayment(payment_number(context, request), caller.account), b"")
 
 
-async def change_payment(parts: Parts, request: Request, command: Command[Any], told: bytes) -> Response:
+async def change_payment(context: Context, request: Request, command: Command[Any], told: bytes) -> Response:
     """Carry out what changes the payment that the address names: 200 with the payment after it."""
     caller = request.caller
     assert caller is not None
     payment_id = request.arguments["id"]
 
     def render(payment: Payment, _work: UnitOfWork) -> Answer:
-        view = payment_view(payment, payment_id, base_url=parts.base_url, is_live=caller.is_live)
+        view = payment_view(payment, payment_id, base_url=context.base_url, is_live=caller.is_live)
         return Answer(200, data(view))
 
-    outcome = await parts.engine.submit_and_render(command, render, once=once(parts, request, caller, told))
+    outcome = await context.engine.submit_and_render(
+        command, render, once=idempotency_key_of(context, request, caller, told)
+    )
     if type(outcome) is Refused:
-        raise problem_of(outcome)
+        raise to_problem(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))
 
 
-def payment_number(parts: Parts, request: Request) -> int:
+def payment_number(context: Context, request: Request) -> int:
     """Of the payment that the address names. A mistyped id never reaches the database."""
-    number = parts.identifiers.payment_number(request.arguments["id"])
+    number = context.identifiers.payment_number(request.arguments["id"])
     if number is None:
         raise Problem("not_found")
     return number
 
 
-async def own_payment(parts: Parts, request: Request) -> Payment:
+async def own_payment(context: Context, request: Request) -> Payment:
     """The payment that the address names, if it is the caller's."""
-    payment = await parts.store.find(Tables.payments, payment_number(parts, request))
+    payment = await context.store.find(Tables.payments, payment_number(context, request))
     if payment is None or request.caller is None or payment.merchant != request.caller.account:
         raise Problem("not_found")
     return payment

@@ -8,7 +8,7 @@ from qirsh.web.api import balance, bodies, events, merchant, payment_list, refun
 from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
 from qirsh.web.http.authentication import KEY, SESSION
 from qirsh.web.http.query import WaitParameters
-from qirsh.web.http.route import Route, Told
+from qirsh.web.http.route import OperationDoc, Route
 
 _STANDING: Final = ("account_suspended", "not_verified", "not_approved")
 
@@ -19,7 +19,7 @@ ROUTES: Final = (
         remote_payments.create,
         KEY,
         "payments:write",
-        Told(
+        OperationDoc(
             "Create a remote payment",
             views.IdView,
             201,
@@ -37,7 +37,7 @@ ROUTES: Final = (
         remote_payments.retrieve,
         KEY,
         "payments:read",
-        Told(
+        OperationDoc(
             "Retrieve a remote payment",
             views.PaymentView,
             query=WaitParameters,
@@ -50,7 +50,7 @@ ROUTES: Final = (
         payment_list.list_payments,
         KEY,
         "payments:read",
-        Told(
+        OperationDoc(
             "List remote payments",
             views.PaymentPage,
             query=PaymentParameters,
@@ -63,7 +63,7 @@ ROUTES: Final = (
         remote_payments.cancel,
         KEY,
         "payments:write",
-        Told(
+        OperationDoc(
             "Cancel a remote payment",
             views.PaymentView,
             body=bodies.NoBody,
@@ -79,7 +79,7 @@ ROUTES: Final = (
         refunds.refund,
         KEY,
         "refunds:write",
-        Told(
+        OperationDoc(
             "Refund a remote payment",
             views.IdView,
             201,
@@ -100,7 +100,9 @@ ROUTES: Final = (
         refunds.refunds_of,
         KEY,
         "refunds:read",
-        Told("List the refunds of a remote payment", views.RefundPage, query=PageParameters, problems=("not_found",)),
+        OperationDoc(
+            "List the refunds of a remote payment", views.RefundPage, query=PageParameters, problems=("not_found",)
+        ),
     ),
     Route(
         "GET",
@@ -108,7 +110,7 @@ ROUTES: Final = (
         refunds.see_refund,
         KEY,
         "refunds:read",
-        Told("Retrieve a refund", views.RefundView, problems=("not_found",)),
+        OperationDoc("Retrieve a refund", views.RefundView, problems=("not_found",)),
     ),
     Route(
         "GET",
@@ -116,7 +118,7 @@ ROUTES: Final = (
         events.list_events,
         KEY,
         "events:read",
-        Told(
+        OperationDoc(
             "List events, or wait for the next one",
             views.EventPage,
             query=EventParameters,
@@ -129,7 +131,7 @@ ROUTES: Final = (
         events.see_event,
         KEY,
         "events:read",
-        Told("Retrieve an event", views.EventView, problems=("not_found",)),
+        OperationDoc("Retrieve an event", views.EventView, problems=("not_found",)),
     ),
     Route(
         "GET",
@@ -137,18 +139,27 @@ ROUTES: Final = (
         balance.transfers,
         KEY,
         "balance:read",
-        Told("List the transfers of the account", views.TransferPage, query=TransferParameters),
+        OperationDoc("List the transfers of the account", views.TransferPage, query=TransferParameters),
     ),
-    Route("GET", "/api/v1/balance", balance.balance, KEY, "balance:read", Told("See the balance", views.BalanceList)),
-    Route("GET", "/api/v1/currencies", merchant.currencies, KEY, None, Told("List currencies", views.CurrencyList)),
-    Route("GET", "/api/v1/me", merchant.me, KEY, None, Told("Tell whose key this is", views.MeView)),
+    Route(
+        "GET",
+        "/api/v1/balance",
+        balance.balance,
+        KEY,
+        "balance:read",
+        OperationDoc("See the balance", views.BalanceList),
+    ),
+    Route(
+        "GET", "/api/v1/currencies", merchant.currencies, KEY, None, OperationDoc("List currencies", views.CurrencyList)
+    ),
+    Route("GET", "/api/v1/me", merchant.me, KEY, None, OperationDoc("Tell whose key this is", views.MeView)),
     Route(
         "POST",
         "/api/v1/test/remote-payments/{id}/pay",
         test_mode.pay_as_test,
         KEY,
         "payments:write",
-        Told(
+        OperationDoc(
             "Pay a test payment",
             views.PaymentView,
             body=bodies.TestPayBody,
@@ -166,7 +177,7 @@ ROUTES: Final = (
         test_mode.expire_as_test,
         KEY,
         "payments:write",
-        Told(
+        OperationDoc(
             "Expire a test payment",
             views.PaymentView,
             body=bodies.NoBody,
@@ -181,7 +192,7 @@ ROUTES: Final = (
         test_mode.cancel_as_test,
         KEY,
         "payments:write",
-        Told(
+        OperationDoc(
             "Cancel a test payment",
             views.PaymentView,
             body=bodies.NoBody,
@@ -195,7 +206,7 @@ ROUTES: Final = (
         "/api/v1/wallet/sessions",
         wallet.sign_in,
         None,
-        told=Told(
+        told=OperationDoc(
             "Sign in",
             views.SessionView,
             201,
@@ -205,13 +216,15 @@ ROUTES: Final = (
             example={"expiresAt": "2026-03-01T21:30:00.125Z"},
         ),
     ),
-    Route("GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=Told("See balances", views.BalanceList)),
+    Route(
+        "GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=OperationDoc("See balances", views.BalanceList)
+    ),
     Route(
         "GET",
         "/api/v1/wallet/remote-payments/{id}",
         wallet.see,
         SESSION,
-        told=Told(
+        told=OperationDoc(
             "See a payment as its payer",
             views.PayerView,
             problems=("already_paid",),
@@ -224,7 +237,7 @@ ROUTES: Final = (
         "/api/v1/wallet/remote-payments/{id}/pay",
         wallet.pay,
         SESSION,
-        told=Told(
+        told=OperationDoc(
             "Pay a payment",
             views.PayerView,
             body=bodies.PayBody,

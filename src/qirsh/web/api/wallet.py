@@ -11,36 +11,38 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
-from qirsh.web.api.idempotency import once, replay_header
+from qirsh.web.api.idempotency import idempotency_key_of, replay_header
 from qirsh.web.api.remote_payments import payment_number
-from qirsh.web.auth.credentials import open_session, prove_from_outside
-from qirsh.web.http.context import Parts
+from qirsh.web.auth.credentials import authenticate_request, open_session
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, json_body
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 
 
-async def sign_in(parts: Parts, request: Request) -> Response:
+async def sign_in(context: Context, request: Request) -> Response:
     """201 with a token, the Bearer of the other wallet calls. Unknown and wrong look the same and take as long."""
     body = bodies.read(bodies.SIGN_IN, json_body(request))
-    proof = await prove_from_outside(parts, request, email=body.email, password=body.password, code=body.totp or None)
+    proof = await authenticate_request(
+        context, request, email=body.email, password=body.password, code=body.totp or None
+    )
     if proof is None:
         raise Problem("wrong_credentials")
-    token, session = await open_session(parts, proof, SESSION_KIND, request)
+    token, session = await open_session(context, proof, SESSION_KIND, request)
     return Response(201, data(SessionView(token, timestamp(session.expires_at))))
 
 
-async def balances(parts: Parts, request: Request) -> Response:
+async def balances(context: Context, request: Request) -> Response:
     """What the person's account holds."""
     assert request.caller is not None
-    return Response(200, data(await balance_list(parts, request.caller.account)))
+    return Response(200, data(await balance_list(context, request.caller.account)))
 
 
-async def see(parts: Parts, request: Request) -> Response:
+async def see(context: Context, request: Request) -> Response:
     """What the payer may see of a payment, before and after."""
-    payment = await parts.store.find(Tables.payments, payment_number(parts, request))
+    payment = await context.store.find(Tables.payments, payment_number(context, request))
     if payment is None:
         raise Problem("not_found")
-    merchant = await parts.store.find(Tables.accounts, payment.merchant)
+    merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     assert request.caller is not None
     # Whoever has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
@@ -50,15 +52,15 @@ async def see(parts: Parts, request: Request) -> Response:
     return Response(200, body)
 
 
-async def pay(parts: Parts, request: Request) -> Response:
+async def pay(context: Context, request: Request) -> Response:
     """200 with the paid payment, after the money has moved."""
     caller = request.caller
     assert caller is not None
     assert caller.person is not None
     text = json_body(request)
-    only_once = once(parts, request, caller, b"")  # Without the body: all it holds is the PIN.
+    only_once = idempotency_key_of(context, request, caller, b"")  # Without the body: all it holds is the PIN.
     body = bodies.read(bodies.PAY, text)
-    number = payment_number(parts, request)
+    number = payment_number(context, request)
     payment_id = request.arguments["id"]
 
     def render(payment: Payment, work: UnitOfWork) -> Answer:
@@ -67,10 +69,10 @@ async def pay(parts: Parts, request: Request) -> Response:
         is_live = merchant.mode == "live"
         return Answer(200, payer_body(payment, payment_id, merchant_name=merchant.name, is_live=is_live))
 
-    macs = parts.keyring.pin_macs(caller.person, body.pin)
-    outcome = await parts.engine.submit_and_render(
+    macs = context.keyring.pin_macs(caller.person, body.pin)
+    outcome = await context.engine.submit_and_render(
         Pay(number, caller.person, caller.account, macs), render, once=only_once
     )
     if type(outcome) is Refused:
-        raise problem_of(outcome)
+        raise to_problem(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))

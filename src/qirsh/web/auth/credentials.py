@@ -15,16 +15,16 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.session import Session
 from qirsh.domain.tables import Tables
 from qirsh.web.auth.totp import totp_step
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 
 T = TypeVar("T")
 
 RECOVERY: Final = "recovery"
 
 
-class Proof(msgspec.Struct, frozen=True):
+class VerifiedLogin(msgspec.Struct, frozen=True):
     """Whose login it is, and what the proof used up: no code of a second factor works twice."""
 
     login: Login
@@ -34,109 +34,113 @@ class Proof(msgspec.Struct, frozen=True):
     sign_count: int = 0
 
 
-async def prove_from_outside(
-    parts: Parts, request: Request, *, email: str, password: str, code: str | None
-) -> Proof | None:
-    """As `prove`, for whoever asks over HTTP: tries are counted, by where they come from and whom they claim to be."""
+async def authenticate_request(
+    context: Context, request: Request, *, email: str, password: str, code: str | None
+) -> VerifiedLogin | None:
+    """As `authenticate`, over HTTP: tries are counted, by where they come from and whom they claim to be."""
 
-    async def proving() -> Proof | None:
-        login = await _by_password_renewed(parts, email, password)
-        return None if login is None else _with_factor(parts, login, code)
+    async def proving() -> VerifiedLogin | None:
+        login = await _by_password_renewed(context, email, password)
+        return None if login is None else _with_factor(context, login, code)
 
-    return await _counted(parts, request, email, proving)
+    return await _counted(context, request, email, proving)
 
 
-async def prove_in_steps(
-    parts: Parts, request: Request, *, email: str, password: str, code: str | None
-) -> Proof | Login | None:
+async def authenticate_in_steps(
+    context: Context, request: Request, *, email: str, password: str, code: str | None
+) -> VerifiedLogin | Login | None:
     """The same, where a code can be asked for next. A login says that only the password is proved so far."""
 
-    async def proving() -> Proof | Login | None:
-        login = await _by_password_renewed(parts, email, password)
+    async def proving() -> VerifiedLogin | Login | None:
+        login = await _by_password_renewed(context, email, password)
         if login is None or (login.totp_sealed is not None and not code):
             return login
-        return _with_factor(parts, login, code)
+        return _with_factor(context, login, code)
 
-    return await _counted(parts, request, email, proving)
+    return await _counted(context, request, email, proving)
 
 
-async def prove_second_factor(parts: Parts, request: Request, login: Login, code: str) -> Proof | None:
+async def authenticate_second_factor(
+    context: Context, request: Request, login: Login, code: str
+) -> VerifiedLogin | None:
     """The step after the password. A wrong code counts as much as a wrong password."""
 
-    async def proving() -> Proof | None:
-        return _with_factor(parts, login, code)
+    async def proving() -> VerifiedLogin | None:
+        return _with_factor(context, login, code)
 
-    return await _counted(parts, request, login.email, proving)
+    return await _counted(context, request, login.email, proving)
 
 
-async def prove(parts: Parts, *, email: str, password: str, code: str | None) -> Proof | None:
+async def authenticate(context: Context, *, email: str, password: str, code: str | None) -> VerifiedLogin | None:
     """What was proved; None without a word about what was wrong, after the same work."""
-    login = await _by_password(parts, email, password)
-    return None if login is None else _with_factor(parts, login, code)
+    login = await _by_password(context, email, password)
+    return None if login is None else _with_factor(context, login, code)
 
 
-async def _counted(parts: Parts, request: Request, email: str, proving: Callable[[], Awaitable[T | None]]) -> T | None:
+async def _counted(
+    context: Context, request: Request, email: str, proving: Callable[[], Awaitable[T | None]]
+) -> T | None:
     address = normal_email(email)
-    if parts.limits is not None:
-        parts.limits.count_sign_in(request, address)
+    if context.limits is not None:
+        context.limits.count_sign_in(request, address)
     has_failed = False
     try:
         proved = await proving()
         has_failed = proved is None
     finally:
-        if parts.limits is not None and not has_failed:
-            parts.limits.forgive(address)
+        if context.limits is not None and not has_failed:
+            context.limits.forgive(address)
     if proved is None:
-        login = await parts.store.find(Tables.logins, address) if address else None
+        login = await context.store.find(Tables.logins, address) if address else None
         subject = f"person {login.person}" if login else "nobody"
-        await parts.engine.submit(RecordFailure(subject, "somebody"))
+        await context.engine.submit(RecordFailure(subject, "somebody"))
     return proved
 
 
-async def _by_password(parts: Parts, email: str, password: str) -> Login | None:
+async def _by_password(context: Context, email: str, password: str) -> Login | None:
     address = normal_email(email)
-    login = await parts.store.find(Tables.logins, address) if address else None
-    is_right = await parts.passwords.verify(login.password_hash if login else None, password)
+    login = await context.store.find(Tables.logins, address) if address else None
+    is_right = await context.passwords.verify(login.password_hash if login else None, password)
     return login if is_right else None
 
 
-async def _by_password_renewed(parts: Parts, email: str, password: str) -> Login | None:
+async def _by_password_renewed(context: Context, email: str, password: str) -> Login | None:
     """Whoever signs in gets their password hashed as is usual now: at no other time is it known."""
-    login = await _by_password(parts, email, password)
-    if login is None or not parts.passwords.is_outdated(login.password_hash):
+    login = await _by_password(context, email, password)
+    if login is None or not context.passwords.is_outdated(login.password_hash):
         return login
-    renewed = await parts.passwords.hash(password)
-    outcome = await parts.engine.submit(RenewPasswordHash(login.email, login.person, login.password_hash, renewed))
+    renewed = await context.passwords.hash(password)
+    outcome = await context.engine.submit(RenewPasswordHash(login.email, login.person, login.password_hash, renewed))
     if type(outcome) is Refused:
         # Somebody was quicker: the same person in another tab, or a change of the password.
-        return await _by_password(parts, email, password)
+        return await _by_password(context, email, password)
     return msgspec.structs.replace(login, password_hash=renewed)
 
 
-def _with_factor(parts: Parts, login: Login, code: str | None) -> Proof | None:
-    return Proof(login) if login.totp_sealed is None else second_factor(parts, login, code or "")
+def _with_factor(context: Context, login: Login, code: str | None) -> VerifiedLogin | None:
+    return VerifiedLogin(login) if login.totp_sealed is None else second_factor(context, login, code or "")
 
 
-def second_factor(parts: Parts, login: Login, code: str) -> Proof | None:
+def second_factor(context: Context, login: Login, code: str) -> VerifiedLogin | None:
     """A code of the app, of this half minute or of the one before or after it; or a recovery code."""
     code = code.replace(" ", "").replace("-", "").upper()
     assert login.totp_sealed is not None
-    step = totp_step(parts, login.totp_sealed, code)
+    step = totp_step(context, login.totp_sealed, code)
     if step is not None:
-        return Proof(login, totp_step=step)
-    for mac in parts.keyring.code_macs(RECOVERY, str(login.person), code):
+        return VerifiedLogin(login, totp_step=step)
+    for mac in context.keyring.code_macs(RECOVERY, str(login.person), code):
         kept = [login.recovery[start : start + len(mac)] for start in range(0, len(login.recovery), len(mac))]
         if mac in kept:
-            return Proof(login, recovery_hash=mac)
+            return VerifiedLogin(login, recovery_hash=mac)
     return None
 
 
-async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) -> tuple[str, Session]:
+async def open_session(context: Context, proof: VerifiedLogin, kind: str, request: Request) -> tuple[str, Session]:
     """A new token of this kind for who has proved who they are, and what is kept of it."""
-    person = await parts.store.find(Tables.people, proof.login.person)
+    person = await context.store.find(Tables.people, proof.login.person)
     assert person is not None, "a login without its person"
-    token = make_token(kind, parts.entropy(32))
-    session = await parts.engine.submit(
+    token = make_token(kind, context.entropy(32))
+    session = await context.engine.submit(
         OpenSession(
             hash=token_hash(token.encode()),
             person=person.id,
@@ -153,7 +157,7 @@ async def open_session(parts: Parts, proof: Proof, kind: str, request: Request) 
     )
     if type(session) is Refused:
         # A code that was used, or a password that was changed, a moment ago is as wrong as any other.
-        raise Problem("wrong_credentials") if session.why is Refusal.CODE_NOT_VALID else problem_of(session)
+        raise Problem("wrong_credentials") if session.why is Refusal.CODE_NOT_VALID else to_problem(session)
     return token, session
 
 

@@ -35,7 +35,7 @@ from webauthn.helpers.structs import (
 )
 
 from qirsh.domain.limits import PASSKEY_CHALLENGE_MS, PASSKEY_ID_BYTES_MAX
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.origin import own_origin
 
 _NAME: Final = "Qirsh"
@@ -72,7 +72,7 @@ class Known(Protocol):
     def sign_count(self) -> int: ...
 
 
-class Proof(msgspec.Struct, frozen=True):
+class PasskeyAssertion(msgspec.Struct, frozen=True):
     """The passkey that was used, and how often it says that it has been. The latter must be kept."""
 
     id: bytes
@@ -101,9 +101,9 @@ def confirming(*, session: str, payment: str, amount_minor: int, currency: str, 
     return Purpose(("confirm", session, payment, str(amount_minor), currency, payee))
 
 
-def can_be_used(parts: Parts) -> bool:
+def can_be_used(context: Context) -> bool:
     """Browsers make passkeys for a name, over https or on the same machine, and never for a number."""
-    place = urlsplit(parts.base_url)
+    place = urlsplit(context.base_url)
     host = place.hostname or ""
     try:
         ip_address(host)
@@ -113,16 +113,16 @@ def can_be_used(parts: Parts) -> bool:
 
 
 def creation_options(
-    parts: Parts, purpose: Purpose, *, person: int, email: str, name: str, known: Iterable[bytes]
+    context: Context, purpose: Purpose, *, person: int, email: str, name: str, known: Iterable[bytes]
 ) -> str:
     """For the page on which one is made, as JSON. Authenticators that hold a known one are left out."""
     options = generate_registration_options(
-        rp_id=_host(parts),
+        rp_id=_host(context),
         rp_name=_NAME,
-        user_id=_handles(parts, person)[0],
+        user_id=_handles(context, person)[0],
         user_name=email,
         user_display_name=name,
-        challenge=_challenge(parts, purpose),
+        challenge=_challenge(context, purpose),
         timeout=PASSKEY_CHALLENGE_MS,
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
@@ -133,11 +133,11 @@ def creation_options(
     return options_to_json(options)
 
 
-def request_options(parts: Parts, purpose: Purpose, known: Iterable[bytes] = ()) -> str:
+def request_options(context: Context, purpose: Purpose, known: Iterable[bytes] = ()) -> str:
     """For a page on which one is used, as JSON: one of these, or whichever the person has."""
     options = generate_authentication_options(
-        rp_id=_host(parts),
-        challenge=_challenge(parts, purpose),
+        rp_id=_host(context),
+        challenge=_challenge(context, purpose),
         timeout=PASSKEY_CHALLENGE_MS,
         allow_credentials=[PublicKeyCredentialDescriptor(id=one) for one in known],
         user_verification=UserVerificationRequirement.REQUIRED,
@@ -145,7 +145,7 @@ def request_options(parts: Parts, purpose: Purpose, known: Iterable[bytes] = ())
     return options_to_json(options)
 
 
-def new_passkey(parts: Parts, purpose: Purpose, answer: str) -> NewPasskey | None:
+def new_passkey(context: Context, purpose: Purpose, answer: str) -> NewPasskey | None:
     """The passkey that was made, if it was made here, now and for this."""
     try:
         credential = parse_registration_credential_json(answer)
@@ -153,9 +153,9 @@ def new_passkey(parts: Parts, purpose: Purpose, answer: str) -> NewPasskey | Non
             return None
         verified = verify_registration_response(
             credential=credential,
-            expected_challenge=_own_challenge(parts, purpose, credential.response.client_data_json),
-            expected_rp_id=_host(parts),
-            expected_origin=own_origin(parts.base_url).decode(),
+            expected_challenge=_own_challenge(context, purpose, credential.response.client_data_json),
+            expected_rp_id=_host(context),
+            expected_origin=own_origin(context.base_url).decode(),
             require_user_verification=True,
             supported_pub_key_algs=_ALGORITHMS,
         )
@@ -175,7 +175,7 @@ def passkey_id(answer: str) -> bytes | None:
         return None
 
 
-def prove(parts: Parts, purpose: Purpose, answer: str, known: Known) -> Proof | None:
+def verify_assertion(context: Context, purpose: Purpose, answer: str, known: Known) -> PasskeyAssertion | None:
     """That the person who has this passkey used it here, now and for this, and was recognised by their device.
 
     A count that does not grow tells of a copy, but for those that do not count and always say 0.
@@ -184,9 +184,9 @@ def prove(parts: Parts, purpose: Purpose, answer: str, known: Known) -> Proof | 
         credential = parse_authentication_credential_json(answer)
         verified = verify_authentication_response(
             credential=credential,
-            expected_challenge=_own_challenge(parts, purpose, credential.response.client_data_json),
-            expected_rp_id=_host(parts),
-            expected_origin=own_origin(parts.base_url).decode(),
+            expected_challenge=_own_challenge(context, purpose, credential.response.client_data_json),
+            expected_rp_id=_host(context),
+            expected_origin=own_origin(context.base_url).decode(),
             credential_public_key=known.public_key,
             credential_current_sign_count=known.sign_count,
             require_user_verification=True,
@@ -194,10 +194,10 @@ def prove(parts: Parts, purpose: Purpose, answer: str, known: Known) -> Proof | 
     except Exception:  # noqa: BLE001 - the library fails in many ways on what no browser sends
         return None
     handle = credential.response.user_handle
-    is_theirs = handle in _handles(parts, known.person) if handle is not None else not purpose.is_of_stranger
+    is_theirs = handle in _handles(context, known.person) if handle is not None else not purpose.is_of_stranger
     if verified.credential_id != known.id or not is_theirs:
         return None
-    return Proof(known.id, verified.new_sign_count)
+    return PasskeyAssertion(known.id, verified.new_sign_count)
 
 
 class _Named(msgspec.Struct):
@@ -208,30 +208,30 @@ class _NotOurs(Exception):
     """A challenge that was not made for this, or too long ago."""
 
 
-def _challenge(parts: Parts, purpose: Purpose) -> bytes:
-    until = parts.clock() + PASSKEY_CHALLENGE_MS
-    said = until.to_bytes(_EXPIRY_BYTES, "big") + parts.entropy(_RANDOM_BYTES)
-    return said + parts.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)[0]
+def _challenge(context: Context, purpose: Purpose) -> bytes:
+    until = context.clock() + PASSKEY_CHALLENGE_MS
+    said = until.to_bytes(_EXPIRY_BYTES, "big") + context.entropy(_RANDOM_BYTES)
+    return said + context.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)[0]
 
 
-def _own_challenge(parts: Parts, purpose: Purpose, client_data_json: bytes) -> bytes:
+def _own_challenge(context: Context, purpose: Purpose, client_data_json: bytes) -> bytes:
     """The challenge that is answered, if it is one of ours for this and its time is not over."""
     client_data = parse_client_data_json(client_data_json)
     challenge = client_data.challenge
     said, mac = challenge[: _EXPIRY_BYTES + _RANDOM_BYTES], challenge[_EXPIRY_BYTES + _RANDOM_BYTES :]
-    macs = parts.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)
+    macs = context.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)
     if True not in [hmac.compare_digest(mac, own) for own in macs]:
         raise _NotOurs
     until = int.from_bytes(said[:_EXPIRY_BYTES], "big")
-    if parts.clock() >= until or client_data.cross_origin:
+    if context.clock() >= until or client_data.cross_origin:
         raise _NotOurs
     return challenge
 
 
-def _handles(parts: Parts, person: int) -> list[bytes]:
+def _handles(context: Context, person: int) -> list[bytes]:
     """What an authenticator knows a person by: it tells nobody who that is. One for each secret, the newest first."""
-    return [mac[:_HANDLE_BYTES] for mac in parts.keyring.passkey_macs("person", str(person))]
+    return [mac[:_HANDLE_BYTES] for mac in context.keyring.passkey_macs("person", str(person))]
 
 
-def _host(parts: Parts) -> str:
-    return urlsplit(parts.base_url).hostname or ""
+def _host(context: Context) -> str:
+    return urlsplit(context.base_url).hostname or ""

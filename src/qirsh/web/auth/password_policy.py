@@ -11,7 +11,7 @@ from qirsh.domain.person import is_pin
 from qirsh.engine.passwords import composed
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 _LOOKED_AT: Final = 100
 # The judge's time grows with the square of the length, and beyond all bounds with letters written as digits and signs.
@@ -30,7 +30,7 @@ _WORD: Final = _("This password is easy to guess. Add a few words that do not be
 _REASONS: Final = {"spatial": _ROW, "sequence": _ROW, "repeat": _REPEATED, "date": _DATE, "regex": _DATE}
 
 
-async def password_fault(parts: Parts, password: str, language: str, *about: str) -> str:
+async def password_fault(context: Context, password: str, language: str, *about: str) -> str:
     """What is wrong with it as a new password of somebody about whom this is known; empty if nothing is."""
     length = len(composed(password))
     if length < PASSWORD_CHARACTERS_MIN:
@@ -39,7 +39,7 @@ async def password_fault(parts: Parts, password: str, language: str, *about: str
     if len(password) > PASSWORD_CHARACTERS_MAX:
         return text(language, _("A password has at most %(most)s characters."), most=PASSWORD_CHARACTERS_MAX)
     words = [word for given in about for word in (given, *_words(given)) if word]
-    fault = await parts.passwords.run(lambda: _guessable(composed(password)[:_LOOKED_AT], words))
+    fault = await context.passwords.run(lambda: _guessable(composed(password)[:_LOOKED_AT], words))
     return text(language, fault) if fault else ""
 
 

@@ -8,7 +8,7 @@ import pyotp
 
 from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 _PURPOSE: Final = b"totp"
 _ISSUER: Final = "Qirsh"
@@ -37,13 +37,13 @@ def unseal_seed(keyring: Keyring, sealed: bytes) -> str | None:
     return None if seed is None else seed.decode()
 
 
-def totp_step(parts: Parts, totp_sealed: bytes, code: str) -> int | None:
+def totp_step(context: Context, totp_sealed: bytes, code: str) -> int | None:
     """The half minute that the code is of, if it is now or next to it."""
-    seed = unseal_seed(parts.keyring, totp_sealed)
+    seed = unseal_seed(context.keyring, totp_sealed)
     if seed is None:
         return None
     totp = pyotp.TOTP(seed)
-    now = parts.clock() // 1000 // _STEP_S
+    now = context.clock() // 1000 // _STEP_S
     found = [step for step in (now - 1, now, now + 1) if _is_same(totp.generate_otp(step), code)]
     return found[0] if found else None
 

@@ -19,10 +19,10 @@ from qirsh.domain.tables import Tables
 from qirsh.store.reads import people, queries
 from qirsh.web.business.business_page import new_nonce, once_form
 from qirsh.web.html.input_text import one_line
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.html.reauthentication import PROOF, is_proved, keeper_of
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 
 _DAY_MS: Final = 24 * 3_600_000
 _MODES: Final = ("test", "live")
@@ -47,37 +47,37 @@ class Shop(msgspec.Struct, frozen=True):
 
 
 @signed_in
-async def show_business(visit: Visit) -> Response:
+async def show_business(page: PageContext) -> Response:
     """Where it stands, and the form for a key."""
-    shop = await _shop(visit, visit.request.arguments["account"])
+    shop = await _shop(page, page.request.arguments["account"])
     typed = {"name": "", "mode": "test", "days": "", **dict.fromkeys(_BOXES.values(), "yes")}
-    return await _page(visit, shop, typed, {})
+    return await _page(page, shop, typed, {})
 
 
 @signed_in
-async def show_business_after_keys(visit: Visit) -> Response:
+async def show_business_after_keys(page: PageContext) -> Response:
     """The address of a form, opened: the page that has it is one step up."""
-    shop = await _shop(visit, visit.request.arguments["account"])
-    return visit.go(shop.address)
+    shop = await _shop(page, page.request.arguments["account"])
+    return page.redirect(shop.address)
 
 
 @signed_in
-async def issue_api_key(visit: Visit) -> Response:
+async def issue_api_key(page: PageContext) -> Response:
     """The key stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
-    shop = await _shop(visit, visit.request.arguments["account"])
+    shop = await _shop(page, page.request.arguments["account"])
     number = str(shop.account.number)
-    typed = once_form(visit, "key", "name", "mode", "days", *PROOF, *_BOXES.values(), bound=(number,))
+    typed = once_form(page, "key", "name", "mode", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
     errors, name, days = _read(typed, shop)
-    if not errors and not await is_proved(visit, await keeper_of(visit), typed):
+    if not errors and not await is_reauthenticated(page, await account_holder_of(page), typed):
         errors = {"proof": "wrong"}
     if errors:
-        return await _page(visit, shop, typed, errors, status=422)
+        return await _page(page, shop, typed, errors, status=422)
     account = shop.account.number if typed["mode"] == "live" else shop.test_account
     if account is None:
         raise Problem(Refusal.NOT_APPROVED.value)
-    parts = visit.parts
-    token = make_token(key_kind("live" if typed["mode"] == "live" else "test"), parts.entropy(32))
-    outcome = await parts.engine.submit(
+    context = page.context
+    token = make_token(key_kind("live" if typed["mode"] == "live" else "test"), context.entropy(32))
+    outcome = await context.engine.submit(
         IssueKey(
             id=f"key_{typed['nonce']}",
             account=account,
@@ -85,72 +85,74 @@ async def issue_api_key(visit: Visit) -> Response:
             hint=token[-4:],
             name=name,
             scopes=" ".join(scope for scope, box in _BOXES.items() if typed[box]),
-            expires_at=None if days is None else parts.clock() + days * _DAY_MS,
-            actor=f"person {visit.person}",
-            owner=visit.person,
+            expires_at=None if days is None else context.clock() + days * _DAY_MS,
+            actor=f"person {page.person}",
+            owner=page.person,
         )
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.MOVE_NOT_ALLOWED:
-            return visit.go(shop.address, f"{number}.shown-before")
-        raise problem_of(outcome)
-    return visit.page("business/api_key.html", shop=shop, key=outcome, token=token)
+            return page.redirect(shop.address, f"{number}.shown-before")
+        raise to_problem(outcome)
+    return page.render("business/api_key.html", shop=shop, key=outcome, token=token)
 
 
 @signed_in
-async def show_revoke_api_key(visit: Visit) -> Response:
+async def show_revoke_api_key(page: PageContext) -> Response:
     """Which key it is, before it ends."""
-    key, shop = await _key(visit)
-    return visit.page("business/revoke_api_key.html", shop=shop, key=key)
+    key, shop = await _key(page)
+    return page.render("business/revoke_api_key.html", shop=shop, key=key)
 
 
 @signed_in
-async def revoke_api_key(visit: Visit) -> Response:
+async def revoke_api_key(page: PageContext) -> Response:
     """It ends everywhere within a second. Twice is once."""
-    key, shop = await _key(visit)
-    visit.form("revoke", bound=(key.id,))
-    outcome = await visit.parts.engine.submit(RevokeKey(key.id, f"person {visit.person}", owner=visit.person))
+    key, shop = await _key(page)
+    page.form("revoke", bound=(key.id,))
+    outcome = await page.context.engine.submit(RevokeKey(key.id, f"person {page.person}", owner=page.person))
     if type(outcome) is Refused:
-        raise problem_of(outcome)
-    return visit.go(shop.address, f"{shop.account.number}.revoked")
+        raise to_problem(outcome)
+    return page.redirect(shop.address, f"{shop.account.number}.revoked")
 
 
-async def _shop(visit: Visit, number: str) -> Shop:
-    store = visit.parts.store
+async def _shop(page: PageContext, number: str) -> Shop:
+    store = page.context.store
     account = await store.find(Tables.accounts, int(number)) if is_account_number(number) else None
-    if account is None or account.owner != visit.person or account.kind != "commercial" or account.mode != "live":
+    if account is None or account.owner != page.person or account.kind != "commercial" or account.mode != "live":
         raise Problem("not_found")
     business = await store.find(Tables.businesses, account.number)
     assert business is not None, "a commercial account without its business"
-    twins = await store.select(queries.TEST_TWIN, account.number)
+    twins = await store.select(queries.TEST_ACCOUNT, account.number)
     test_account: int | None = twins[0][0] if twins else None
     keys = await store.select(people.KEYS_OF_BOTH, account.number, test_account or account.number, KEYS_MAX)
     balances = await store.select(queries.BALANCES_OF, account.number)
     return Shop(account, business, test_account, [ApiKey(*row) for row in keys], balances)
 
 
-async def _key(visit: Visit) -> tuple[ApiKey, Shop]:
-    key_id = visit.request.arguments["id"]
-    key = await visit.parts.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
-    account = await visit.parts.store.find(Tables.accounts, key.account) if key is not None else None
-    if key is None or account is None or account.owner != visit.person:
+async def _key(page: PageContext) -> tuple[ApiKey, Shop]:
+    key_id = page.request.arguments["id"]
+    key = await page.context.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
+    account = await page.context.store.find(Tables.accounts, key.account) if key is not None else None
+    if key is None or account is None or account.owner != page.person:
         raise Problem("not_found")
-    return key, await _shop(visit, str(account.twin_of or account.number))
+    return key, await _shop(page, str(account.twin_of or account.number))
 
 
-async def _page(visit: Visit, shop: Shop, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
-    keeper = await keeper_of(visit)
-    return visit.page(
+async def _page(
+    page: PageContext, shop: Shop, typed: dict[str, str], errors: dict[str, str], status: int = 200
+) -> Response:
+    keeper = await account_holder_of(page)
+    return page.render(
         "business/business.html",
         status=status,
         has_factor=keeper.has_factor,
         shop=shop,
         typed=typed,
         errors=errors,
-        nonce=new_nonce(visit),
-        now=visit.parts.clock(),
+        nonce=new_nonce(page),
+        now=page.context.clock(),
         boxes=_BOXES,
-        word=visit.word(str(shop.account.number)),
+        word=page.flash_about(str(shop.account.number)),
         name_characters=NAME_CHARACTERS_MAX,
         days_max=KEY_DAYS_MAX,
     )

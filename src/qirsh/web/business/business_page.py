@@ -8,7 +8,7 @@ from qirsh.domain.account import Account, origin
 from qirsh.domain.batch import Answer
 from qirsh.domain.business import KINDS
 from qirsh.domain.commands.account import RequestCommercial
-from qirsh.domain.idempotency import Once, fingerprint
+from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import BUSINESSES_MAX, NAME_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, URL_CHARACTERS_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.rules.account_eligibility import why_not_in_order
@@ -17,9 +17,9 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.reads import people as people_queries
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
-from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _ADDRESS: Final = "/wallet/business"
 _FIELDS: Final = ("name", "kind", "registration", "origins")
@@ -34,56 +34,56 @@ class Asked(msgspec.Struct, frozen=True):
     origins: str
 
 
-def new_nonce(visit: Visit) -> str:
+def new_nonce(page: PageContext) -> str:
     """What a form carries so that, however often it is sent, it is carried out once."""
-    return visit.parts.entropy(9).hex()
+    return page.context.entropy(9).hex()
 
 
-def once_form(visit: Visit, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+def once_form(page: PageContext, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
     """The posted values, `nonce` among them, which the form was made with."""
-    values = read_form(visit.parts, visit.request, "token", "nonce", *names)
-    visit.check(values.pop("token"), purpose, *bound, values["nonce"])
+    values = read_form(page.context, page.request, "token", "nonce", *names)
+    page.csrf.check(values.pop("token"), purpose, *bound, values["nonce"])
     return values
 
 
 @signed_in
-async def show_businesses(visit: Visit) -> Response:
+async def show_businesses(page: PageContext) -> Response:
     """All of them, and the form for another; whoever is not verified reads what to do first."""
-    return await _page(visit, dict.fromkeys(_FIELDS, ""), {})
+    return await _page(page, dict.fromkeys(_FIELDS, ""), {})
 
 
 @signed_in
-async def request_business(visit: Visit) -> Response:
+async def request_business(page: PageContext) -> Response:
     """A new commercial account, which an operator decides on."""
-    typed = once_form(visit, "business", *_FIELDS)
-    rows = await visit.parts.store.select(people_queries.BUSINESSES_OF, visit.person, BUSINESSES_MAX)
+    typed = once_form(page, "business", *_FIELDS)
+    rows = await page.context.store.select(people_queries.BUSINESSES_OF, page.person, BUSINESSES_MAX)
     asked, errors = _read(typed)
     if errors or len(rows) >= BUSINESSES_MAX:
-        return await _page(visit, typed, errors, status=422)
+        return await _page(page, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
-    mark = fingerprint(visit.parts.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
-    outcome = await visit.parts.engine.submit_and_render(
+    mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
+    outcome = await page.context.engine.submit_and_render(
         RequestCommercial(
-            visit.who.account, asked.name, asked.origins, f"person {visit.person}", asked.kind, asked.registration
+            page.user.account, asked.name, asked.origins, f"person {page.person}", asked.kind, asked.registration
         ),
         _answer,
-        once=Once(visit.who.account, f"business {typed['nonce']}", mark),
+        once=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
     )
     if type(outcome) is Refused:
-        raise problem_of(outcome)
-    return visit.go(_ADDRESS, "business.requested")
+        raise to_problem(outcome)
+    return page.redirect(_ADDRESS, "business.requested")
 
 
 def _answer(account: Account, _work: UnitOfWork) -> Answer:
     return Answer(201, str(account.number).encode())
 
 
-async def _page(visit: Visit, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
-    personal = await visit.parts.store.find(Tables.accounts, visit.who.account)
+async def _page(page: PageContext, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+    personal = await page.context.store.find(Tables.accounts, page.user.account)
     assert personal is not None, "a session without its account"
     obstacle = why_not_in_order(personal)
-    rows = await visit.parts.store.select(people_queries.BUSINESSES_OF, visit.person, 10 * BUSINESSES_MAX)
-    return visit.page(
+    rows = await page.context.store.select(people_queries.BUSINESSES_OF, page.person, 10 * BUSINESSES_MAX)
+    return page.render(
         "business/businesses.html",
         status=status,
         businesses=[(Account(*row[:-1]), row[-1]) for row in rows],
@@ -91,8 +91,8 @@ async def _page(visit: Visit, typed: dict[str, str], errors: dict[str, str], sta
         kinds=KINDS,
         typed=typed,
         errors=errors,
-        nonce=new_nonce(visit),
-        word=visit.word("business"),
+        nonce=new_nonce(page),
+        word=page.flash_about("business"),
         name_characters=NAME_CHARACTERS_MAX,
         registration_characters=REFERENCE_CHARACTERS_MAX,
         origins_characters=URL_CHARACTERS_MAX,

@@ -43,7 +43,7 @@ class Face(NamedTuple):
         return self.size * 1.55 * _POINT
 
 
-class Sheet(FPDF):
+class PageCanvas(FPDF):
     """One document. The same words give the same bytes: nothing in it comes from the clock or the machine."""
 
     def __init__(self, code: str, *, title: str, size: tuple[float, float], made_at: int) -> None:
@@ -199,7 +199,7 @@ class Sheet(FPDF):
 class _Widths(dict[str, float]):
     """How wide each letter is by itself, in thousandths of the size."""
 
-    def __init__(self, sheet: Sheet, *, is_bold: bool) -> None:
+    def __init__(self, sheet: PageCanvas, *, is_bold: bool) -> None:
         super().__init__()
         self._sheet, self._is_bold = sheet, is_bold
 

@@ -18,7 +18,7 @@ from qirsh.web.documents.page_canvas import (
     SOFT,
     Colour,
     Face,
-    Sheet,
+    PageCanvas,
 )
 from qirsh.web.documents.receipt import Receipt
 
@@ -47,7 +47,7 @@ class _Block(NamedTuple):
 def drawn(receipt: Receipt, code: str) -> bytes:
     """The file."""
     title = text(code, "Receipt %(payment)s", payment=receipt.payment_id)
-    sheet = Sheet(code, title=title, size=(_WIDTH, _HEIGHT), made_at=receipt.paid_at)
+    sheet = PageCanvas(code, title=title, size=(_WIDTH, _HEIGHT), made_at=receipt.paid_at)
     blocks = [
         _head(sheet, receipt, code),
         _payee(sheet, receipt),
@@ -66,7 +66,7 @@ def drawn(receipt: Receipt, code: str) -> bytes:
     return sheet.finished()
 
 
-def _slip(sheet: Sheet) -> None:
+def _slip(sheet: PageCanvas) -> None:
     sheet.fill(0, 0, sheet.w, sheet.h, PAPER)
     bottom = sheet.h - _EDGE
     teeth = int((_WIDTH - 2 * _EDGE) / _TOOTH)
@@ -80,7 +80,7 @@ def _slip(sheet: Sheet) -> None:
     sheet.polygon(corners, style="DF")
 
 
-def _head(sheet: Sheet, receipt: Receipt, code: str) -> _Block:
+def _head(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
     word, colour, ground = _state(receipt, code)
     face = Face(9, colour, is_bold=True)
 
@@ -108,7 +108,7 @@ def _state(receipt: Receipt, code: str) -> tuple[str, Colour, Colour]:
     return text(code, "Paid"), GREEN, GREEN_SOFT
 
 
-def _payee(sheet: Sheet, receipt: Receipt) -> _Block:
+def _payee(sheet: PageCanvas, receipt: Receipt) -> _Block:
     rows = sheet.wrapped(plain(receipt.payee), _INNER, _NAME)
 
     def draw(y: float) -> None:
@@ -120,7 +120,7 @@ def _payee(sheet: Sheet, receipt: Receipt) -> _Block:
     return _Block(len(rows) * _NAME.height + 7, draw)
 
 
-def _amount(sheet: Sheet, receipt: Receipt, code: str) -> _Block:
+def _amount(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
     digits = money(receipt.amount_minor, receipt.currency, code)
 
     def draw(y: float) -> None:
@@ -131,7 +131,7 @@ def _amount(sheet: Sheet, receipt: Receipt, code: str) -> _Block:
     return _Block(20, draw)
 
 
-def _note(sheet: Sheet, receipt: Receipt) -> list[_Block]:
+def _note(sheet: PageCanvas, receipt: Receipt) -> list[_Block]:
     """The shop's own words, set apart so that they cannot be taken for the service's."""
     rows = sheet.wrapped(plain(receipt.note), _INNER - 5, _NOTE)
     height = len(rows) * _NOTE.height
@@ -144,7 +144,7 @@ def _note(sheet: Sheet, receipt: Receipt) -> list[_Block]:
     return [_Block(height + 5, draw)] if rows else []
 
 
-def _facts(sheet: Sheet, receipt: Receipt, code: str) -> _Block:
+def _facts(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
     refunded = ""
     if receipt.refunded_minor:
         refunded = (
@@ -174,7 +174,7 @@ def _facts(sheet: Sheet, receipt: Receipt, code: str) -> _Block:
     return _Block(height + 6, draw)
 
 
-def _proof(sheet: Sheet, receipt: Receipt, code: str) -> list[_Block]:
+def _proof(sheet: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
     """Paper can be forged: where the same receipt stands, to whoever doubts this one."""
     address = receipt.share_url
     if not address:

@@ -8,7 +8,7 @@ from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.language.figures import currency_name, day, grouped, money
 from qirsh.web.documents.bidi_text import Written, figure, isolated, one_line, plain
-from qirsh.web.documents.page_canvas import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, Sheet
+from qirsh.web.documents.page_canvas import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, PageCanvas
 from qirsh.web.documents.statement import Line, Statement
 
 KINDS: Final[dict[Kind, str]] = {
@@ -50,7 +50,7 @@ class _Row(NamedTuple):
 
 def drawn(statement: Statement, code: str) -> bytes:
     """The file."""
-    sheet = Sheet(code, title=_title(statement.account, code), size=_SIZE, made_at=_midnight(statement.to_day))
+    sheet = PageCanvas(code, title=_title(statement.account, code), size=_SIZE, made_at=_midnight(statement.to_day))
     pages = _pages([_row(sheet, line, code) for line in statement.lines])
     for number, rows in enumerate(pages, start=1):
         sheet.add_page()
@@ -87,7 +87,7 @@ def _pages(rows: list[_Row]) -> list[list[_Row]]:
     return pages
 
 
-def _row(sheet: Sheet, line: Line, code: str) -> _Row:
+def _row(sheet: PageCanvas, line: Line, code: str) -> _Row:
     name = plain(line.other_name)
     told: list[tuple[str, Face, int]] = [(text(code, KINDS[line.what]), _STRONG, 1), (name, _WORD, 2)]
     numbers = []
@@ -109,7 +109,7 @@ def _row(sheet: Sheet, line: Line, code: str) -> _Row:
     return _Row(line, moment, details, height)
 
 
-def _first_head(sheet: Sheet, statement: Statement, code: str) -> float:
+def _first_head(sheet: PageCanvas, statement: Statement, code: str) -> float:
     sheet.fill(0, 0, _SIZE[0], 50, PAPER)
     sheet.fill(0, 50, _SIZE[0], 0.8, BRASS)
     sheet.mark(plain(statement.service_name), _EDGE, 21, Face(15, is_bold=True))
@@ -125,7 +125,7 @@ def _first_head(sheet: Sheet, statement: Statement, code: str) -> float:
     return 86
 
 
-def _totals(sheet: Sheet, statement: Statement, code: str) -> None:
+def _totals(sheet: PageCanvas, statement: Statement, code: str) -> None:
     totals = (
         (text(code, "Opening balance"), money(statement.opening_minor, statement.currency, code)),
         (text(code, "Money in"), _signed(statement.in_minor, statement.currency, code)),
@@ -143,14 +143,14 @@ def _totals(sheet: Sheet, statement: Statement, code: str) -> None:
         sheet.put_figure(digits, x + 3, 71.5, face, width=width - 6)
 
 
-def _next_head(sheet: Sheet, statement: Statement, code: str) -> float:
+def _next_head(sheet: PageCanvas, statement: Statement, code: str) -> float:
     sheet.mark(plain(statement.service_name), _EDGE, 16, Face(10, is_bold=True))
     title = _title(figure(grouped(statement.account)), code)
     sheet.put(f"{title} · {_days(statement, code)}", _END, 16, Face(8, SOFT), to_end=True)
     return 25
 
 
-def _table_head(sheet: Sheet, statement: Statement, code: str, y: float) -> float:
+def _table_head(sheet: PageCanvas, statement: Statement, code: str, y: float) -> float:
     currency = currency_name(statement.currency, code)
     sheet.put(text(code, "Date and time"), _EDGE, y + 4, _HEAD)
     sheet.put(text(code, "What"), _DETAILS, y + 4, _HEAD)
@@ -163,7 +163,7 @@ def _table_head(sheet: Sheet, statement: Statement, code: str, y: float) -> floa
     return y + 8
 
 
-def _draw_row(sheet: Sheet, row: _Row, currency: str, code: str, y: float) -> float:
+def _draw_row(sheet: PageCanvas, row: _Row, currency: str, code: str, y: float) -> float:
     line = row.line
     for number, written in enumerate(row.moment):
         sheet.put_line(written, _EDGE, y + 4.5 + number * _WORD.height, _WORD)
@@ -180,7 +180,7 @@ def _draw_row(sheet: Sheet, row: _Row, currency: str, code: str, y: float) -> fl
     return y + row.height
 
 
-def _foot(sheet: Sheet, code: str, number: int, count: int) -> None:
+def _foot(sheet: PageCanvas, code: str, number: int, count: int) -> None:
     sheet.rule(_EDGE, 284, _INNER)
     words = text(code, "Page %(page)s of %(pages)s", page=figure(str(number)), pages=figure(str(count)))
     sheet.put(words, _END, 289, _SMALL, to_end=True)

@@ -2,33 +2,35 @@
 
 from typing import Final
 
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 SESSION: Final = "qirsh"
-VISIT: Final = "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
-SAID: Final = "qirsh-said"  # What became of the last form: for the next page only.
-HALF: Final = "qirsh-half"  # Whose password was right, while the code of the second factor is asked for.
-ADDING: Final = "qirsh-adding"  # That the password was right, and the name of the passkey that is made next.
-JOINING: Final = "qirsh-joining"  # To which address a code was mailed.
+VISITOR: Final = (
+    "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
+)
+FLASH: Final = "qirsh-said"  # What became of the last form: for the next page only.
+PENDING_2FA: Final = "qirsh-half"  # Whose password was right, while the code of the second factor is asked for.
+PENDING_PASSKEY: Final = "qirsh-adding"  # That the password was right, and the name of the passkey that is made next.
+PENDING_SIGN_UP: Final = "qirsh-joining"  # To which address a code was mailed.
 LANGUAGE: Final = "qirsh-language"  # Which language its user has chosen.
 
 
-def cookie(parts: Parts, request: Request, name: str) -> str:
+def cookie(context: Context, request: Request, name: str) -> str:
     """Its value; empty if there is none."""
-    return _value(request.headers, _name(parts, name))
+    return _value(request.headers, _name(context, name))
 
 
-def session_token(parts: Parts, headers: dict[bytes, bytes]) -> bytes:
+def session_token(context: Context, headers: dict[bytes, bytes]) -> bytes:
     """Of a request that has only its head yet; empty if there is none."""
-    return _value(headers, _name(parts, SESSION)).encode("latin-1")
+    return _value(headers, _name(context, SESSION)).encode("latin-1")
 
 
-def set_cookie(parts: Parts, name: str, value: str, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
+def set_cookie(context: Context, name: str, value: str, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
     """The header that gives it to the browser, until that ends or for so long; an empty value takes it away."""
-    secure = "; Secure" if _is_https(parts) else ""
+    secure = "; Secure" if _is_https(context) else ""
     ending = "; Max-Age=0" if not value else "" if keep_s is None else f"; Max-Age={keep_s}"
-    return b"set-cookie", f"{_name(parts, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
+    return b"set-cookie", f"{_name(context, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
 
 
 def _value(headers: dict[bytes, bytes], wanted: str) -> str:
@@ -39,10 +41,10 @@ def _value(headers: dict[bytes, bytes], wanted: str) -> str:
     return ""
 
 
-def _name(parts: Parts, name: str) -> str:
+def _name(context: Context, name: str) -> str:
     # The prefix makes browsers refuse it from other hosts, other paths and plain http.
-    return f"__Host-{name}" if _is_https(parts) else name
+    return f"__Host-{name}" if _is_https(context) else name
 
 
-def _is_https(parts: Parts) -> bool:
-    return parts.base_url.startswith("https:")
+def _is_https(context: Context) -> bool:
+    return context.base_url.startswith("https:")

@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 
 from qirsh.domain.limits import FORM_BYTES_MAX
 from qirsh.language.figures import latin_digits
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 from qirsh.web.http.origin import own_origin
 from qirsh.web.http.problems import FieldError, Problem
@@ -19,9 +19,9 @@ _DIGITS: Final = frozenset({"pin", "pin_again", "code"})
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 
 
-def read_form(parts: Parts, request: Request, *names: str) -> dict[str, str]:
+def read_form(context: Context, request: Request, *names: str) -> dict[str, str]:
     """The value of each name, empty if it was not sent. Nothing else may be sent, and nothing twice."""
-    refuse_strangers(parts, request)
+    refuse_strangers(context, request)
     headers = request.headers
     if headers.get(b"content-type", b"").lower().replace(b" ", b"") not in _TYPES or b"content-encoding" in headers:
         raise Problem("unsupported_media_type", detail=f"Send `Content-Type: {_TYPE.decode()}`, in UTF-8.")
@@ -37,12 +37,12 @@ def read_form(parts: Parts, request: Request, *names: str) -> dict[str, str]:
     return dict.fromkeys(names, "") | values
 
 
-def refuse_strangers(parts: Parts, request: Request) -> None:
+def refuse_strangers(context: Context, request: Request) -> None:
     """Browsers say where a form comes from. One that says nothing is held to the form's token like all others.
 
     Since our pages send no referrer, browsers send `Origin: null` with their forms, which tells nothing either.
     """
-    if request.headers.get(b"origin", b"null") not in {own_origin(parts.base_url), b"null"}:
+    if request.headers.get(b"origin", b"null") not in {own_origin(context.base_url), b"null"}:
         raise Problem("stale_form")
     if request.headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
         raise Problem("stale_form")

@@ -7,7 +7,7 @@ import msgspec
 
 from qirsh.language.catalog import LANGUAGES, choose, language
 from qirsh.web.html.cookies import LANGUAGE, cookie, set_cookie
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 
 _PARAMETER: Final = "lang"
@@ -22,9 +22,9 @@ class Choice(msgspec.Struct, frozen=True):
     address: str
 
 
-def find_language(parts: Parts, request: Request) -> None:
+def find_language(context: Context, request: Request) -> None:
     """Say in the request which one it is."""
-    kept = cookie(parts, request, LANGUAGE)
+    kept = cookie(context, request, LANGUAGE)
     asked = ""
     if request.query:
         asked = next((value for name, value in _parameters(request) if name == _PARAMETER and value in LANGUAGES), "")
@@ -37,9 +37,9 @@ def find_language(parts: Parts, request: Request) -> None:
         request.language = choose(request.headers.get(b"accept-language", b"").decode("latin-1"))
 
 
-def keep_language(parts: Parts, request: Request, response: Response) -> None:
+def keep_language(context: Context, request: Request, response: Response) -> None:
     """For a year: whoever has chosen a language once need not do so again."""
-    response.headers = [*response.headers, set_cookie(parts, LANGUAGE, request.language, keep_s=_YEAR_S)]
+    response.headers = [*response.headers, set_cookie(context, LANGUAGE, request.language, keep_s=_YEAR_S)]
 
 
 def choices(request: Request) -> list[Choice]:

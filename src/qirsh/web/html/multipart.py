@@ -11,7 +11,7 @@ import msgspec
 
 from qirsh.domain.limits import FORM_BYTES_MAX, PART_HEAD_BYTES_MAX
 from qirsh.web.html.forms import not_the_form, refuse_strangers
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 from qirsh.web.http.problems import Problem
 
@@ -41,9 +41,9 @@ class Sent(msgspec.Struct, frozen=True):
     files: dict[str, File]
 
 
-def read_multipart(parts: Parts, request: Request, texts: tuple[str, ...], files: tuple[str, ...]) -> Sent:
+def read_multipart(context: Context, request: Request, texts: tuple[str, ...], files: tuple[str, ...]) -> Sent:
     """What was sent under these names. Nothing else may be sent, and nothing twice: so there are few parts."""
-    refuse_strangers(parts, request)
+    refuse_strangers(context, request)
     content_type = _TYPE.fullmatch(request.headers.get(b"content-type", b""))
     if content_type is None or b"content-encoding" in request.headers:
         raise Problem("unsupported_media_type", detail="Send `Content-Type: multipart/form-data` with its boundary.")
@@ -93,7 +93,7 @@ def _read_head(head: bytes) -> tuple[str, str | None, bytes]:
         fields[name.lower()] = value
     said = _DISPOSITION.fullmatch(fields.pop(b"content-disposition", b""))
     kind = fields.pop(b"content-type", b"")
-    # Parts within a part, and what no browser sends: two readers could disagree on what these mean.
+    # Context within a part, and what no browser sends: two readers could disagree on what these mean.
     if said is None or fields or kind.lower().startswith(b"multipart/"):
         raise not_the_form()
     return _decoded(said[1]), None if said[2] is None else _decoded(said[2]), kind

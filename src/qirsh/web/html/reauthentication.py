@@ -7,24 +7,24 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.commands.session import UseProof
+from qirsh.domain.commands.session import UseLoginCode
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Login, Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.web.auth.credentials import prove_from_outside
+from qirsh.web.auth.credentials import authenticate_request
 from qirsh.web.auth.outgoing_mail import letters
-from qirsh.web.html.page_context import Visit
-from qirsh.web.http.context import Parts
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.html.page_context import PageContext
+from qirsh.web.http.context import Context
+from qirsh.web.http.problems import Problem, to_problem
 
 SECURITY: Final = "/wallet/security"
-PROOF: Final = ("password", "code")  # The fields of a form in which the proof is typed.
+REAUTH_FIELDS: Final = ("password", "code")  # The fields of a form in which the proof is typed.
 
 
-class Keeper(msgspec.Struct, frozen=True):
+class AccountHolder(msgspec.Struct, frozen=True):
     """A person, and how they sign in."""
 
     person: Person
@@ -37,44 +37,44 @@ class Keeper(msgspec.Struct, frozen=True):
         return self.login.totp_sealed is not None
 
 
-async def keeper_of(visit: Visit) -> Keeper:
+async def account_holder_of(page: PageContext) -> AccountHolder:
     """Whoever is signed in."""
-    store = visit.parts.store
-    person = await store.find(Tables.people, visit.person)
-    addresses = await store.select(EMAIL_OF, visit.person)
+    store = page.context.store
+    person = await store.find(Tables.people, page.person)
+    addresses = await store.select(EMAIL_OF, page.person)
     login = await store.find(Tables.logins, addresses[0][0]) if addresses else None
     if person is None or login is None or login.person != person.id:
         raise Problem("stale_form")  # They were forgotten, or changed their address, between one look and the next.
-    return Keeper(person, login, await is_operator(visit.parts, person.id))
+    return AccountHolder(person, login, await is_operator(page.context, person.id))
 
 
-async def is_operator(parts: Parts, person: int) -> bool:
+async def is_operator(context: Context, person: int) -> bool:
     """Whether they run the service, and have not stopped to."""
-    operator = await parts.store.find(Tables.operators, person)
+    operator = await context.store.find(Tables.operators, person)
     return operator is not None and operator.ended_at is None
 
 
-async def is_proved(visit: Visit, keeper: Keeper, form: dict[str, str]) -> bool:
+async def is_reauthenticated(page: PageContext, holder: AccountHolder, form: dict[str, str]) -> bool:
     """Whether the password and, where there is a second factor, the code are right. The code is used up.
 
     Tries are counted together with those at the sign-in.
     """
-    email, password = keeper.login.email, form["password"]
+    email, password = holder.login.email, form["password"]
     if not 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
         return False
-    proof = await prove_from_outside(visit.parts, visit.request, email=email, password=password, code=form["code"])
-    if proof is None or proof.login.person != visit.person:
+    proof = await authenticate_request(page.context, page.request, email=email, password=password, code=form["code"])
+    if proof is None or proof.login.person != page.person:
         return False
-    used = await visit.parts.engine.submit(
-        UseProof(visit.person, email, proof.login.password_hash, proof.totp_step, proof.recovery_hash)
+    used = await page.context.engine.submit(
+        UseLoginCode(page.person, email, proof.login.password_hash, proof.totp_step, proof.recovery_hash)
     )
     if type(used) is not Refused:
         return True
     if used.why is Refusal.CODE_NOT_VALID:
         return False
-    raise problem_of(used)
+    raise to_problem(used)
 
 
-def letter_to(visit: Visit, keeper: Keeper, kind: str, **words: str) -> tuple[Letter, ...]:
+def mail_to_holder(page: PageContext, holder: AccountHolder, kind: str, **words: str) -> tuple[Letter, ...]:
     """What a command takes along for the person, to the address with which they sign in."""
-    return letters(visit.parts, kind, to=keeper.login.email, language=keeper.person.language, **words)
+    return letters(page.context, kind, to=holder.login.email, language=holder.person.language, **words)

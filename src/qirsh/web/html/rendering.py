@@ -11,7 +11,7 @@ from qirsh.language.figures import grouped
 from qirsh.web.html.language import choices
 from qirsh.web.html.static_files import address
 from qirsh.web.http.message import Headers, Request, Response, head, problem_headers
-from qirsh.web.http.problems import KINDS, Problem
+from qirsh.web.http.problems import PROBLEM_TYPES, Problem
 
 HTML: Final = b"text/html; charset=utf-8"
 _POLICY: Final = (
@@ -23,7 +23,7 @@ _ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "op
 PAGE: Final = head(HTML, policy=_POLICY % b"")
 
 
-def page(
+def render_page(
     asked: Request | str,
     template: str,
     *,
@@ -50,17 +50,17 @@ def problem_page(problem: Problem, request: Request, headers: Headers | None = N
     """What went wrong, for a person. The words stand in the template, by the problem's code."""
     is_payment = request.path.startswith("/pay/")
     payment_id = request.arguments.get("id", "") if is_payment else ""
-    return page(
+    return render_page(
         request,
         "html/problem.html",
-        status=KINDS[problem.code].status,
+        status=PROBLEM_TYPES[problem.code].status,
         headers=[*(headers or []), *problem_headers(problem)],
         code=problem.code,
         is_payment=is_payment,
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
         payment_id=payment_id if payment_id.isascii() and payment_id.isdigit() else "",
         request_id=request.id,
-        wait_ms=1000 * (problem.retry_after_s or KINDS[problem.code].retry_after_s or 0),
+        wait_ms=1000 * (problem.retry_after_s or PROBLEM_TYPES[problem.code].retry_after_s or 0),
     )
 
 

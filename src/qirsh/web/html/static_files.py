@@ -4,7 +4,7 @@ import hashlib
 from importlib import resources
 from typing import Final
 
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.problems import Problem
 
@@ -30,7 +30,7 @@ def address(name: str) -> str:
     return f"/static/{name}?v={_DIGESTS[name]}"
 
 
-async def serve_file(_parts: Parts, request: Request) -> Response:
+async def serve_file(_context: Context, request: Request) -> Response:
     """One file, by its exact name."""
     body = _FILES.get(request.arguments["file"])
     if body is None:

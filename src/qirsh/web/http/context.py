@@ -17,7 +17,7 @@ from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.waiters import Waiters
 
 
-class Parts(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True):
     """The service's parts, as the faces see them."""
 
     store: Store

@@ -5,7 +5,7 @@ import binascii
 
 from qirsh.domain.money import CURRENCIES
 from qirsh.store.reads import statement
-from qirsh.store.reads.statement import Places
+from qirsh.store.reads.statement import Cursor
 from qirsh.web.http.problems import FieldError, Problem
 
 
@@ -32,7 +32,7 @@ def bad_cursor() -> Problem:
     return Problem("validation_failed", errors=[FieldError("cursor", "invalid", detail)])
 
 
-def places_of(kind: str, text: str | None, currency: str | None) -> Places:
+def places_of(kind: str, text: str | None, currency: str | None) -> Cursor:
     """Where the list begins: at a cursor, or at the top."""
     places = statement.from_the_top(currency)
     if text is not None:
@@ -44,6 +44,6 @@ def places_of(kind: str, text: str | None, currency: str | None) -> Places:
     return places
 
 
-def cursor_of(kind: str, places: Places) -> str:
+def cursor_of(kind: str, places: Cursor) -> str:
     """A place for each currency, in the order of the table."""
     return cursor(kind, *(places.get(code, 0) for code in CURRENCIES))

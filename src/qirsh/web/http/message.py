@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 
 from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.web.http.authentication import Caller
-from qirsh.web.http.problems import KINDS, FieldError, Problem, body_of
+from qirsh.web.http.problems import PROBLEM_TYPES, FieldError, Problem, problem_body
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -118,7 +118,7 @@ def idempotency_key(request: Request) -> str | None:
 
 def problem_headers(problem: Problem) -> Headers:
     """What a problem of this kind asks for."""
-    kind = KINDS[problem.code]
+    kind = PROBLEM_TYPES[problem.code]
     extra = []
     if kind.status == HTTPStatus.UNAUTHORIZED:
         extra.append((b"www-authenticate", b"Bearer"))
@@ -130,9 +130,9 @@ def problem_headers(problem: Problem) -> Headers:
 
 def problem_response(problem: Problem, request_id: str, headers: Headers | None = None) -> Response:
     """The answer for a problem, with the headers that its kind asks for."""
-    kind = KINDS[problem.code]
+    kind = PROBLEM_TYPES[problem.code]
     extra = [*(headers or []), *problem_headers(problem)]
-    return Response(kind.status, body_of(problem, request_id), extra, PROBLEM, request_id)
+    return Response(kind.status, problem_body(problem, request_id), extra, PROBLEM, request_id)
 
 
 class Dated:

@@ -7,7 +7,7 @@ import msgspec
 from qirsh.domain.refusal import Refusal, Refused
 
 
-class Kind(msgspec.Struct, frozen=True):
+class ProblemType(msgspec.Struct, frozen=True):
     """One kind of problem: its status, its title, and what the caller can do about it."""
 
     status: int
@@ -37,109 +37,127 @@ class Problem(Exception):
 
 
 # Codes are stable: v1 only gains new ones.
-KINDS: Final[dict[str, Kind]] = {
+PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     # The request.
-    "bad_request": Kind(400, "Bad request", "The request is not valid HTTP for this service."),
-    "invalid_json": Kind(400, "Unreadable JSON", "Send one JSON object in UTF-8, without duplicate keys or NaN."),
-    "unauthorized": Kind(401, "Not authenticated", "Send a valid key or session as `Authorization: Bearer <token>`."),
-    "missing_scope": Kind(403, "Missing scope", "This key does not have the scope that the call needs."),
-    "not_found": Kind(404, "Not found", "There is nothing here, or nothing that you may see."),
-    "method_not_allowed": Kind(405, "Method not allowed", "See the Allow header for the methods of this address."),
-    "request_timeout": Kind(408, "Request timeout", "The request did not arrive in time."),
-    "body_too_large": Kind(413, "Body too large", "Send less than 128 KiB."),
-    "uri_too_long": Kind(414, "Address too long", "Send a shorter address."),
-    "unsupported_media_type": Kind(
+    "bad_request": ProblemType(400, "Bad request", "The request is not valid HTTP for this service."),
+    "invalid_json": ProblemType(
+        400, "Unreadable JSON", "Send one JSON object in UTF-8, without duplicate keys or NaN."
+    ),
+    "unauthorized": ProblemType(
+        401, "Not authenticated", "Send a valid key or session as `Authorization: Bearer <token>`."
+    ),
+    "missing_scope": ProblemType(403, "Missing scope", "This key does not have the scope that the call needs."),
+    "not_found": ProblemType(404, "Not found", "There is nothing here, or nothing that you may see."),
+    "method_not_allowed": ProblemType(
+        405, "Method not allowed", "See the Allow header for the methods of this address."
+    ),
+    "request_timeout": ProblemType(408, "Request timeout", "The request did not arrive in time."),
+    "body_too_large": ProblemType(413, "Body too large", "Send less than 128 KiB."),
+    "uri_too_long": ProblemType(414, "Address too long", "Send a shorter address."),
+    "unsupported_media_type": ProblemType(
         415, "Unsupported media type", "Send `Content-Type: application/json`, in UTF-8, not compressed."
     ),
-    "validation_failed": Kind(422, "Validation failed", "Some fields are wrong; `errors` lists all of them."),
-    "headers_too_large": Kind(431, "Headers too large", "Send fewer or shorter headers."),
-    "rate_limited": Kind(429, "Too many calls", "Wait for as many seconds as the Retry-After header says.", 1),
-    "wrong_credentials": Kind(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
-    "stale_form": Kind(403, "Form not valid", "Nothing was done. Open the page again and use the form on it."),
+    "validation_failed": ProblemType(422, "Validation failed", "Some fields are wrong; `errors` lists all of them."),
+    "headers_too_large": ProblemType(431, "Headers too large", "Send fewer or shorter headers."),
+    "rate_limited": ProblemType(429, "Too many calls", "Wait for as many seconds as the Retry-After header says.", 1),
+    "wrong_credentials": ProblemType(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
+    "stale_form": ProblemType(403, "Form not valid", "Nothing was done. Open the page again and use the form on it."),
     # The service.
-    "internal_error": Kind(500, "Internal error", "Something broke on our side. Quote the request id to support."),
-    "overloaded": Kind(503, "Overloaded", "Nothing was done. Try again in a moment.", 1),
-    "unavailable": Kind(503, "Unavailable", "The database takes no writes now; nothing was done. Try again.", 5),
-    "outcome_unknown": Kind(
+    "internal_error": ProblemType(
+        500, "Internal error", "Something broke on our side. Quote the request id to support."
+    ),
+    "overloaded": ProblemType(503, "Overloaded", "Nothing was done. Try again in a moment.", 1),
+    "unavailable": ProblemType(503, "Unavailable", "The database takes no writes now; nothing was done. Try again.", 5),
+    "outcome_unknown": ProblemType(
         503, "Outcome unknown", "It may have been done or not. Retry with the same Idempotency-Key.", 5
     ),
     # Refusals, in the words of the domain.
-    "idempotency_key_reused": Kind(
+    "idempotency_key_reused": ProblemType(
         422,
         "Idempotency-Key reused",
         "This key was used for another request. Use a new key for a new request.",
     ),
-    "money_stopped": Kind(
+    "money_stopped": ProblemType(
         503,
         "Money movement stopped",
         "A check of the books found a fault, and no money moves until the operators have lifted the stop."
         " Nothing was done. Reading, creating and cancelling go on.",
         60,
     ),
-    "not_operator": Kind(
+    "not_operator": ProblemType(
         403,
         "No operator",
         "Whoever does this is no operator any more, or their own account is suspended or closed. Nothing was done.",
     ),
-    "code_not_valid": Kind(
+    "code_not_valid": ProblemType(
         403, "Code not valid", "The code or link is wrong, was used, or is too old. Ask for a new one."
     ),
-    "account_suspended": Kind(403, "Account suspended", "The account is suspended or closed; reading still works."),
-    "not_verified": Kind(403, "Not verified", "The personal account must be verified first."),
-    "not_approved": Kind(403, "Not approved", "The commercial account must be approved first."),
-    "own_request": Kind(403, "Own request", "Nobody decides on a request or an account of their own."),
-    "second_operator_needed": Kind(403, "Second operator needed", "Another operator must confirm this."),
-    "asker_not_operator": Kind(
+    "account_suspended": ProblemType(
+        403, "Account suspended", "The account is suspended or closed; reading still works."
+    ),
+    "not_verified": ProblemType(403, "Not verified", "The personal account must be verified first."),
+    "not_approved": ProblemType(403, "Not approved", "The commercial account must be approved first."),
+    "own_request": ProblemType(403, "Own request", "Nobody decides on a request or an account of their own."),
+    "second_operator_needed": ProblemType(403, "Second operator needed", "Another operator must confirm this."),
+    "asker_not_operator": ProblemType(
         403,
         "Asked for by nobody",
         "Whoever asked for this is an operator no longer, or is suspended. Another operator asks for it again.",
     ),
-    "appointed_recently": Kind(
+    "appointed_recently": ProblemType(
         403,
         "Appointed recently",
         "One of the two was appointed less than seven days ago, by the other or together with them. Let somebody else"
         " confirm this, or wait.",
     ),
-    "last_operator": Kind(403, "Last operator", "There is no other operator: appoint one first."),
-    "not_paid": Kind(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
-    "already_paid": Kind(409, "Already paid", "The payment has been paid."),
-    "cancelled": Kind(409, "Cancelled", "The payment has been cancelled by the merchant."),
-    "expired": Kind(409, "Expired", "The payment's time is over. It takes a new payment."),
-    "not_expired": Kind(409, "Not expired", "The payment's time is not over yet."),
-    "move_not_allowed": Kind(409, "Not possible now", "What it is about is in a state that does not allow this."),
-    "already_confirmed": Kind(409, "Already confirmed", "This order has been confirmed."),
-    "email_taken": Kind(409, "E-mail taken", "Somebody has this e-mail address already."),
-    "reference_used": Kind(409, "Reference used", "An order with this reference exists for this house account."),
-    "refund_exceeds": Kind(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
-    "money_left": Kind(409, "Money left", "Money, a payout under way or an open business keeps the account open."),
-    "too_many": Kind(409, "Too many", "There are as many as there can be at the same time."),
-    "test_and_live": Kind(409, "Test and live", "Test money cannot pay for live things, nor the other way round."),
-    "same_account": Kind(409, "Same account", "Nobody can pay themselves."),
-    "merchant_suspended": Kind(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
-    "payer_closed": Kind(
+    "last_operator": ProblemType(403, "Last operator", "There is no other operator: appoint one first."),
+    "not_paid": ProblemType(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
+    "already_paid": ProblemType(409, "Already paid", "The payment has been paid."),
+    "cancelled": ProblemType(409, "Cancelled", "The payment has been cancelled by the merchant."),
+    "expired": ProblemType(409, "Expired", "The payment's time is over. It takes a new payment."),
+    "not_expired": ProblemType(409, "Not expired", "The payment's time is not over yet."),
+    "move_not_allowed": ProblemType(
+        409, "Not possible now", "What it is about is in a state that does not allow this."
+    ),
+    "already_confirmed": ProblemType(409, "Already confirmed", "This order has been confirmed."),
+    "email_taken": ProblemType(409, "E-mail taken", "Somebody has this e-mail address already."),
+    "reference_used": ProblemType(409, "Reference used", "An order with this reference exists for this house account."),
+    "refund_exceeds": ProblemType(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
+    "money_left": ProblemType(
+        409, "Money left", "Money, a payout under way or an open business keeps the account open."
+    ),
+    "too_many": ProblemType(409, "Too many", "There are as many as there can be at the same time."),
+    "test_and_live": ProblemType(
+        409, "Test and live", "Test money cannot pay for live things, nor the other way round."
+    ),
+    "same_account": ProblemType(409, "Same account", "Nobody can pay themselves."),
+    "merchant_suspended": ProblemType(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
+    "payer_closed": ProblemType(
         409,
         "Payer closed",
         "The customer's account is closed for good. Pay them back in another way, outside of Qirsh.",
     ),
-    "url_not_registered": Kind(422, "Validation failed", "Must be on an origin that the account has registered."),
-    "pin_locked": Kind(403, "PIN locked", "Too many wrong PINs. The person sets a new one in the wallet."),
-    "wrong_pin": Kind(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
-    "passkey_not_valid": Kind(403, "Passkey not valid", "This passkey is not known for this account."),
-    "insufficient_funds": Kind(409, "Insufficient funds", "The account does not hold enough of this currency."),
-    "merchant_balance_short": Kind(
+    "url_not_registered": ProblemType(
+        422, "Validation failed", "Must be on an origin that the account has registered."
+    ),
+    "pin_locked": ProblemType(403, "PIN locked", "Too many wrong PINs. The person sets a new one in the wallet."),
+    "wrong_pin": ProblemType(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
+    "passkey_not_valid": ProblemType(403, "Passkey not valid", "This passkey is not known for this account."),
+    "insufficient_funds": ProblemType(409, "Insufficient funds", "The account does not hold enough of this currency."),
+    "merchant_balance_short": ProblemType(
         409, "Merchant balance short", "The merchant's account does not hold enough of this currency to give it back."
     ),
-    "balance_limit": Kind(409, "Balance limit", "The receiving account cannot hold that much."),
+    "balance_limit": ProblemType(409, "Balance limit", "The receiving account cannot hold that much."),
 }
 
-assert all(refusal.value in KINDS for refusal in Refusal)
+assert all(refusal.value in PROBLEM_TYPES for refusal in Refusal)
 
 
-def problem_of(refused: Refused) -> Problem:
+def to_problem(refused: Refused) -> Problem:
     """A refusal as the caller hears it."""
     if refused.fields:
         # Told like other field errors, under the names of the body.
-        detail = KINDS[refused.why.value].detail
+        detail = PROBLEM_TYPES[refused.why.value].detail
         names = [_camel(field) for field in refused.fields]
         return Problem("validation_failed", errors=[FieldError(name, refused.why.value, detail) for name in names])
     problem = Problem(refused.why.value)
@@ -152,9 +170,9 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def body_of(problem: Problem, request_id: str) -> bytes:
+def problem_body(problem: Problem, request_id: str) -> bytes:
     """RFC 9457."""
-    kind = KINDS[problem.code]
+    kind = PROBLEM_TYPES[problem.code]
     fields: dict[str, object] = {
         "type": f"urn:qirsh:problem:{problem.code}",
         "title": kind.title,

@@ -7,13 +7,13 @@ import msgspec
 
 from qirsh.domain.limits import BODY_BYTES_MAX
 from qirsh.web.http.authentication import TokenKind
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 
-Handler = Callable[[Parts, Request], Awaitable[Response]]
+Handler = Callable[[Context, Request], Awaitable[Response]]
 
 
-class Told(msgspec.Struct, frozen=True):
+class OperationDoc(msgspec.Struct, frozen=True):
     """A call of the API, as its description tells it. The shapes are those that the code reads and writes."""
 
     summary: str
@@ -36,7 +36,7 @@ class Route(msgspec.Struct, frozen=True):
     handler: Handler
     token: TokenKind | None  # None: anyone.
     scope: str | None = None
-    told: Told | None = None  # None: a page or a probe, not a call of the API.
+    told: OperationDoc | None = None  # None: a page or a probe, not a call of the API.
     is_counted: bool = True  # False: rate limits do not apply.
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
     body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.

@@ -7,10 +7,10 @@ from qirsh import __version__
 from qirsh.contract.examples import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json
 from qirsh.domain import limits
 from qirsh.web.http.authentication import KEY
-from qirsh.web.http.route import Route, Told
+from qirsh.web.http.route import OperationDoc, Route
 from qirsh.web.openapi import problems
-from qirsh.web.openapi.field_docs import SINGLE_LINE, Word, word_of
-from qirsh.web.openapi.schemas import Shape, Shapes, example_of, field_example
+from qirsh.web.openapi.field_docs import SINGLE_LINE, FieldDoc, field_doc
+from qirsh.web.openapi.schemas import Schema, Schemas, example_of, field_example
 from qirsh.web.openapi.webhooks import webhooks
 
 JSON_TYPE: Final = "application/json"
@@ -53,11 +53,11 @@ _TAG_TEXTS: Final = {
 }
 
 _IDS: Final = {
-    "refunds": Word("The refund's identifier.", REFUND_ID),
-    "events": Word("The event's identifier.", EVENT_ID),
-    "remote-payments": Word("The payment's identifier: 16 digits.", PAYMENT_ID, {"pattern": "^[1-9][0-9]{15}$"}),
+    "refunds": FieldDoc("The refund's identifier.", REFUND_ID),
+    "events": FieldDoc("The event's identifier.", EVENT_ID),
+    "remote-payments": FieldDoc("The payment's identifier: 16 digits.", PAYMENT_ID, {"pattern": "^[1-9][0-9]{15}$"}),
 }
-_ID: Final = Word("The identifier.")
+_ID: Final = FieldDoc("The identifier.")
 
 _HEADERS: Final[dict[str, tuple[str, Json]]] = {
     "X-Request-Id": ("Names this request; quote it to support.", {"type": "string", "example": REQUEST_ID}),
@@ -111,7 +111,7 @@ class _Description:
     """Operations, and the components that they have made necessary."""
 
     def __init__(self, routes: list[Route]) -> None:
-        self.shapes = Shapes()
+        self.shapes = Schemas()
         self.responses: Json = {}
         self.headers: set[str] = set()
         self._routes = routes
@@ -134,7 +134,7 @@ class _Description:
         operation["responses"] = {str(told.status): self._answer(route, told), **self._problems(route, told)}
         return operation
 
-    def _parameters(self, route: Route, told: Told) -> list[Json]:
+    def _parameters(self, route: Route, told: OperationDoc) -> list[Json]:
         found = []
         if named := re.search(r"([^/]+)/{(\w+)}", route.path):
             word = _IDS.get(named[1], _ID)
@@ -144,15 +144,15 @@ class _Description:
             found += self._query(told.query)
         if told.takes_key:
             longest = limits.IDEMPOTENCY_KEY_CHARACTERS_MAX
-            word = Word(f"Makes the call safe to repeat: up to {longest} printable ASCII characters, kept 30 days.")
+            word = FieldDoc(f"Makes the call safe to repeat: up to {longest} printable ASCII characters, kept 30 days.")
             schema = {"type": "string", "minLength": 1, "maxLength": longest, "pattern": "^[!-~]([ -~]*[!-~])?$"}
             found.append(_parameter("Idempotency-Key", "header", word, schema, "order-1042"))
         return found
 
-    def _query(self, shape: Shape) -> list[Json]:
+    def _query(self, shape: Schema) -> list[Json]:
         found = []
         for name, (field, is_required) in self.shapes.fields(shape).items():
-            word = word_of(shape.__name__, name) or Word("")
+            word = field_doc(shape.__name__, name) or FieldDoc("")
             schema = _without_null(field)
             text = schema.pop("description", word.text)
             if schema["type"] == "object":
@@ -162,19 +162,19 @@ class _Description:
                 shown: Any = {"cart": "c-5581"}
             else:
                 shown = field_example(shape, name)
-            parameter = _parameter(name, "query", Word(text), schema, shown, is_required=is_required)
+            parameter = _parameter(name, "query", FieldDoc(text), schema, shown, is_required=is_required)
             if schema["type"] == "object":
                 parameter |= {"style": "deepObject", "explode": True}
             found.append(parameter)
         return found
 
-    def _body(self, shape: Shape) -> Json:
+    def _body(self, shape: Schema) -> Json:
         content = {"schema": self.shapes.reference(shape), "examples": {"usual": {"value": example_of(shape)}}}
         # Where nothing must be said, nothing has to be sent.
         is_required = any(must_be for _, must_be in self.shapes.fields(shape).values())
         return {"required": is_required, "content": {JSON_TYPE: content}}
 
-    def _answer(self, route: Route, told: Told) -> Json:
+    def _answer(self, route: Route, told: OperationDoc) -> Json:
         names = ["X-Request-Id", *told.headers, *_RATE_HEADERS]
         if told.takes_key:
             names.append("Idempotency-Replayed")
@@ -190,7 +190,7 @@ class _Description:
             answer["links"] = links
         return answer
 
-    def _links(self, route: Route, told: Told) -> Json:
+    def _links(self, route: Route, told: OperationDoc) -> Json:
         """What can be asked next about what was just made."""
         if route.method != "POST" or "id" not in told.answer.__struct_encode_fields__:
             return {}
@@ -204,7 +204,7 @@ class _Description:
             if made in other.path
         }
 
-    def _problems(self, route: Route, told: Told) -> Json:
+    def _problems(self, route: Route, told: OperationDoc) -> Json:
         shape = told.body or told.query
         # Something of it can be wrong in any case: if nothing else, its key.
         field = next(iter(shape.__struct_encode_fields__ if shape else ()), "Idempotency-Key")
@@ -248,7 +248,7 @@ def _tag(path: str) -> str:
     return _TAGS[(first or parts[-1:])[0]] if parts else "Account"
 
 
-def _text(route: Route, told: Told) -> str:
+def _text(route: Route, told: OperationDoc) -> str:
     if route.token is None:
         who = "Needs no token."
     elif route.token is KEY:
@@ -262,7 +262,7 @@ def _text(route: Route, told: Told) -> str:
 def _parameter(
     name: str,
     place: str,
-    word: Word,
+    word: FieldDoc,
     schema: Json,
     example: Any,  # noqa: ANN401 - JSON is anything
     *,

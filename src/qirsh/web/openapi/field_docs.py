@@ -37,7 +37,7 @@ _METADATA: Final[Json] = {
 }
 
 
-class Word(msgspec.Struct, frozen=True):
+class FieldDoc(msgspec.Struct, frozen=True):
     """What it means, how it looks, and what its type alone does not say."""
 
     text: str
@@ -45,118 +45,120 @@ class Word(msgspec.Struct, frozen=True):
     also: Json = {}
 
 
-_PAYMENT_ID: Final = Word("The payment's identifier: 16 digits.", PAYMENT_ID, _DIGITS_16)
+_PAYMENT_ID: Final = FieldDoc("The payment's identifier: 16 digits.", PAYMENT_ID, _DIGITS_16)
 _ORIGIN_RULE: Final = "It must be on an origin that is registered for the account, else 422 `url_not_registered`."
 
 # By name, or by shape and name where one shape says more than all the others. A name may also be that of a query's
 # parameter.
-WORDS: Final[dict[str, Word]] = {
+WORDS: Final[dict[str, FieldDoc]] = {
     # Identifiers.
     "_id": _PAYMENT_ID,
-    "id": Word("The identifier.", REFUND_ID),
-    "EventView.id": Word("The event's id; as a `cursor`, it begins the list after this event.", EVENT_ID),
-    "TransferView.id": Word("The line's id within this account.", "tr_USD_1"),
-    "KeyView.id": Word("The key's id, which is no secret.", "key_7d1f"),
+    "id": FieldDoc("The identifier.", REFUND_ID),
+    "EventView.id": FieldDoc("The event's id; as a `cursor`, it begins the list after this event.", EVENT_ID),
+    "TransferView.id": FieldDoc("The line's id within this account.", "tr_USD_1"),
+    "KeyView.id": FieldDoc("The key's id, which is no secret.", "key_7d1f"),
     "paymentId": _PAYMENT_ID,
-    "account": Word("An account's number: 12 digits.", MERCHANT, _DIGITS_12),
-    "to": Word("Account number of the merchant's commercial account.", MERCHANT, _DIGITS_12),
-    "from": Word("Account number of the customer who paid; null until then.", CUSTOMER, _DIGITS_12),
-    "TransferView.account": Word("The account on the other side.", CUSTOMER, _DIGITS_12),
-    "TransferView.reference": Word("The reference of a deposit or withdrawal; null for others.", None),
-    "TransferView.paymentId": Word("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
-    "merchantName": Word("The business's name, checked by the operators.", "Damas Coffee"),
-    "reference": Word("The merchant's own order number.", "order-1042", SINGLE_LINE),
+    "account": FieldDoc("An account's number: 12 digits.", MERCHANT, _DIGITS_12),
+    "to": FieldDoc("Account number of the merchant's commercial account.", MERCHANT, _DIGITS_12),
+    "from": FieldDoc("Account number of the customer who paid; null until then.", CUSTOMER, _DIGITS_12),
+    "TransferView.account": FieldDoc("The account on the other side.", CUSTOMER, _DIGITS_12),
+    "TransferView.reference": FieldDoc("The reference of a deposit or withdrawal; null for others.", None),
+    "TransferView.paymentId": FieldDoc("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
+    "merchantName": FieldDoc("The business's name, checked by the operators.", "Damas Coffee"),
+    "reference": FieldDoc("The merchant's own order number.", "order-1042", SINGLE_LINE),
     # Money.
-    "amount": Word(
+    "amount": FieldDoc(
         "A whole number of the currency's smallest unit: `10098` is 100.98. Never a string or a fraction.",
         10098,
         _AMOUNT,
     ),
-    "BalanceView.amount": Word("What the account holds, in the currency's smallest unit.", 10098, _BALANCE),
-    "currency": Word("The currency's code, spelt exactly so.", "USD", _CURRENCY),
-    "refundedAmount": Word("How much of the amount went back to the customer.", 0, {"minimum": 0}),
-    "RefundBody.amount": Word("How much goes back; all that is left when absent.", 2500, _AMOUNT),
-    "RefundView.amount": Word("How much went back.", 2500, _AMOUNT),
-    "TransferView.amount": Word(
+    "BalanceView.amount": FieldDoc("What the account holds, in the currency's smallest unit.", 10098, _BALANCE),
+    "currency": FieldDoc("The currency's code, spelt exactly so.", "USD", _CURRENCY),
+    "refundedAmount": FieldDoc("How much of the amount went back to the customer.", 0, {"minimum": 0}),
+    "RefundBody.amount": FieldDoc("How much goes back; all that is left when absent.", 2500, _AMOUNT),
+    "RefundView.amount": FieldDoc("How much went back.", 2500, _AMOUNT),
+    "TransferView.amount": FieldDoc(
         "What moved, in the smallest unit; below zero, it left the account.", 10098, {"maximum": limits.AMOUNT_MAX}
     ),
-    "balance": Word("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
-    "code": Word("The currency's code.", "USD", _CURRENCY),
-    "exponent": Word("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),
+    "balance": FieldDoc("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
+    "code": FieldDoc("The currency's code.", "USD", _CURRENCY),
+    "exponent": FieldDoc("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),
     # A payment's state.
-    "status": Word("`pending`, then one of the others, which are final.", "paid", _STATUS),
-    "version": Word("Counts visible changes; events carry it, so that a receiver can order them.", 2, {"minimum": 1}),
-    "livemode": Word("False for test money.", True),  # noqa: FBT003 - the example is a boolean
-    "createdAt": Word("When it was made.", CREATED, _MOMENT),
-    "updatedAt": Word("When it last changed.", PAID, _MOMENT),
-    "expiresAt": Word("When its time is over.", "2026-03-01T10:30:00.125Z", _MOMENT),
-    "paidAt": Word("When it was paid; null if it was not.", PAID, _MOMENT),
-    "cancelledAt": Word("When the merchant took it back; null if they did not.", None, _MOMENT),
+    "status": FieldDoc("`pending`, then one of the others, which are final.", "paid", _STATUS),
+    "version": FieldDoc(
+        "Counts visible changes; events carry it, so that a receiver can order them.", 2, {"minimum": 1}
+    ),
+    "livemode": FieldDoc("False for test money.", True),  # noqa: FBT003 - the example is a boolean
+    "createdAt": FieldDoc("When it was made.", CREATED, _MOMENT),
+    "updatedAt": FieldDoc("When it last changed.", PAID, _MOMENT),
+    "expiresAt": FieldDoc("When its time is over.", "2026-03-01T10:30:00.125Z", _MOMENT),
+    "paidAt": FieldDoc("When it was paid; null if it was not.", PAID, _MOMENT),
+    "cancelledAt": FieldDoc("When the merchant took it back; null if they did not.", None, _MOMENT),
     # What the merchant says.
-    "note": Word(
+    "note": FieldDoc(
         "Free text for the customer: line breaks and tabs, no other control characters.",
         "Two bags of coffee",
         {"pattern": r"^[^\u0000-\u0008\u000b-\u001f\u007f]*$"},
     ),
-    "metadata": Word(
+    "metadata": FieldDoc(
         f"The merchant's own references: any JSON object of at most {limits.METADATA_BYTES_MAX} bytes, nested at most"
         f" {limits.METADATA_DEPTH_MAX} deep, with keys of at most {limits.METADATA_KEY_CHARACTERS_MAX} characters also"
         " inside, without U+0000. It comes back as it was sent, byte for byte.",
         METADATA,
         _METADATA,
     ),
-    "payUrl": Word("Where the customer pays.", f"{BASE_URL}/pay/{PAYMENT_ID}", _ADDRESS),
-    "returnUrl": Word("Where the customer goes after paying.", "https://shop.example/thanks", _ADDRESS),
-    "cancelUrl": Word("Where the customer goes without having paid.", "https://shop.example/cart", _ADDRESS),
-    "CreatePaymentBody.returnUrl": Word(
+    "payUrl": FieldDoc("Where the customer pays.", f"{BASE_URL}/pay/{PAYMENT_ID}", _ADDRESS),
+    "returnUrl": FieldDoc("Where the customer goes after paying.", "https://shop.example/thanks", _ADDRESS),
+    "cancelUrl": FieldDoc("Where the customer goes without having paid.", "https://shop.example/cart", _ADDRESS),
+    "CreatePaymentBody.returnUrl": FieldDoc(
         f"Where the customer goes after paying. {_ORIGIN_RULE}", "https://shop.example/thanks", _ADDRESS
     ),
-    "CreatePaymentBody.cancelUrl": Word(
+    "CreatePaymentBody.cancelUrl": FieldDoc(
         f"Where the customer goes without having paid. {_ORIGIN_RULE}", "https://shop.example/cart", _ADDRESS
     ),
-    "expiresIn": Word("For how many seconds the payment can be paid.", limits.EXPIRES_IN_S_DEFAULT),
+    "expiresIn": FieldDoc("For how many seconds the payment can be paid.", limits.EXPIRES_IN_S_DEFAULT),
     # Signing in.
-    "email": Word("The person's e-mail address.", "lina@home.example", SINGLE_LINE),
-    "password": Word(
+    "email": FieldDoc("The person's e-mail address.", "lina@home.example", SINGLE_LINE),
+    "password": FieldDoc(
         "The person's password.", "correct horse battery", {"pattern": _NO_CONTROLS, "format": "password"}
     ),
-    "totp": Word("The code of the second factor, for people who have one.", "492817", SINGLE_LINE),
-    "pin": Word(
+    "totp": FieldDoc("The code of the second factor, for people who have one.", "492817", SINGLE_LINE),
+    "pin": FieldDoc(
         f"The {limits.PIN_DIGITS} digits with which the person pays; {limits.PIN_ATTEMPTS_MAX} wrong ones lock it.",
         "246813",
         {"pattern": f"^[0-9]{{{limits.PIN_DIGITS}}}$", "format": "password"},
     ),
-    "token": Word("The bearer token of the other wallet calls.", "qs_" + "4fK9mZ2pQ7" * 5 + "8"),
+    "token": FieldDoc("The bearer token of the other wallet calls.", "qs_" + "4fK9mZ2pQ7" * 5 + "8"),
     # Lists.
-    "items": Word("The rows of this page."),
-    "nextCursor": Word("Send it as `cursor` for the next page; null on the last.", None),
-    "EventPage.nextCursor": Word("Send it as `cursor` to go on, also after the last event there is.", EVENT_ID),
-    "hasMore": Word("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
-    "limit": Word("How many rows a page has at most.", 20),
-    "cursor": Word("The `nextCursor` of the page before; absent for the first page.", None),
-    "createdAfter": Word("Only what was made after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
-    "createdBefore": Word("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
-    "paidAfter": Word("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
-    "paidBefore": Word("Only what was paid before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
-    "wait": Word("For how many seconds the answer may wait for the status to become final.", 5),
+    "items": FieldDoc("The rows of this page."),
+    "nextCursor": FieldDoc("Send it as `cursor` for the next page; null on the last.", None),
+    "EventPage.nextCursor": FieldDoc("Send it as `cursor` to go on, also after the last event there is.", EVENT_ID),
+    "hasMore": FieldDoc("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
+    "limit": FieldDoc("How many rows a page has at most.", 20),
+    "cursor": FieldDoc("The `nextCursor` of the page before; absent for the first page.", None),
+    "createdAfter": FieldDoc("Only what was made after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
+    "createdBefore": FieldDoc("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
+    "paidAfter": FieldDoc("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
+    "paidBefore": FieldDoc("Only what was paid before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
+    "wait": FieldDoc("For how many seconds the answer may wait for the status to become final.", 5),
     # Events, transfers, keys.
-    "type": Word("What happened.", "remote_payment.paid"),
-    "data": Word("The object as a GET showed it at that version."),
-    "refund": Word("The refund."),
-    "RefundAndPayment.payment": Word("The payment after it."),
-    "kind": Word("What it was: a payment, a refund, a deposit and so on.", "pay"),
-    "name": Word("The account's name.", "Damas Coffee"),
-    "KeyView.name": Word("What its owner calls it.", "web shop"),
-    "hint": Word("The key's last characters, so that a person can tell two keys apart.", "Tz4k"),
-    "state": Word("The state of the account.", "approved"),
-    "returnOrigins": Word("Where customers may be sent back to.", ["https://shop.example"]),
-    "key": Word("The key that asks."),
-    "KeyView.expiresAt": Word("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
-    "scopes": Word("What the key may do.", list(SCOPES)),
-    "outcome": Word("How the pretended payer's attempt ends.", "paid"),
+    "type": FieldDoc("What happened.", "remote_payment.paid"),
+    "data": FieldDoc("The object as a GET showed it at that version."),
+    "refund": FieldDoc("The refund."),
+    "RefundAndPayment.payment": FieldDoc("The payment after it."),
+    "kind": FieldDoc("What it was: a payment, a refund, a deposit and so on.", "pay"),
+    "name": FieldDoc("The account's name.", "Damas Coffee"),
+    "KeyView.name": FieldDoc("What its owner calls it.", "web shop"),
+    "hint": FieldDoc("The key's last characters, so that a person can tell two keys apart.", "Tz4k"),
+    "state": FieldDoc("The state of the account.", "approved"),
+    "returnOrigins": FieldDoc("Where customers may be sent back to.", ["https://shop.example"]),
+    "key": FieldDoc("The key that asks."),
+    "KeyView.expiresAt": FieldDoc("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
+    "scopes": FieldDoc("What the key may do.", list(SCOPES)),
+    "outcome": FieldDoc("How the pretended payer's attempt ends.", "paid"),
 }
 
 
-def word_of(shape: str, name: str) -> Word | None:
+def field_doc(shape: str, name: str) -> FieldDoc | None:
     """What is known of a field of this shape."""
     return WORDS.get(f"{shape}.{name}") or WORDS.get(name)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from qirsh.contract.examples import REQUEST_ID, Json
 from qirsh.domain import limits
-from qirsh.web.http.problems import KINDS
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.http.route import Route
 
 PROBLEM: Final = "Problem"
@@ -31,7 +31,7 @@ FIELD_CODES: Final = {
     "control_character": "a control character that is not allowed there",
     "invalid": "not in the documented form",
     "invalid_url": "not an absolute https address",
-    "url_not_registered": KINDS["url_not_registered"].detail,
+    "url_not_registered": PROBLEM_TYPES["url_not_registered"].detail,
     "too_many_keys": f"metadata with more than {limits.METADATA_KEYS_MAX} keys",
     "key_too_long": f"metadata with a key of more than {limits.METADATA_KEY_CHARACTERS_MAX} characters",
     "too_deep": f"metadata nested more than {limits.METADATA_DEPTH_MAX} deep",
@@ -42,7 +42,7 @@ def codes_of(route: Route) -> list[str]:
     """Every code that this call can answer, in the order of the table."""
     told = route.told
     assert told is not None
-    codes = {code for code, kind in KINDS.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
+    codes = {code for code, kind in PROBLEM_TYPES.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
     codes -= _MONEY_ONLY
     if route.method == "GET":
         codes -= _WRITES_ONLY
@@ -58,17 +58,17 @@ def codes_of(route: Route) -> list[str]:
         codes.add("validation_failed")
     if told.takes_key:
         codes |= {"validation_failed", "idempotency_key_reused"}
-    if unknown := set(told.problems) - set(KINDS):
+    if unknown := set(told.problems) - set(PROBLEM_TYPES):
         raise ValueError(f"{route.method} {route.path}: no such problem: {sorted(unknown)}")
     codes |= set(told.problems)
-    return [code for code in KINDS if code in codes]
+    return [code for code in PROBLEM_TYPES if code in codes]
 
 
 def responses_of(route: Route, field: str) -> dict[str, Json]:
     """The error answers of a call, by status. `field` is one of its own, for the example of a wrong one."""
     by_status: dict[int, list[str]] = {}
     for code in codes_of(route):
-        by_status.setdefault(KINDS[code].status, []).append(code)
+        by_status.setdefault(PROBLEM_TYPES[code].status, []).append(code)
     return {str(status): _response(status, codes, field) for status, codes in sorted(by_status.items())}
 
 
@@ -96,7 +96,7 @@ def schemas() -> dict[str, Json]:
                 "code": {
                     "type": "string",
                     "description": "Stable. v1 only gains codes: treat an unknown one by its status.",
-                    "enum": list(KINDS),
+                    "enum": list(PROBLEM_TYPES),
                 },
                 "errors": {
                     "type": "array",
@@ -134,20 +134,22 @@ def _response(status: int, codes: list[str], field: str) -> Json:
     headers: Json = {"X-Request-Id": _header("X-Request-Id")}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = _header("WWW-Authenticate")
-    if any(KINDS[code].retry_after_s is not None for code in codes) or status == HTTPStatus.TOO_MANY_REQUESTS:
+    if any(PROBLEM_TYPES[code].retry_after_s is not None for code in codes) or status == HTTPStatus.TOO_MANY_REQUESTS:
         headers["Retry-After"] = _header("Retry-After")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         headers |= {name: _header(name) for name in ("RateLimit", "RateLimit-Policy")}
     narrow = {"code": {"enum": codes}, "status": {"const": status}}
     return {
-        "description": " ".join(f"`{code}`: {KINDS[code].detail}" for code in codes),
+        "description": " ".join(f"`{code}`: {PROBLEM_TYPES[code].detail}" for code in codes),
         "headers": headers,
         "content": {
             PROBLEM_TYPE: {
                 "schema": {
                     "allOf": [{"$ref": f"#/components/schemas/{PROBLEM}"}, {"type": "object", "properties": narrow}]
                 },
-                "examples": {code: {"summary": KINDS[code].title, "value": example(code, field)} for code in codes},
+                "examples": {
+                    code: {"summary": PROBLEM_TYPES[code].title, "value": example(code, field)} for code in codes
+                },
             }
         },
     }
@@ -155,7 +157,7 @@ def _response(status: int, codes: list[str], field: str) -> Json:
 
 def example(code: str, field: str) -> Json:
     """One problem, as the caller sees it."""
-    kind = KINDS[code]
+    kind = PROBLEM_TYPES[code]
     errors: list[Any] = []
     if code == "validation_failed":
         errors = [{"field": field, "code": "wrong_type", "detail": "Must be of another type."}]

@@ -10,7 +10,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 from qirsh.contract.examples import Json
-from qirsh.web.http.problems import KINDS
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.openapi.document import API_KEY, JSON_TYPE
 from qirsh.web.openapi.problems import PROBLEM_TYPE
 
@@ -63,7 +63,7 @@ class Chapter(msgspec.Struct, frozen=True):
     calls: list[Call]
 
 
-def chapters_of(document: Json) -> list[Chapter]:
+def reference_sections(document: Json) -> list[Chapter]:
     """In the order of the tags."""
     reader = _Reader(document)
     calls: dict[str, list[Call]] = {}
@@ -80,7 +80,7 @@ def chapters_of(document: Json) -> list[Chapter]:
 
 def faults() -> list[Fault]:
     """Every code there is, for the chapter about errors."""
-    return [Fault(str(kind.status), code, words(kind.detail)) for code, kind in KINDS.items()]
+    return [Fault(str(kind.status), code, words(kind.detail)) for code, kind in PROBLEM_TYPES.items()]
 
 
 def words(text: str) -> Markup:
@@ -159,7 +159,7 @@ class _Reader:
         for status, response in operation["responses"].items():
             content = self._resolved(response)["content"].get(PROBLEM_TYPE)
             codes = content["examples"] if content else ()
-            found += [Fault(status, code, words(KINDS[code].detail)) for code in codes]
+            found += [Fault(status, code, words(PROBLEM_TYPES[code].detail)) for code in codes]
         return found
 
     def _curl(self, method: str, path: str, operation: Json, body: Json | None) -> str:

@@ -1,4 +1,4 @@
-"""Shapes of bodies and answers as JSON Schema, from the very structs that the code reads and writes."""
+"""Schemas of bodies and answers as JSON Schema, from the very structs that the code reads and writes."""
 
 from typing import Any, Final
 
@@ -7,24 +7,24 @@ from msgspec import inspect
 
 from qirsh.contract.examples import Json
 from qirsh.contract.views import PaymentView, RefundAndPayment
-from qirsh.web.openapi.field_docs import Word, word_of
+from qirsh.web.openapi.field_docs import FieldDoc, field_doc
 
 REFERENCE: Final = "#/components/schemas/"
 
-Shape = type[msgspec.Struct]
+Schema = type[msgspec.Struct]
 
 # What a field holds whose type is only `object`, because msgspec cannot tell the structs apart when it reads them.
-_HELD: Final[dict[str, tuple[Shape, ...]]] = {"EventView.data": (PaymentView, RefundAndPayment)}
+_HELD: Final[dict[str, tuple[Schema, ...]]] = {"EventView.data": (PaymentView, RefundAndPayment)}
 
 
-class Shapes:
+class Schemas:
     """Collects the schemas of all structs that were asked for, each once, under its name."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Json] = {}
-        self._kinds: dict[str, Shape] = {}
+        self._kinds: dict[str, Schema] = {}
 
-    def reference(self, shape: Shape) -> Json:
+    def reference(self, shape: Schema) -> Json:
         """A `$ref` to the struct's schema."""
         name = shape.__name__
         if self._kinds.setdefault(name, shape) is not shape:
@@ -34,11 +34,11 @@ class Shapes:
             self.schemas[name] = self._struct(shape)
         return {"$ref": REFERENCE + name}
 
-    def fields(self, shape: Shape) -> dict[str, tuple[Json, bool]]:
+    def fields(self, shape: Schema) -> dict[str, tuple[Json, bool]]:
         """The struct's fields by their names in JSON: the schema, and whether it must be there."""
         return {field.encode_name: (self._field(shape, field), field.required) for field in _fields(shape)}
 
-    def _struct(self, shape: Shape) -> Json:
+    def _struct(self, shape: Schema) -> Json:
         fields = self.fields(shape)
         schema: Json = {
             "type": "object",
@@ -51,7 +51,7 @@ class Shapes:
             schema["additionalProperties"] = False
         return schema
 
-    def _field(self, shape: Shape, field: inspect.Field) -> Json:
+    def _field(self, shape: Schema, field: inspect.Field) -> Json:
         word = _word(shape, field)
         held = _HELD.get(f"{shape.__name__}.{field.encode_name}")
         schema = {"anyOf": [self.reference(one) for one in held]} if held else self._schema(field.type)
@@ -116,18 +116,18 @@ class Shapes:
         return {"anyOf": [*schemas, {"type": "null"}] if is_nullable else schemas}
 
 
-def example_of(shape: Shape, changed: Json | None = None) -> Json:
+def example_of(shape: Schema, changed: Json | None = None) -> Json:
     """What the struct looks like when it tells the usual story, but for the fields that are changed."""
     example = {field.encode_name: _example(shape, field) for field in _fields(shape)}
     return example | (changed or {})
 
 
-def field_example(shape: Shape, name: str) -> Any:  # noqa: ANN401 - JSON is anything
+def field_example(shape: Schema, name: str) -> Any:  # noqa: ANN401 - JSON is anything
     """What one field looks like; None where nothing is to be shown."""
     return next(_example(shape, field) for field in _fields(shape) if field.encode_name == name)
 
 
-def _example(shape: Shape, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON is anything
+def _example(shape: Schema, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON is anything
     word = _word(shape, field)
     if word is not None and word.example is not None:
         return word.example
@@ -136,7 +136,7 @@ def _example(shape: Shape, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON 
     return _usual(field.type, word)
 
 
-def _usual(kind: inspect.Type, word: Word | None) -> Any:  # noqa: ANN401 - JSON is anything
+def _usual(kind: inspect.Type, word: FieldDoc | None) -> Any:  # noqa: ANN401 - JSON is anything
     """Where no word has an example: what the type offers."""
     match kind:
         case inspect.Metadata():
@@ -159,24 +159,24 @@ def _usual(kind: inspect.Type, word: Word | None) -> Any:  # noqa: ANN401 - JSON
     return {}
 
 
-def _fields(shape: Shape) -> tuple[inspect.Field, ...]:
+def _fields(shape: Schema) -> tuple[inspect.Field, ...]:
     info = inspect.type_info(shape)
     assert isinstance(info, inspect.StructType)
     return info.fields
 
 
-def _word(shape: Shape, field: inspect.Field) -> Word | None:
+def _word(shape: Schema, field: inspect.Field) -> FieldDoc | None:
     """What the field says of itself comes first."""
-    word = word_of(shape.__name__, field.encode_name)
+    word = field_doc(shape.__name__, field.encode_name)
     kind = field.type
     said = kind.extra_json_schema or {} if isinstance(kind, inspect.Metadata) else {}
     if "description" in said:
         examples = said.get("examples") or [None]
-        return Word(said["description"], examples[0])
+        return FieldDoc(said["description"], examples[0])
     return word
 
 
-def _narrowed(schema: Json, word: Word) -> Json:
+def _narrowed(schema: Json, word: FieldDoc) -> Json:
     """The schema with its word. What the type says stands, where both say something."""
     also = dict(word.also)
     kinds = schema.get("type")
@@ -193,5 +193,5 @@ def _bounds(kind: object, **names: str) -> Json:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _first_paragraph(shape: Shape) -> str:
+def _first_paragraph(shape: Schema) -> str:
     return " ".join((shape.__doc__ or shape.__name__).partition("\n\n")[0].split())

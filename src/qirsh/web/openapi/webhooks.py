@@ -7,7 +7,7 @@ import msgspec
 from qirsh.contract.examples import CANCELLED_EXAMPLE, CREATED, EVENT_ID, EXPIRED_EXAMPLE, PAID, Json
 from qirsh.contract.views import PaymentView, RefundAndPayment
 from qirsh.domain.event import REFUND_CREATED
-from qirsh.web.openapi.schemas import Shape, Shapes, example_of
+from qirsh.web.openapi.schemas import Schema, Schemas, example_of
 
 LATER: Final = (
     "Delivery follows in a later version of this service; the shape is already that of the event. Until then, pull"
@@ -19,7 +19,7 @@ class Webhook(msgspec.Struct, frozen=True):
     """One type of event."""
 
     summary: str
-    data: Shape | None  # None: nothing but what the event's own example shows.
+    data: Schema | None  # None: nothing but what the event's own example shows.
     example: Json
 
 
@@ -45,12 +45,12 @@ _HEADERS: Final = {
 }
 
 
-def webhooks(shapes: Shapes) -> Json:
+def webhooks(shapes: Schemas) -> Json:
     """The section of that name."""
     return {name: {"post": _operation(name, webhook, shapes)} for name, webhook in WEBHOOKS.items()}
 
 
-def _operation(name: str, webhook: Webhook, shapes: Shapes) -> Json:
+def _operation(name: str, webhook: Webhook, shapes: Schemas) -> Json:
     shape = webhook.data
     data: Json = {"type": "object", "description": "What it is about."} if shape is None else shapes.reference(shape)
     event: Json = {

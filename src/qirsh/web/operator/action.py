@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import limits
-from qirsh.domain.bank_order import CashOrder
+from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.command import Command
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
@@ -14,13 +14,13 @@ from qirsh.domain.money import format_amount
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.store.reads import queries
-from qirsh.web.http.context import Parts
-from qirsh.web.http.problems import KINDS
+from qirsh.web.http.context import Context
+from qirsh.web.http.problems import PROBLEM_TYPES
 
 HOUSE: Final = "bank"  # The house account through which money enters and leaves.
 
 
-class NotDone(Exception):
+class ActionRefused(Exception):
     """An act that was not carried out: a stable code, and words for the operator."""
 
     def __init__(self, code: str, detail: str) -> None:
@@ -46,68 +46,68 @@ class Actor(msgspec.Struct, frozen=True):
         return self.person
 
 
-Words = dict[str, Any]
-Act = Callable[[Parts, Actor, Words], Awaitable[Words]]
+Params = dict[str, Any]
+Action = Callable[[Context, Actor, Params], Awaitable[Params]]
 
 
-async def submit(parts: Parts, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-    """The outcome, or a `NotDone` for a refusal."""
-    outcome = await parts.engine.submit(command)
+async def submit(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    """The outcome, or a `ActionRefused` for a refusal."""
+    outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
-        raise NotDone(outcome.why.value, KINDS[outcome.why.value].detail)
+        raise ActionRefused(outcome.why.value, PROBLEM_TYPES[outcome.why.value].detail)
     return outcome
 
 
-async def house(parts: Parts) -> int:
+async def house(context: Context) -> int:
     """The number of the house account."""
-    rows = await parts.store.select(queries.HOUSE_ACCOUNT, HOUSE)
+    rows = await context.store.select(queries.HOUSE_ACCOUNT, HOUSE)
     number: int = rows[0][0]
     return number
 
 
-def word_text(words: Words, name: str, characters_max: int, default: str | None = None) -> str:
+def word_text(words: Params, name: str, characters_max: int, default: str | None = None) -> str:
     """One of the words, printable and not too long."""
     value = words.get(name, default)
     if type(value) is not str or (default is None and not value):
-        raise NotDone("invalid", f"{name}: must be given as text")
+        raise ActionRefused("invalid", f"{name}: must be given as text")
     if len(value) > characters_max or not value.isprintable():
-        raise NotDone("invalid", f"{name}: must be printable, with at most {characters_max} characters")
+        raise ActionRefused("invalid", f"{name}: must be printable, with at most {characters_max} characters")
     return value
 
 
-def email_address(words: Words) -> str:
+def email_address(words: Params) -> str:
     """Somebody's, in its one spelling."""
     email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
     if email is None:
-        raise NotDone("invalid", "email: must be an e-mail address")
+        raise ActionRefused("invalid", "email: must be an e-mail address")
     return email
 
 
-async def added_person(parts: Parts, actor: Actor, words: Words) -> Person:
+async def added_person(context: Context, actor: Actor, words: Params) -> Person:
     """Somebody new, with the password that an operator has typed for them."""
     password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
     if len(password) < limits.PASSWORD_CHARACTERS_MIN:
-        raise NotDone("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
+        raise ActionRefused("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
     name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
-    hashed = await parts.passwords.hash(password)
-    person: Person = await submit(parts, AddPerson(email_address(words), name, hashed, actor.name, actor.person))
+    hashed = await context.passwords.hash(password)
+    person: Person = await submit(context, AddPerson(email_address(words), name, hashed, actor.name, actor.person))
     return person
 
 
-def account_number(words: Words) -> int:
+def account_number(words: Params) -> int:
     """The account that the act is about."""
     number = word_text(words, "account", 12)
     if not is_account_number(number):
-        raise NotDone("invalid", "account: must be an account number of 12 digits; this one is mistyped")
+        raise ActionRefused("invalid", "account: must be an account number of 12 digits; this one is mistyped")
     return int(number)
 
 
-def reference(words: Words) -> str:
+def reference(words: Params) -> str:
     """The bank's."""
     return word_text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
 
 
-def order_words(order: CashOrder) -> Words:
+def order_words(order: BankOrder) -> Params:
     """A cash order, as it is told."""
     return {
         "kind": order.kind,

@@ -11,68 +11,68 @@ from qirsh.domain.commands.operator import AcceptAppointment
 from qirsh.domain.operator import OperatorProposal
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
-from qirsh.web.auth.email_challenge import challenge_of
+from qirsh.web.auth.email_challenge import find_challenge
 from qirsh.web.auth.outgoing_mail import letters_to_operators
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri, totp_step
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.page_context import SIGN_IN, Visit, visit_of
-from qirsh.web.http.context import Parts
+from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import problem_of
+from qirsh.web.http.problems import to_problem
 
 _PURPOSE: Final = "operator"
 # What makes a link good for nothing: used, too old, replaced, not enough any more, or the address joined meanwhile.
 _DEAD: Final = frozenset({Refusal.CODE_NOT_VALID, Refusal.SECOND_OPERATOR_NEEDED, Refusal.EMAIL_TAKEN})
 
 
-async def show_appointment(parts: Parts, request: Request) -> Response:
+async def show_appointment(context: Context, request: Request) -> Response:
     """The form, with a new seed. Opening it uses nothing up: programs that check mails open links too."""
-    visit = await visit_of(parts, request)
-    proposal = await _proposal(parts, request.arguments["token"])
+    page = await page_context_of(context, request)
+    proposal = await _proposal(context, request.arguments["token"])
     if proposal is None:
-        return _dead_page(visit)
-    return _page(visit, proposal, new_seed(parts.entropy))
+        return _dead_page(page)
+    return _page(page, proposal, new_seed(context.entropy))
 
 
-async def accept_appointment(parts: Parts, request: Request) -> Response:
+async def accept_appointment(context: Context, request: Request) -> Response:
     """A new operator. A second tab finds the link used."""
-    visit, link = await visit_of(parts, request), request.arguments["token"]
-    form = visit.open_form(_PURPOSE, "password", "code", "seed", bound=(link,))
-    proposal = await _proposal(parts, link)
+    page, link = await page_context_of(context, request), request.arguments["token"]
+    form = page.open_form(_PURPOSE, "password", "code", "seed", bound=(link,))
+    proposal = await _proposal(context, link)
     if proposal is None:
-        return _dead_page(visit)
-    if parts.limits is not None:
-        parts.limits.count_code(request, proposal.email)
-    fault = await password_fault(parts, form["password"], request.language, proposal.name, proposal.email)
+        return _dead_page(page)
+    if context.limits is not None:
+        context.limits.count_code(request, proposal.email)
+    fault = await password_fault(context, form["password"], request.language, proposal.name, proposal.email)
     # One that is not ours is none that their app shows codes of.
-    seed = _unsealed(parts, link, form["seed"]) or new_seed(parts.entropy)
-    sealed = seal_seed(parts.keyring, seed)
-    step = totp_step(parts, sealed, form["code"].replace(" ", ""))
+    seed = _unsealed(context, link, form["seed"]) or new_seed(context.entropy)
+    sealed = seal_seed(context.keyring, seed)
+    step = totp_step(context, sealed, form["code"].replace(" ", ""))
     if fault or step is None:
-        return _page(visit, proposal, seed, status=422, fault=fault, is_wrong_code=step is None)
-    outcome = await parts.engine.submit(
+        return _page(page, proposal, seed, status=422, fault=fault, is_wrong_code=step is None)
+    outcome = await context.engine.submit(
         AcceptAppointment(
             email=proposal.email,
             token_hash=token_hash(link.encode()),
             language=request.language,
-            password_hash=await parts.passwords.hash(form["password"]),
+            password_hash=await context.passwords.hash(form["password"]),
             totp_sealed=sealed,
             totp_step=step,
-            letters=await letters_to_operators(parts, "operator_begun", name=proposal.name, new_email=proposal.email),
+            letters=await letters_to_operators(context, "operator_begun", name=proposal.name, new_email=proposal.email),
         )
     )
     if type(outcome) is Refused:
         if outcome.why not in _DEAD:
-            raise problem_of(outcome)
-        return _dead_page(visit)
-    return visit.go(SIGN_IN, "sign-in.appointed")
+            raise to_problem(outcome)
+        return _dead_page(page)
+    return page.redirect(SIGN_IN, "sign-in.appointed")
 
 
-async def _proposal(parts: Parts, link: str) -> OperatorProposal | None:
+async def _proposal(context: Context, link: str) -> OperatorProposal | None:
     """Whom the link was mailed to; None if it is not, or no longer, good for anything."""
-    challenge = await challenge_of(parts, _PURPOSE, link)
-    proposal = None if challenge is None else await parts.store.find(Tables.operator_proposals, challenge.email)
+    challenge = await find_challenge(context, _PURPOSE, link)
+    proposal = None if challenge is None else await context.store.find(Tables.operator_proposals, challenge.email)
     return proposal if proposal is not None and proposal.kind == "appoint" else None
 
 
@@ -81,16 +81,16 @@ def _seal_purpose(link: str) -> bytes:
     return b"new operator " + token_hash(link.encode())
 
 
-def _unsealed(parts: Parts, link: str, given: str) -> str | None:
+def _unsealed(context: Context, link: str, given: str) -> str | None:
     try:
-        seed = parts.keyring.unseal(b64decode(given, altchars=b"-_", validate=True), _seal_purpose(link))
+        seed = context.keyring.unseal(b64decode(given, altchars=b"-_", validate=True), _seal_purpose(link))
     except ValueError:
         return None
     return None if seed is None else seed.decode()
 
 
 def _page(
-    visit: Visit,
+    page: PageContext,
     proposal: OperatorProposal,
     seed: str,
     *,
@@ -98,9 +98,9 @@ def _page(
     fault: str = "",
     is_wrong_code: bool = False,
 ) -> Response:
-    link = visit.request.arguments["token"]
-    sealed = visit.parts.keyring.seal(seed.encode(), _seal_purpose(link))
-    return visit.page(
+    link = page.request.arguments["token"]
+    sealed = page.context.keyring.seal(seed.encode(), _seal_purpose(link))
+    return page.render(
         "operator/appointment.html",
         status=status,
         link=link,
@@ -115,5 +115,5 @@ def _page(
     )
 
 
-def _dead_page(visit: Visit) -> Response:
-    return visit.page("html/dead_link.html", status=404, kind="operator")
+def _dead_page(page: PageContext) -> Response:
+    return page.render("html/dead_link.html", status=404, kind="operator")

@@ -19,11 +19,11 @@ from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads import queries
-from qirsh.web.auth.credentials import prove
-from qirsh.web.http.context import Parts
-from qirsh.web.http.problems import KINDS
-from qirsh.web.operator.action import Actor, NotDone
-from qirsh.web.operator.actions import ACTS
+from qirsh.web.auth.credentials import authenticate
+from qirsh.web.http.context import Context
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.operator.action import ActionRefused, Actor
+from qirsh.web.operator.actions import ACTIONS
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _FINISH_S_MAX: Final = 5
 _SCRATCH: Final = "control.new"  # Not longer than the path it becomes, which has just room.
 
 
-class Wish(msgspec.Struct, forbid_unknown_fields=True):
+class OperatorRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What an operator wants done, and who they say they are."""
 
     act: str
@@ -44,7 +44,7 @@ class Wish(msgspec.Struct, forbid_unknown_fields=True):
     totp: str = ""
 
 
-class Reply(msgspec.Struct, omit_defaults=True):
+class OperatorReply(msgspec.Struct, omit_defaults=True):
     """What was done, or why not."""
 
     done: dict[str, Any] | None = None
@@ -52,54 +52,54 @@ class Reply(msgspec.Struct, omit_defaults=True):
     detail: str = ""
 
 
-async def perform(parts: Parts, wish: Wish) -> Reply:
+async def perform(context: Context, wish: OperatorRequest) -> OperatorReply:
     """Carry out an act. Never raises: whatever happens is told."""
     try:
-        act = ACTS.get(wish.act)
+        act = ACTIONS.get(wish.act)
         if act is None:
-            return Reply(code="unknown_act", detail=f"There is no act {wish.act!r}.")
-        return Reply(done=await act(parts, await _actor(parts, wish), wish.words))
-    except NotDone as error:
-        return Reply(code=error.code, detail=error.detail)
+            return OperatorReply(code="unknown_act", detail=f"There is no act {wish.act!r}.")
+        return OperatorReply(done=await act(context, await _actor(context, wish), wish.words))
+    except ActionRefused as error:
+        return OperatorReply(code=error.code, detail=error.detail)
     except (Overloaded, TooManySignIns):
-        return Reply(code="overloaded", detail=KINDS["overloaded"].detail)
+        return OperatorReply(code="overloaded", detail=PROBLEM_TYPES["overloaded"].detail)
     except StoreUnavailable:
-        return Reply(code="unavailable", detail=KINDS["unavailable"].detail)
+        return OperatorReply(code="unavailable", detail=PROBLEM_TYPES["unavailable"].detail)
     except OutcomeUnknown:
-        return Reply(code="outcome_unknown", detail="It may have been done or not: look before you try again.")
+        return OperatorReply(code="outcome_unknown", detail="It may have been done or not: look before you try again.")
     except Exception:
         log.exception("act %r failed", wish.act)
-        return Reply(code="internal_error", detail="Something broke; the server's log says what.")
+        return OperatorReply(code="internal_error", detail="Something broke; the server's log says what.")
 
 
-async def _actor(parts: Parts, wish: Wish) -> Actor:
-    rows = await parts.store.select(queries.OPERATORS)
+async def _actor(context: Context, wish: OperatorRequest) -> Actor:
+    rows = await context.store.select(queries.OPERATORS)
     if rows[0][0] == 0:
         if wish.act == "operator create":
             return Actor(None)
-        raise NotDone("no_operator", "There is no operator yet: run `qirsh operator create` first.")
+        raise ActionRefused("no_operator", "There is no operator yet: run `qirsh operator create` first.")
     # A code may serve several acts of its half minute: only who can open the socket gets here.
-    proof = await prove(parts, email=wish.email, password=wish.password, code=wish.totp)
-    operator = None if proof is None else await parts.store.find(Tables.operators, proof.login.person)
+    proof = await authenticate(context, email=wish.email, password=wish.password, code=wish.totp)
+    operator = None if proof is None else await context.store.find(Tables.operators, proof.login.person)
     if operator is None:
-        raise NotDone("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
-    if not await _is_acting(parts, operator):
-        raise NotDone("not_operator", KINDS["not_operator"].detail)
+        raise ActionRefused("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
+    if not await _is_acting(context, operator):
+        raise ActionRefused("not_operator", PROBLEM_TYPES["not_operator"].detail)
     return Actor(operator.person)
 
 
-async def _is_acting(parts: Parts, operator: Operator) -> bool:
+async def _is_acting(context: Context, operator: Operator) -> bool:
     """A first look, before anything is read for them. Whatever changes something asks again in its commit."""
-    person = await parts.store.find(Tables.people, operator.person)
-    account = None if person is None else await parts.store.find(Tables.accounts, person.account)
+    person = await context.store.find(Tables.people, operator.person)
+    account = None if person is None else await context.store.find(Tables.accounts, person.account)
     return may_act(operator, account)
 
 
 class Control:
     """Listens while the service runs."""
 
-    def __init__(self, parts: Parts, path: Path) -> None:
-        self._parts = parts
+    def __init__(self, context: Context, path: Path) -> None:
+        self._context = context
         self._path = path
         self._file: os.stat_result | None = None
         self._server: asyncio.Server | None = None
@@ -139,11 +139,11 @@ class Control:
         try:
             async with asyncio.timeout(_LINE_S_MAX):
                 line = await reader.readline()
-            wish = msgspec.json.decode(line, type=Wish)
+            wish = msgspec.json.decode(line, type=OperatorRequest)
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
-            reply = Reply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
+            reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
-            reply = await perform(self._parts, wish)
+            reply = await perform(self._context, wish)
         with contextlib.suppress(ConnectionError):  # Whoever asked may have left, or only looked whether we listen.
             writer.write(msgspec.json.encode(reply) + b"\n")
             await writer.drain()

@@ -7,9 +7,9 @@ from qirsh.domain import limits
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.operator import (
     AppointOperator,
-    AskOperatorEnd,
     ConfirmOperator,
     MakeOperator,
+    RequestOperatorEnd,
     WithdrawAppointment,
 )
 from qirsh.domain.mail import Letter
@@ -17,58 +17,69 @@ from qirsh.domain.operator import OperatorProposal
 from qirsh.domain.person import Person
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people as people_queries
-from qirsh.web.auth.credentials import prove
+from qirsh.web.auth.credentials import authenticate
 from qirsh.web.auth.email_challenge import new_link_token
 from qirsh.web.auth.outgoing_mail import letters, letters_to_operators
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri
-from qirsh.web.http.context import Parts
-from qirsh.web.operator.action import Act, Actor, NotDone, Words, added_person, email_address, submit, word_text
+from qirsh.web.http.context import Context
+from qirsh.web.operator.action import (
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    added_person,
+    email_address,
+    submit,
+    word_text,
+)
 
 
-async def create_operator(parts: Parts, actor: Actor, words: Words) -> Words:
+async def create_operator(context: Context, actor: Actor, words: Params) -> Params:
     """The first operator, at once; every other one is asked for."""
-    return await (_first(parts, actor, words) if actor.person is None else _appoint(parts, actor, words))
+    return await (_first(context, actor, words) if actor.person is None else _appoint(context, actor, words))
 
 
-async def confirm_operator(parts: Parts, actor: Actor, words: Words) -> Words:
+async def confirm_operator(context: Context, actor: Actor, words: Params) -> Params:
     """A second operator agrees to what was asked for under an address."""
     email = email_address(words)
-    proposal = await parts.store.find(Tables.operator_proposals, email)
+    proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is None:
-        raise NotDone("not_found", "Nothing is asked for under this address: `qirsh operator list` shows what is.")
+        raise ActionRefused(
+            "not_found", "Nothing is asked for under this address: `qirsh operator list` shows what is."
+        )
     token = ""
     link: tuple[Letter, ...] = ()
     told: tuple[Letter, ...] = ()
     if proposal.kind == "appoint":
-        _check_mail(parts)
-        token, link = await _link(parts, actor, email)
+        _check_mail(context)
+        token, link = await _link(context, actor, email)
     else:
-        told = await letters_to_operators(parts, "operator_ended", name=proposal.name, new_email=email)
+        told = await letters_to_operators(context, "operator_ended", name=proposal.name, new_email=email)
     command = ConfirmOperator(
         email, proposal.kind, proposal.asked_by, actor.id, actor.name, token_hash(token.encode()), link, told
     )
-    confirmed: OperatorProposal = await submit(parts, command)
+    confirmed: OperatorProposal = await submit(context, command)
     if confirmed.kind == "appoint":
         return _told(confirmed, "link mailed")
-    await parts.callers.poll()  # This process need not wait until it would look.
+    await context.callers.poll()  # This process need not wait until it would look.
     return _told(confirmed, "ended")
 
 
-async def end_operator(parts: Parts, actor: Actor, words: Words) -> Words:
+async def end_operator(context: Context, actor: Actor, words: Params) -> Params:
     """Somebody is to be an operator no longer, which another confirms; or was to become one, and shall not."""
-    email, by = email_address(words), await _name(parts, actor)
-    proposal = await parts.store.find(Tables.operator_proposals, email)
+    email, by = email_address(words), await _name(context, actor)
+    proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is not None and proposal.kind == "appoint":
-        withdrawn: OperatorProposal = await submit(parts, WithdrawAppointment(email, actor.id, actor.name))
+        withdrawn: OperatorProposal = await submit(context, WithdrawAppointment(email, actor.id, actor.name))
         return _told(withdrawn, "taken back")
-    told = await letters_to_operators(parts, "operator_end_asked", by=by, new_email=email)
-    asked: OperatorProposal = await submit(parts, AskOperatorEnd(email, actor.id, actor.name, told))
+    told = await letters_to_operators(context, "operator_end_asked", by=by, new_email=email)
+    asked: OperatorProposal = await submit(context, RequestOperatorEnd(email, actor.id, actor.name, told))
     return _told(asked, "end asked")
 
 
-async def list_operators(parts: Parts, _actor: Actor, _words: Words) -> Words:
+async def list_operators(context: Context, _actor: Actor, _words: Params) -> Params:
     """All that there are and were, and what is asked for."""
-    rows = await parts.store.select(people_queries.OPERATORS_LISTED, limits.OPERATORS_LISTED_MAX)
+    rows = await context.store.select(people_queries.OPERATORS_LISTED, limits.OPERATORS_LISTED_MAX)
     known = {person: email or f"operator {person}" for email, *_, person in rows}
     operators = [
         {
@@ -80,12 +91,12 @@ async def list_operators(parts: Parts, _actor: Actor, _words: Words) -> Words:
         }
         for email, name, account_state, created_at, asked_by, confirmed_by, ended_at, _ in rows
     ]
-    found = await parts.store.select(people_queries.OPERATOR_PROPOSALS, limits.OPERATORS_LISTED_MAX)
+    found = await context.store.select(people_queries.OPERATOR_PROPOSALS, limits.OPERATORS_LISTED_MAX)
     proposals = [
         {
             "email": proposal.email,
             "name": proposal.name,
-            "state": await _proposed(parts, proposal),
+            "state": await _proposed(context, proposal),
             "since": timestamp(proposal.asked_at),
             "appointedBy": _makers(known, proposal.asked_by, proposal.confirmed_by),
         }
@@ -94,7 +105,7 @@ async def list_operators(parts: Parts, _actor: Actor, _words: Words) -> Words:
     return {"operators": operators, "proposals": proposals}
 
 
-OPERATOR_ACTS: Final[dict[str, Act]] = {
+OPERATOR_ACTIONS: Final[dict[str, Action]] = {
     "operator create": create_operator,
     "operator confirm": confirm_operator,
     "operator end": end_operator,
@@ -102,58 +113,62 @@ OPERATOR_ACTS: Final[dict[str, Act]] = {
 }
 
 
-async def _first(parts: Parts, actor: Actor, words: Words) -> Words:
+async def _first(context: Context, actor: Actor, words: Params) -> Params:
     email = email_address(words)
     try:
-        person = await added_person(parts, actor, words)
-    except NotDone as error:
+        person = await added_person(context, actor, words)
+    except ActionRefused as error:
         # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
-        known = await prove(parts, email=email, password=word_text(words, "password", 1024), code=None)
+        known = await authenticate(context, email=email, password=word_text(words, "password", 1024), code=None)
         found: Person | None = (
-            await parts.store.find(Tables.people, known.login.person) if known and error.code == "email_taken" else None
+            await context.store.find(Tables.people, known.login.person)
+            if known and error.code == "email_taken"
+            else None
         )
         if found is None:
             raise
         person = found
-    seed = new_seed(parts.entropy)
-    await submit(parts, MakeOperator(email, seal_seed(parts.keyring, seed), actor.name))
+    seed = new_seed(context.entropy)
+    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed), actor.name))
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 
-async def _appoint(parts: Parts, actor: Actor, words: Words) -> Words:
-    _check_mail(parts)
+async def _appoint(context: Context, actor: Actor, words: Params) -> Params:
+    _check_mail(context)
     email, name = email_address(words), word_text(words, "name", limits.NAME_CHARACTERS_MAX)
-    token, link = await _link(parts, actor, email)
-    told = await letters_to_operators(parts, "operator_asked", by=await _name(parts, actor), name=name, new_email=email)
+    token, link = await _link(context, actor, email)
+    told = await letters_to_operators(
+        context, "operator_asked", by=await _name(context, actor), name=name, new_email=email
+    )
     command = AppointOperator(email, name, actor.id, actor.name, token_hash(token.encode()), link, told)
-    asked: OperatorProposal = await submit(parts, command)
-    return _told(asked, await _proposed(parts, asked))
+    asked: OperatorProposal = await submit(context, command)
+    return _told(asked, await _proposed(context, asked))
 
 
-async def _link(parts: Parts, actor: Actor, email: str) -> tuple[str, tuple[Letter, ...]]:
+async def _link(context: Context, actor: Actor, email: str) -> tuple[str, tuple[Letter, ...]]:
     """What the new one will open. Nobody else is told of it: the token is in the sealed letter alone."""
-    token = new_link_token(parts)
-    person = await parts.store.find(Tables.people, actor.id)
+    token = new_link_token(context)
+    person = await context.store.find(Tables.people, actor.id)
     assert person is not None, "an operator who is nobody"
-    url = f"{parts.base_url}/operator/{token}"
+    url = f"{context.base_url}/operator/{token}"
     # Their own language is not known yet; most likely it is that of whoever asks them.
-    return token, letters(parts, "operator_link", to=email, language=person.language, by=person.name, url=url)
+    return token, letters(context, "operator_link", to=email, language=person.language, by=person.name, url=url)
 
 
-def _check_mail(parts: Parts) -> None:
-    if not parts.has_mail:
-        raise NotDone(
+def _check_mail(context: Context) -> None:
+    if not context.has_mail:
+        raise ActionRefused(
             "no_mail",
             "A new operator gets a link by mail, and this service sends none: set QIRSH_SMTP_URL and QIRSH_MAIL_FROM.",
         )
 
 
-async def _name(parts: Parts, actor: Actor) -> str:
-    person = await parts.store.find(Tables.people, actor.id)
+async def _name(context: Context, actor: Actor) -> str:
+    person = await context.store.find(Tables.people, actor.id)
     return "" if person is None else person.name
 
 
-def _told(proposal: OperatorProposal, state: str) -> Words:
+def _told(proposal: OperatorProposal, state: str) -> Params:
     return {"email": proposal.email, "name": proposal.name, "state": state}
 
 
@@ -163,13 +178,13 @@ def _state(account_state: str, ended_at: int | None) -> str:
     return account_state if account_state in {"suspended", "closed"} else "acting"
 
 
-async def _proposed(parts: Parts, proposal: OperatorProposal) -> str:
+async def _proposed(context: Context, proposal: OperatorProposal) -> str:
     if proposal.kind == "end":
         return "end asked"
-    challenge = await parts.store.find(Tables.challenges, ("operator", proposal.email))
+    challenge = await context.store.find(Tables.challenges, ("operator", proposal.email))
     if challenge is None:
         return "asked"
-    return "link mailed" if challenge.expires_at > parts.clock() else "link too old"
+    return "link mailed" if challenge.expires_at > context.clock() else "link too old"
 
 
 def _makers(known: dict[int, str], *people: int | None) -> str:

@@ -8,41 +8,41 @@ from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.store.reads import people as people_queries
 from qirsh.web.auth.outgoing_mail import letters
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 
-async def letters_on_move(parts: Parts, account: Account | None, to: str, reason: str) -> tuple[Letter, ...]:
+async def letters_on_move(context: Context, account: Account | None, to: str, reason: str) -> tuple[Letter, ...]:
     """For the owner of an account that is about to be brought to a state; none where there is nothing to tell."""
     if account is None or account.owner is None:
         return ()
-    owner = await parts.store.find(Tables.people, account.owner)
+    owner = await context.store.find(Tables.people, account.owner)
     assert owner is not None, "an account without its owner"
     match account.kind, account.state, to:
         case "personal", "unverified", "verified":
             # Nobody waits for it as for a no, so it follows the wish for few mails.
             if not owner.has_notices:
                 return ()
-            return await _to(parts, owner, "identity_verified", wallet_url=f"{parts.base_url}/wallet")
+            return await _to(context, owner, "identity_verified", wallet_url=f"{context.base_url}/wallet")
         case "commercial", "requested", "approved":
-            url = f"{parts.base_url}/wallet/business/{account.number}"
-            return await _to(parts, owner, "business_approved", name=account.name, url=url)
+            url = f"{context.base_url}/wallet/business/{account.number}"
+            return await _to(context, owner, "business_approved", name=account.name, url=url)
         case "commercial", "requested", "rejected":
             told = reason or text(owner.language, _("No reason was given."))
-            return await _to(parts, owner, "business_rejected", name=account.name, reason=told)
+            return await _to(context, owner, "business_rejected", name=account.name, reason=told)
         case _, _, "suspended":
-            return await _to(parts, owner, "account_suspended", name=account.name)
+            return await _to(context, owner, "account_suspended", name=account.name)
     return ()
 
 
-async def letters_on_rejection(parts: Parts, account: Account | None, reason: str) -> tuple[Letter, ...]:
+async def letters_on_rejection(context: Context, account: Account | None, reason: str) -> tuple[Letter, ...]:
     """For a person whose document was not enough."""
-    owner = await parts.store.find(Tables.people, account.owner) if account is not None and account.owner else None
+    owner = await context.store.find(Tables.people, account.owner) if account is not None and account.owner else None
     if owner is None:
         return ()
-    identity_url = f"{parts.base_url}/wallet/identity"
-    return await _to(parts, owner, "identity_rejected", reason=reason, identity_url=identity_url)
+    identity_url = f"{context.base_url}/wallet/identity"
+    return await _to(context, owner, "identity_rejected", reason=reason, identity_url=identity_url)
 
 
-async def _to(parts: Parts, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
-    rows = await parts.store.select(people_queries.EMAIL_OF, owner.id)
-    return letters(parts, kind, to=rows[0][0], language=owner.language, **words) if rows else ()
+async def _to(context: Context, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
+    rows = await context.store.select(people_queries.EMAIL_OF, owner.id)
+    return letters(context, kind, to=rows[0][0], language=owner.language, **words) if rows else ()

@@ -7,8 +7,8 @@ from typing import Final
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.bank_order import CashOrder
-from qirsh.domain.commands.bank_order import AskCash
+from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.commands.bank_order import RequestBankTransfer
 from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.mail import Letter
 from qirsh.domain.money import format_amount
@@ -17,25 +17,35 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import unsealed
 from qirsh.store.reads import people, queries
 from qirsh.web.auth.outgoing_mail import letters
-from qirsh.web.http.context import Parts
-from qirsh.web.operator.action import Act, Actor, NotDone, Words, house, order_words, reference, submit, word_text
+from qirsh.web.http.context import Context
+from qirsh.web.operator.action import (
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    house,
+    order_words,
+    reference,
+    submit,
+    word_text,
+)
 
 _LISTED_MAX: Final = 200
 _ID_CHARACTERS_MAX: Final = 64
 
 
-async def list_payouts(parts: Parts, _actor: Actor, _words: Words) -> Words:
+async def list_payouts(context: Context, _actor: Actor, _words: Params) -> Params:
     """Those that may still be paid, oldest first."""
-    rows = await parts.store.select(queries.OPEN_PAYOUTS, _LISTED_MAX)
-    return {"payouts": [await _payout_words(parts, Payout(*row)) for row in rows]}
+    rows = await context.store.select(queries.OPEN_PAYOUTS, _LISTED_MAX)
+    return {"payouts": [await _payout_words(context, Payout(*row)) for row in rows]}
 
 
-async def order_payout(parts: Parts, actor: Actor, words: Words) -> Words:
+async def order_payout(context: Context, actor: Actor, words: Params) -> Params:
     """The bank has been told to send it: the first operator's half."""
-    payout = await _payout(parts, words)
-    command = AskCash(
+    payout = await _payout(context, words)
+    command = RequestBankTransfer(
         kind="withdrawal",
-        house=await house(parts),
+        house=await house(context),
         reference=reference(words),
         account=payout.account,
         currency=payout.currency,
@@ -44,55 +54,55 @@ async def order_payout(parts: Parts, actor: Actor, words: Words) -> Words:
         actor=actor.name,
         payout=payout.id,
     )
-    return {"payout": payout.id, **order_words(await submit(parts, command))}
+    return {"payout": payout.id, **order_words(await submit(context, command))}
 
 
-async def refuse_payout(parts: Parts, actor: Actor, words: Words) -> Words:
+async def refuse_payout(context: Context, actor: Actor, words: Params) -> Params:
     """No money will be sent, and who asked is told why."""
-    payout = await _payout(parts, words)
+    payout = await _payout(context, words)
     reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
-    letters = await _letters(parts, payout, "payout_refused", reason=reason)
-    refused = await submit(parts, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
+    letters = await _letters(context, payout, "payout_refused", reason=reason)
+    refused = await submit(context, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
     return {"payout": refused.id, "account": str(refused.account), "state": refused.state}
 
 
-PAYOUT_ACTS: Final[dict[str, Act]] = {
+PAYOUT_ACTIONS: Final[dict[str, Action]] = {
     "payout list": list_payouts,
     "payout order": order_payout,
     "payout refuse": refuse_payout,
 }
 
 
-async def letters_of_order(parts: Parts, order: CashOrder | None) -> tuple[Letter, ...]:
+async def letters_of_order(context: Context, order: BankOrder | None) -> tuple[Letter, ...]:
     """What is mailed once this order is confirmed, if it pays what somebody asked for."""
     if order is None or order.payout is None:
         return ()
-    payout = await parts.store.find(Tables.payouts, order.payout)
-    return () if payout is None else await _letters(parts, payout, "payout_paid", reference=order.reference)
+    payout = await context.store.find(Tables.payouts, order.payout)
+    return () if payout is None else await _letters(context, payout, "payout_paid", reference=order.reference)
 
 
-async def _letters(parts: Parts, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
-    account = await parts.store.find(Tables.accounts, payout.account)
+async def _letters(context: Context, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
+    account = await context.store.find(Tables.accounts, payout.account)
     if account is None or account.owner is None:
         return ()
-    person = await parts.store.find(Tables.people, account.owner)
-    emails = await parts.store.select(people.EMAIL_OF, account.owner)
+    person = await context.store.find(Tables.people, account.owner)
+    emails = await context.store.select(people.EMAIL_OF, account.owner)
     if person is None or not emails:
         return ()
     told: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **words}
-    return letters(parts, kind, to=emails[0][0], language=person.language, **told)
+    return letters(context, kind, to=emails[0][0], language=person.language, **told)
 
 
-async def _payout(parts: Parts, words: Words) -> Payout:
-    payout = await parts.store.find(Tables.payouts, word_text(words, "id", _ID_CHARACTERS_MAX))
+async def _payout(context: Context, words: Params) -> Payout:
+    payout = await context.store.find(Tables.payouts, word_text(words, "id", _ID_CHARACTERS_MAX))
     if payout is None:
-        raise NotDone("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
+        raise ActionRefused("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
     return payout
 
 
-async def _payout_words(parts: Parts, payout: Payout) -> Words:
-    account = await parts.store.find(Tables.accounts, payout.account)
-    bank = unsealed(parts.keyring, payout.bank_sealed)
+async def _payout_words(context: Context, payout: Payout) -> Params:
+    account = await context.store.find(Tables.accounts, payout.account)
+    bank = unsealed(context.keyring, payout.bank_sealed)
     return {
         "id": payout.id,
         "state": payout.state,

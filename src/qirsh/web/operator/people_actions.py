@@ -14,38 +14,40 @@ from qirsh.domain.identity import SIDES
 from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import unseal_facts, unseal_picture
 from qirsh.store.reads import people as people_queries
-from qirsh.web.http.context import Parts
-from qirsh.web.http.problems import KINDS
-from qirsh.web.operator.action import Act, Actor, NotDone, Words, account_number, submit, word_text
+from qirsh.web.http.context import Context
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
 from qirsh.web.operator.owner_mail import letters_on_rejection
 
 _STATES: Final = ("unverified", "verified", "requested", "approved", "rejected", "suspended", "closed")
 
 
-async def list_identities(parts: Parts, _actor: Actor, words: Words) -> Words:
+async def list_identities(context: Context, _actor: Actor, words: Params) -> Params:
     """The checks that wait, by account number. What people wrote is not in the list."""
     after = _after_account(words)
-    rows = await parts.store.search(people_queries.IDENTITIES_AFTER, after, limits.LIST_ITEMS_MAX + 1)
+    rows = await context.store.search(people_queries.IDENTITIES_AFTER, after, limits.LIST_ITEMS_MAX + 1)
     items = [{"account": str(account), "submittedAt": timestamp(submitted_at)} for account, submitted_at in rows]
     return _listed(items, "account")
 
 
-async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
+async def show_identity(context: Context, actor: Actor, words: Params) -> Params:
     """What a person says and shows. That this operator has looked is written down first."""
     number = account_number(words)
-    account = await parts.store.find(Tables.accounts, number)
+    account = await context.store.find(Tables.accounts, number)
     identity = None
     if account is not None and account.kind == "personal" and account.owner is not None:
-        identity = await parts.store.find(Tables.identities, account.owner)
+        identity = await context.store.find(Tables.identities, account.owner)
     if identity is None:
-        raise NotDone("not_found", "Nobody has shown who they are for this account.")
+        raise ActionRefused("not_found", "Nobody has shown who they are for this account.")
     if identity.person == actor.person:
-        raise NotDone("own_request", KINDS["own_request"].detail)
-    await submit(parts, RecordLook(number, actor.name, actor.person))
-    facts = unseal_facts(parts.keyring, identity.facts_sealed)
+        raise ActionRefused("own_request", PROBLEM_TYPES["own_request"].detail)
+    await submit(context, RecordLook(number, actor.name, actor.person))
+    facts = unseal_facts(context.keyring, identity.facts_sealed)
     if facts is None:
-        raise NotDone("sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY.")
-    told: Words = {
+        raise ActionRefused(
+            "sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY."
+        )
+    told: Params = {
         "account": str(number),
         "name": account.name if account else "",
         "state": identity.state,
@@ -57,26 +59,26 @@ async def show_identity(parts: Parts, actor: Actor, words: Words) -> Words:
         "reason": identity.reason,
     }
     if words.get("pictures"):
-        told["pictures"] = await _pictures(parts, identity.person)
+        told["pictures"] = await _pictures(context, identity.person)
     return told
 
 
-async def reject_identity(parts: Parts, actor: Actor, words: Words) -> Words:
+async def reject_identity(context: Context, actor: Actor, words: Params) -> Params:
     """It is not enough, and the person reads why and may send it again."""
     number = account_number(words)
     reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
-    letters = await letters_on_rejection(parts, await parts.store.find(Tables.accounts, number), reason)
-    identity = await submit(parts, RejectIdentity(number, reason, actor.id, actor.name, letters))
+    letters = await letters_on_rejection(context, await context.store.find(Tables.accounts, number), reason)
+    identity = await submit(context, RejectIdentity(number, reason, actor.id, actor.name, letters))
     return {"account": str(number), "state": identity.state, "reason": reason}
 
 
-async def list_accounts(parts: Parts, _actor: Actor, words: Words) -> Words:
+async def list_accounts(context: Context, _actor: Actor, words: Params) -> Params:
     """Accounts of people and businesses by number, of one state if told."""
     state = word_text(words, "state", 20, default="")
     if state and state not in _STATES:
-        raise NotDone("invalid", f"state: must be one of {', '.join(_STATES)}")
+        raise ActionRefused("invalid", f"state: must be one of {', '.join(_STATES)}")
     arguments = (state, state, _after_account(words), limits.LIST_ITEMS_MAX + 1)
-    rows = await parts.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
+    rows = await context.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
     accounts = [Account(*row) for row in rows]
     items = [
         {"account": str(account.number), "kind": account.kind, "state": account.state, "name": account.name}
@@ -85,12 +87,12 @@ async def list_accounts(parts: Parts, _actor: Actor, words: Words) -> Words:
     return _listed(items, "account")
 
 
-async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
+async def show_account(context: Context, _actor: Actor, words: Params) -> Params:
     """An account, and what its owner has told of the business behind it."""
-    account = await parts.store.find(Tables.accounts, account_number(words))
+    account = await context.store.find(Tables.accounts, account_number(words))
     if account is None:
-        raise NotDone("not_found", KINDS["not_found"].detail)
-    told: Words = {
+        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
+    told: Params = {
         "account": str(account.number),
         "kind": account.kind,
         "mode": account.mode,
@@ -98,10 +100,10 @@ async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
         "state": account.state,
         "createdAt": timestamp(account.created_at),
     }
-    business = await parts.store.find(Tables.businesses, account.number)
+    business = await context.store.find(Tables.businesses, account.number)
     if business is not None:
         assert account.owner is not None, "a business without an owner"
-        owner = await parts.store.find(Tables.people, account.owner)
+        owner = await context.store.find(Tables.people, account.owner)
         told |= {
             "business": business.kind,
             "registration": business.registration,
@@ -112,17 +114,17 @@ async def show_account(parts: Parts, _actor: Actor, words: Words) -> Words:
     return told
 
 
-async def list_keys(parts: Parts, _actor: Actor, words: Words) -> Words:
+async def list_keys(context: Context, _actor: Actor, words: Params) -> Params:
     """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
     number = account_number(words)
-    if await parts.store.find(Tables.accounts, number) is None:
-        raise NotDone("not_found", KINDS["not_found"].detail)
+    if await context.store.find(Tables.accounts, number) is None:
+        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
     after = word_text(words, "after", 64, default="")
-    rows = await parts.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
-    return _listed([_key_words(ApiKey(*row), parts.clock()) for row in rows], "id")
+    rows = await context.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
+    return _listed([_key_words(ApiKey(*row), context.clock()) for row in rows], "id")
 
 
-PEOPLE_ACTS: Final[dict[str, Act]] = {
+PEOPLE_ACTIONS: Final[dict[str, Action]] = {
     "identity list": list_identities,
     "identity show": show_identity,
     "identity reject": reject_identity,
@@ -132,18 +134,18 @@ PEOPLE_ACTS: Final[dict[str, Act]] = {
 }
 
 
-async def _pictures(parts: Parts, person: int) -> dict[str, str]:
+async def _pictures(context: Context, person: int) -> dict[str, str]:
     """By side, in Base64: the CLI writes them to files."""
-    found = [(side, await parts.store.find(Tables.identity_images, (person, side))) for side in SIDES]
-    plain = [(side, unseal_picture(parts.keyring, image.sealed)) for side, image in found if image is not None]
+    found = [(side, await context.store.find(Tables.identity_images, (person, side))) for side in SIDES]
+    plain = [(side, unseal_picture(context.keyring, image.sealed)) for side, image in found if image is not None]
     return {side: base64.b64encode(picture).decode() for side, picture in plain if picture is not None}
 
 
-def _after_account(words: Words) -> int:
+def _after_account(words: Params) -> int:
     return account_number({"account": words["after"]}) if words.get("after") else 0
 
 
-def _listed(items: Sequence[Mapping[str, str | int]], key: str) -> Words:
+def _listed(items: Sequence[Mapping[str, str | int]], key: str) -> Params:
     """A page of a list, and what to give as `after` for the next; empty at the end."""
     page = items[: limits.LIST_ITEMS_MAX]
     return {"items": page, "next": cast("str", page[-1][key]) if len(items) > len(page) else ""}

@@ -13,102 +13,102 @@ from qirsh.domain.person import Login, is_pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.web.auth import passkeys
-from qirsh.web.auth.credentials import prove_in_steps
+from qirsh.web.auth.credentials import authenticate_in_steps
 from qirsh.web.html.forms import read_form
-from qirsh.web.html.rendering import page, see_other
-from qirsh.web.http.context import Parts
+from qirsh.web.html.rendering import render_page, see_other
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.pay.pay_view import confirming, view
-from qirsh.web.pay.payment_page import Asked, asked_of
+from qirsh.web.pay.payment_page import PaymentPage, payment_page_of
 from qirsh.web.pay.return_address import after_leaving
 
 
-async def show_pay_page(parts: Parts, request: Request) -> Response:
+async def show_pay_page(context: Context, request: Request) -> Response:
     """The page as it is for who asks."""
-    asked = await asked_of(parts, request)
-    return await view(asked, why=asked.visit.word(asked.id))
+    asked = await payment_page_of(context, request)
+    return await view(asked, why=asked.page.flash_about(asked.id))
 
 
-async def leave_pay_page(parts: Parts, request: Request) -> Response:
+async def leave_pay_page(context: Context, request: Request) -> Response:
     """Back to the shop without paying, or to a page that says that nothing was paid. The payment stays as it is."""
-    asked = await asked_of(parts, request)
+    asked = await payment_page_of(context, request)
     if asked.payment.status == "paid":
         return see_other(asked.address)
     address = after_leaving(asked.payment, asked.id, asked.merchant)
     if address is not None:
         return see_other(address)
-    return page(request, "pay/payment_abandoned.html", slip=asked.slip())
+    return render_page(request, "pay/payment_abandoned.html", slip=asked.slip())
 
 
-async def sign_in_to_pay(parts: Parts, request: Request) -> Response:
+async def sign_in_to_pay(context: Context, request: Request) -> Response:
     """A new session, tied to no token that anybody had before."""
-    form = read_form(parts, request, "token", "email", "password", "code")
-    asked = await asked_of(parts, request)
-    asked.visit.check_open(form["token"], "sign-in", asked.id)
+    form = read_form(context, request, "token", "email", "password", "code")
+    asked = await payment_page_of(context, request)
+    asked.page.csrf.check_open(form["token"], "sign-in", asked.id)
     email, password = form["email"].strip(), form["password"]
     proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        proof = await prove_in_steps(parts, request, email=email, password=password, code=form["code"] or None)
+        proof = await authenticate_in_steps(context, request, email=email, password=password, code=form["code"] or None)
     if proof is None or isinstance(proof, Login):
         if asked.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
             return see_other(asked.address)
         return await view(asked, why="wrong_credentials" if proof is None else "code_needed", status=422, email=email)
-    return see_other(asked.address, [await asked.visit.begin(proof)])
+    return see_other(asked.address, [await asked.page.session.begin(proof)])
 
 
-async def sign_out_of_pay_page(parts: Parts, request: Request) -> Response:
+async def sign_out_of_pay_page(context: Context, request: Request) -> Response:
     """The payment stays on the screen, for somebody else."""
-    form = read_form(parts, request, "token")
-    asked = await asked_of(parts, request)
-    asked.visit.check(form["token"], "sign-out", asked.id)
-    return see_other(asked.address, [await asked.visit.end()])
+    form = read_form(context, request, "token")
+    asked = await payment_page_of(context, request)
+    asked.page.csrf.check(form["token"], "sign-out", asked.id)
+    return see_other(asked.address, [await asked.page.session.end()])
 
 
-async def confirm_with_pin(parts: Parts, request: Request) -> Response:
+async def confirm_with_pin(context: Context, request: Request) -> Response:
     """Pay what was shown, once, and go back to the shop after the commit."""
-    form = read_form(parts, request, "token", "shown", "pin")
-    asked = await asked_of(parts, request)
-    caller = asked.visit.check(form["token"], "confirm", asked.id)
-    if not asked.visit.is_made_here(form["shown"], "shown", *asked.agreed()):
+    form = read_form(context, request, "token", "shown", "pin")
+    asked = await payment_page_of(context, request)
+    caller = asked.page.csrf.check(form["token"], "confirm", asked.id)
+    if not asked.page.csrf.is_made_here(form["shown"], "shown", *asked.agreed()):
         return asked.again("changed")
     if asked.payment.status == "pending" and not is_pin(form["pin"]):
         return asked.again("no_pin")
-    macs = parts.keyring.pin_macs(asked.visit.person, form["pin"])
-    return await _pay(parts, request, asked, Pay(asked.payment.number, asked.visit.person, caller.account, macs))
+    macs = context.keyring.pin_macs(asked.page.person, form["pin"])
+    return await _pay(context, request, asked, Pay(asked.payment.number, asked.page.person, caller.account, macs))
 
 
-async def confirm_with_passkey(parts: Parts, request: Request) -> Response:
+async def confirm_with_passkey(context: Context, request: Request) -> Response:
     """The same, by somebody whose device knows them. What it signs is this payment, as it was shown to this session."""
-    form = read_form(parts, request, "token", "shown", "passkey")
-    asked = await asked_of(parts, request)
-    caller = asked.visit.check(form["token"], "passkey", asked.id)
-    if not asked.visit.is_made_here(form["shown"], "shown", *asked.agreed()):
+    form = read_form(context, request, "token", "shown", "passkey")
+    asked = await payment_page_of(context, request)
+    caller = asked.page.csrf.check(form["token"], "passkey", asked.id)
+    if not asked.page.csrf.is_made_here(form["shown"], "shown", *asked.agreed()):
         return asked.again("changed")
-    person = asked.visit.person
+    person = asked.page.person
     used = passkeys.passkey_id(form["passkey"])
-    known = None if used is None else await parts.store.find(Tables.passkeys, used)
+    known = None if used is None else await context.store.find(Tables.passkeys, used)
     proof = None
     if known is not None and known.person == person:
-        proof = passkeys.prove(parts, confirming(asked), form["passkey"], known)
+        proof = passkeys.verify_assertion(context, confirming(asked), form["passkey"], known)
     if proof is None:
-        return await _refused(parts, request, asked, Refusal.PASSKEY_NOT_VALID)
+        return await _refused(context, request, asked, Refusal.PASSKEY_NOT_VALID)
     command = Pay(
         asked.payment.number, person, caller.account, pin_macs=(), passkey=proof.id, sign_count=proof.sign_count
     )
-    return await _pay(parts, request, asked, command)
+    return await _pay(context, request, asked, command)
 
 
-async def _pay(parts: Parts, request: Request, asked: Asked, command: Pay) -> Response:
-    outcome = await parts.engine.submit(command)
+async def _pay(context: Context, request: Request, payment_page: PaymentPage, command: Pay) -> Response:
+    outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
-        return await _refused(parts, request, asked, outcome.why)
-    return msgspec.structs.replace(asked, payment=outcome).after_paying()
+        return await _refused(context, request, payment_page, outcome.why)
+    return msgspec.structs.replace(payment_page, payment=outcome).after_paying()
 
 
-async def _refused(parts: Parts, request: Request, asked: Asked, why: Refusal) -> Response:
+async def _refused(context: Context, request: Request, payment_page: PaymentPage, why: Refusal) -> Response:
     # A passkey that counts its uses is not good for a second click, and the payment is looked at again in any case.
     if why in {Refusal.ALREADY_PAID, Refusal.PASSKEY_NOT_VALID}:
-        asked = await asked_of(parts, request)
-        if asked.is_payers:  # In another tab, or with a second click.
-            return asked.after_paying()
-    return asked.again(why.value)
+        payment_page = await payment_page_of(context, request)
+        if payment_page.is_payers:  # In another tab, or with a second click.
+            return payment_page.after_paying()
+    return payment_page.again(why.value)

@@ -15,7 +15,7 @@ from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON
 from qirsh.web.auth import passkeys
 from qirsh.web.http.message import Response
-from qirsh.web.pay.payment_page import Asked
+from qirsh.web.pay.payment_page import PaymentPage
 from qirsh.web.pay.receipt import receipt_token
 from qirsh.web.pay.return_address import after_paying, form_origin
 
@@ -40,62 +40,66 @@ class Purse(msgspec.Struct, frozen=True):
     pin_trouble: str  # Keeps them from using a PIN.
 
 
-async def view(asked: Asked, *, why: str, status: int = 200, email: str = "") -> Response:
+async def view(payment_page: PaymentPage, *, why: str, status: int = 200, email: str = "") -> Response:
     """The page, with what the last form has come to."""
-    visit, state = asked.visit, asked.state()
+    page, state = payment_page.page, payment_page.state()
     values: dict[str, object] = {
         "state": state,
         "why": why,
         "email": email,
-        "slip": asked.slip(),
-        "return_address": after_paying(asked.payment, asked.id, asked.merchant) if state == "receipt" else None,
-        "can_return": after_paying(asked.payment, asked.id, asked.merchant) is not None,
+        "slip": payment_page.slip(),
+        "return_address": after_paying(payment_page.payment, payment_page.id, payment_page.merchant)
+        if state == "receipt"
+        else None,
+        "can_return": after_paying(payment_page.payment, payment_page.id, payment_page.merchant) is not None,
         "passkey_options": "",
     }
-    if asked.caller is not None:
-        person = await visit.parts.store.find(Tables.people, visit.person)
+    if payment_page.caller is not None:
+        person = await page.context.store.find(Tables.people, page.person)
         assert person is not None, "a session without its person"
-        values |= {"name": person.name, "account": asked.caller.account, "is_owner": asked.is_owners_test}
+        values |= {"name": person.name, "account": payment_page.caller.account, "is_owner": payment_page.is_owners_test}
         if state == "payable":
-            purse = await _purse(asked, why)
-            values |= {"purse": purse, "shown": visit.form_token("shown", *asked.agreed())}
+            purse = await _purse(payment_page, why)
+            values |= {"purse": purse, "shown": page.csrf.token("shown", *payment_page.agreed())}
             if not purse.obstacle:
-                values["passkey_options"] = await _passkey_options(asked)
+                values["passkey_options"] = await _passkey_options(payment_page)
         if state == "receipt":
-            values["receipt_url"] = f"{visit.parts.base_url}/receipt/{receipt_token(visit.parts, asked.id)}"
-    may_pay = asked.caller is not None and (state == "payable" or (state == "test" and asked.is_owners_test))
-    origin = form_origin(asked.payment, asked.merchant) if may_pay else ""
-    return visit.page("pay/pay.html", status=status, form_origin=origin, **values)
+            values["receipt_url"] = f"{page.context.base_url}/receipt/{receipt_token(page.context, payment_page.id)}"
+    may_pay = payment_page.caller is not None and (
+        state == "payable" or (state == "test" and payment_page.is_owners_test)
+    )
+    origin = form_origin(payment_page.payment, payment_page.merchant) if may_pay else ""
+    return page.render("pay/pay.html", status=status, form_origin=origin, **values)
 
 
-def confirming(asked: Asked) -> passkeys.Purpose:
+def confirming(payment_page: PaymentPage) -> passkeys.Purpose:
     """What a passkey is asked to sign: exactly what the page shows, in exactly this session."""
-    payment, merchant = asked.payment, asked.merchant
+    payment, merchant = payment_page.payment, payment_page.merchant
     return passkeys.confirming(
-        session=asked.visit.session.hex(),
-        payment=asked.id,
+        session=payment_page.page.session.hash.hex(),
+        payment=payment_page.id,
         amount_minor=payment.amount,
         currency=payment.currency,
         payee=f"{merchant.number} {merchant.name}",
     )
 
 
-async def _passkey_options(asked: Asked) -> str:
+async def _passkey_options(payment_page: PaymentPage) -> str:
     """Empty if the person has none, or browsers would take none here."""
-    parts = asked.visit.parts
-    if not passkeys.can_be_used(parts):
+    context = payment_page.page.context
+    if not passkeys.can_be_used(context):
         return ""
-    known = [row[0] for row in await parts.store.select(PASSKEYS_OF_PERSON, asked.visit.person)]
-    return passkeys.request_options(parts, confirming(asked), known) if known else ""
+    known = [row[0] for row in await context.store.select(PASSKEYS_OF_PERSON, payment_page.page.person)]
+    return passkeys.request_options(context, confirming(payment_page), known) if known else ""
 
 
-async def _purse(asked: Asked, why: str) -> Purse:
-    parts, payment, account = asked.visit.parts, asked.payment, asked.visit.who.account
-    balance = await parts.store.find(Tables.balances, (account, payment.currency))
-    pin = await parts.store.find(Tables.pins, asked.visit.person)
+async def _purse(payment_page: PaymentPage, why: str) -> Purse:
+    context, payment, account = payment_page.page.context, payment_page.payment, payment_page.page.user.account
+    balance = await context.store.find(Tables.balances, (account, payment.currency))
+    pin = await context.store.find(Tables.pins, payment_page.page.person)
     held = balance.available if balance else 0
     tries_left = attempts_left(pin) if pin else 0
-    obstacle = await _obstacle(asked)
+    obstacle = await _obstacle(payment_page)
     if not obstacle and held < payment.amount:
         obstacle = "insufficient_funds"
     if not obstacle and why in _ONLY_SAID:
@@ -109,20 +113,20 @@ async def _purse(asked: Asked, why: str) -> Purse:
     )
 
 
-async def _obstacle(asked: Asked) -> str:
+async def _obstacle(payment_page: PaymentPage) -> str:
     """About the service or the person, whatever they have."""
-    parts = asked.visit.parts
-    if parts.engine.money_stop.reason is not None:
+    context = payment_page.page.context
+    if context.engine.money_stop.reason is not None:
         return "money_stopped"
-    account = await parts.store.find(Tables.accounts, asked.visit.who.account)
+    account = await context.store.find(Tables.accounts, payment_page.page.user.account)
     assert account is not None, "a person without their account"
     if why := why_not_in_order(account):
-        return await _why_not_verified(asked) if why is Refusal.NOT_VERIFIED else str(why.value)
-    return "same_account" if _is_own(account, asked.merchant) else ""
+        return await _why_not_verified(payment_page) if why is Refusal.NOT_VERIFIED else str(why.value)
+    return "same_account" if _is_own(account, payment_page.merchant) else ""
 
 
-async def _why_not_verified(asked: Asked) -> str:
-    identity = await asked.visit.parts.store.find(Tables.identities, asked.visit.person)
+async def _why_not_verified(payment_page: PaymentPage) -> str:
+    identity = await payment_page.page.context.store.find(Tables.identities, payment_page.page.person)
     return "being_checked" if identity is not None and identity.state == "submitted" else "not_verified"
 
 

@@ -7,23 +7,23 @@ from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
-from qirsh.web.html.page_context import Visit, visit_of
+from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.http.authentication import Caller
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.pay.payment_summary import Slip, slip_of
+from qirsh.web.pay.payment_summary import PaymentSummary, payment_summary_of
 from qirsh.web.pay.return_address import after_leaving, after_paying, form_origin
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PaymentPage(msgspec.Struct, frozen=True):
     """A payment, and who looks at it."""
 
     id: str
     payment: Payment
     merchant: Account
-    visit: Visit
+    page: PageContext
 
     @property
     def address(self) -> str:
@@ -33,12 +33,12 @@ class Asked(msgspec.Struct, frozen=True):
     @property
     def caller(self) -> Caller | None:
         """Who is signed in."""
-        return self.visit.caller
+        return self.page.caller
 
     @property
     def is_owners_test(self) -> bool:
         """Whether whoever looks tries out a payment of their own business."""
-        return self.merchant.mode == "test" and self.caller is not None and self.merchant.owner == self.visit.person
+        return self.merchant.mode == "test" and self.caller is not None and self.merchant.owner == self.page.person
 
     @property
     def is_payers(self) -> bool:
@@ -55,7 +55,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     def state(self) -> str:
         """What can be done with the payment, by whoever it is."""
-        why = why_not_payable(self.payment, self.visit.parts.clock())
+        why = why_not_payable(self.payment, self.page.context.clock())
         if why is Refusal.ALREADY_PAID:
             return "receipt" if self.is_payers else "already_paid"
         if why is not None:
@@ -64,10 +64,12 @@ class Asked(msgspec.Struct, frozen=True):
             return "test"
         return "merchant_suspended" if why_not_in_order(self.merchant) else "payable"
 
-    def slip(self) -> Slip:
+    def slip(self) -> PaymentSummary:
         """What anybody may see of it."""
         can_leave = after_leaving(self.payment, self.id, self.merchant) is not None
-        return slip_of(self.payment, self.id, self.merchant, now=self.visit.parts.clock(), can_leave=can_leave)
+        return payment_summary_of(
+            self.payment, self.id, self.merchant, now=self.page.context.clock(), can_leave=can_leave
+        )
 
     def after_paying(self) -> Response:
         """Back to the shop, or to the receipt."""
@@ -79,21 +81,21 @@ class Asked(msgspec.Struct, frozen=True):
 
     def again(self, why: str) -> Response:
         """The page anew, which says why nothing was paid."""
-        return self.visit.go(self.address, f"{self.id}.{why}")
+        return self.page.redirect(self.address, f"{self.id}.{why}")
 
 
-async def asked_of(parts: Parts, request: Request) -> Asked:
+async def payment_page_of(context: Context, request: Request) -> PaymentPage:
     """The payment that the address names, and who looks at it."""
-    payment = await payment_of(parts, request.arguments["id"])
-    merchant = await parts.store.find(Tables.accounts, payment.merchant)
+    payment = await find_payment(context, request.arguments["id"])
+    merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
-    return Asked(request.arguments["id"], payment, merchant, await visit_of(parts, request))
+    return PaymentPage(request.arguments["id"], payment, merchant, await page_context_of(context, request))
 
 
-async def payment_of(parts: Parts, payment_id: str) -> Payment:
+async def find_payment(context: Context, payment_id: str) -> Payment:
     """The payment with this id. A mistyped one never reaches the database."""
-    number = parts.identifiers.payment_number(payment_id)
-    payment = None if number is None else await parts.store.find(Tables.payments, number)
+    number = context.identifiers.payment_number(payment_id)
+    payment = None if number is None else await context.store.find(Tables.payments, number)
     if payment is None:
         raise Problem("not_found")
     return payment

@@ -12,10 +12,10 @@ from qirsh.domain.limits import WAIT_S_MAX
 from qirsh.domain.payment import Payment, Status, is_due
 from qirsh.web.documents.qr import qr_svg
 from qirsh.web.html.rendering import see_other
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.final_payment import final_or_late
 from qirsh.web.http.message import Request, Response, head
-from qirsh.web.pay.payment_page import asked_of, payment_of
+from qirsh.web.pay.payment_page import find_payment, payment_page_of
 from qirsh.web.pay.return_address import after_paying
 
 _PENDING: Final = 1
@@ -30,24 +30,26 @@ class PaymentState(msgspec.Struct, frozen=True):
     version: int
 
 
-async def show_payment_status(parts: Parts, request: Request) -> Response:
+async def show_payment_status(context: Context, request: Request) -> Response:
     """The state, or with `?wait=` the next one after the version that is known."""
-    payment = await payment_of(parts, request.arguments["id"])
+    payment = await find_payment(context, request.arguments["id"])
     told = dict(parse_qsl(request.query.decode("latin-1")))
     wait_s = min(_number(told.get("wait", "")), WAIT_S_MAX)
-    now = parts.clock()
+    now = context.clock()
     if wait_s and _number(told.get("version", "")) == _state(payment, now).version == _PENDING:
         # Not past the end of its time: the page is to say so when it is there.
         left_s = (payment.expires_at - now) / 1000
-        payment = await final_or_late(parts, payment.number, min(wait_s, left_s))
-    return Response(200, msgspec.json.encode(_state(payment, parts.clock())))
+        payment = await final_or_late(context, payment.number, min(wait_s, left_s))
+    return Response(200, msgspec.json.encode(_state(payment, context.clock())))
 
 
-async def return_to_shop(parts: Parts, request: Request) -> Response:
+async def return_to_shop(context: Context, request: Request) -> Response:
     """To the shop, from a page that was open while it was paid elsewhere, as the token shows. Others see the page."""
-    asked = await asked_of(parts, request)
+    asked = await payment_page_of(context, request)
     token = dict(parse_qsl(request.query.decode("latin-1"))).get("token", "")
-    is_known = bool(asked.visit.visitor) and parts.keyring.is_form_token(token, "follow", asked.visit.visitor, asked.id)
+    is_known = bool(asked.page.csrf.visitor) and context.keyring.is_form_token(
+        token, "follow", asked.page.csrf.visitor, asked.id
+    )
     # Who is signed in as somebody else has a wallet of their own, and is not the one whom the shop waits for.
     if asked.payment.status == "paid" and is_known and (asked.caller is None or asked.is_payers):
         address = after_paying(asked.payment, asked.id, asked.merchant)
@@ -56,10 +58,10 @@ async def return_to_shop(parts: Parts, request: Request) -> Response:
     return see_other(asked.address)
 
 
-async def show_phone_qr(parts: Parts, request: Request) -> Response:
+async def show_phone_qr(context: Context, request: Request) -> Response:
     """The page's address as a QR code: a picture of its own, so that only who looks at it loads it."""
-    await payment_of(parts, request.arguments["id"])
-    drawn = qr_svg(f"{parts.base_url}/pay/{request.arguments['id']}")
+    await find_payment(context, request.arguments["id"])
+    drawn = qr_svg(f"{context.base_url}/pay/{request.arguments['id']}")
     return Response(200, drawn.encode(), head=_SVG)
 
 

@@ -7,7 +7,7 @@ from qirsh.domain.payment import Payment
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 
 
-class Slip(msgspec.Struct, frozen=True):
+class PaymentSummary(msgspec.Struct, frozen=True):
     """Who asks for how much, and for how long: what anybody may see who has the payment's id."""
 
     id: str
@@ -24,10 +24,12 @@ class Slip(msgspec.Struct, frozen=True):
     can_leave: bool  # The shop has a page for who does not pay.
 
 
-def slip_of(payment: Payment, payment_id: str, merchant: Account, *, now: int, can_leave: bool) -> Slip:
+def payment_summary_of(
+    payment: Payment, payment_id: str, merchant: Account, *, now: int, can_leave: bool
+) -> PaymentSummary:
     """As it stands now."""
     is_test = merchant.mode == "test"
-    return Slip(
+    return PaymentSummary(
         id=payment_id,
         payee=merchant.name,
         initials=_initials(merchant.name),

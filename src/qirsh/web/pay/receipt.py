@@ -13,12 +13,12 @@ from qirsh.domain.tables import Tables
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import receipt_pdf
 from qirsh.web.documents.receipt import Receipt
-from qirsh.web.html.rendering import page
-from qirsh.web.http.context import Parts
+from qirsh.web.html.rendering import render_page
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.problems import Problem
-from qirsh.web.pay.payment_page import payment_of
-from qirsh.web.pay.payment_summary import slip_of
+from qirsh.web.pay.payment_page import find_payment
+from qirsh.web.pay.payment_summary import payment_summary_of
 
 _ID_DIGITS: Final = 16
 _ENDING_DIGITS: Final = 4
@@ -27,30 +27,30 @@ _PDF: Final = head(b"application/pdf")
 _SERVICE: Final = "Qirsh"
 
 
-def receipt_token(parts: Parts, payment_id: str) -> str:
+def receipt_token(context: Context, payment_id: str) -> str:
     """What the address of its receipt ends with."""
-    return payment_id + parts.keyring.receipt_marks(payment_id)[0]
+    return payment_id + context.keyring.receipt_marks(payment_id)[0]
 
 
-async def show_receipt(parts: Parts, request: Request) -> Response:
+async def show_receipt(context: Context, request: Request) -> Response:
     """For whoever was given the address. Of the payer it tells four digits."""
-    payment_id, payment, merchant = await _paid(parts, request)
-    return page(
+    payment_id, payment, merchant = await _paid(context, request)
+    return render_page(
         request,
         "pay/receipt.html",
-        slip=slip_of(payment, payment_id, merchant, now=parts.clock(), can_leave=False),
+        slip=payment_summary_of(payment, payment_id, merchant, now=context.clock(), can_leave=False),
         ending=_ending(payment),
         pdf=f"/receipt/{request.arguments['token']}/pdf",
     )
 
 
-async def download_receipt(parts: Parts, request: Request) -> Response:
+async def download_receipt(context: Context, request: Request) -> Response:
     """The same, to be kept."""
-    payment_id, payment, merchant = await _paid(parts, request)
+    payment_id, payment, merchant = await _paid(context, request)
     assert payment.paid_at is not None
     receipt = Receipt(
         service_name=_SERVICE,
-        base_url=parts.base_url,
+        base_url=context.base_url,
         payee=merchant.name,
         payer_account="•" * _ENDING_DIGITS + _ending(payment),
         amount_minor=payment.amount,
@@ -59,7 +59,7 @@ async def download_receipt(parts: Parts, request: Request) -> Response:
         payment_id=payment_id,
         paid_at=payment.paid_at,
         refunded_minor=payment.refunded_amount,
-        share_url=f"{parts.base_url}/receipt/{request.arguments['token']}",
+        share_url=f"{context.base_url}/receipt/{request.arguments['token']}",
         is_test=merchant.mode == "test",
     )
     with render_pool.place():
@@ -68,15 +68,15 @@ async def download_receipt(parts: Parts, request: Request) -> Response:
     return Response(200, drawn, [(b"content-disposition", named)], _PDF)
 
 
-async def _paid(parts: Parts, request: Request) -> tuple[str, Payment, Account]:
+async def _paid(context: Context, request: Request) -> tuple[str, Payment, Account]:
     payment_id, mark = request.arguments["token"][:_ID_DIGITS], request.arguments["token"][_ID_DIGITS:].encode()
-    marks = parts.keyring.receipt_marks(payment_id)
+    marks = context.keyring.receipt_marks(payment_id)
     if True not in [hmac.compare_digest(mark, own.encode()) for own in marks]:
         raise Problem("not_found")
-    payment = await payment_of(parts, payment_id)
+    payment = await find_payment(context, payment_id)
     if payment.status != "paid":
         raise Problem("not_found")
-    merchant = await parts.store.find(Tables.accounts, payment.merchant)
+    merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     return payment_id, payment, merchant
 

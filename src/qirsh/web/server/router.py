@@ -11,7 +11,7 @@ from qirsh.web.html.cookies import session_token
 from qirsh.web.html.language import find_language, keep_language
 from qirsh.web.html.rendering import problem_page, see_other
 from qirsh.web.http import query
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Headers, Request, Response, problem_response, request_ids
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
@@ -26,15 +26,15 @@ _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sen
 class Router:
     """From a request to its answer: a router with fewer features costs less than one with more."""
 
-    def __init__(self, parts: Parts, routes: tuple[Route, ...]) -> None:
-        self._parts = parts
-        self._limits = parts.limits
-        self._ids = request_ids(parts.entropy(6))
+    def __init__(self, context: Context, routes: tuple[Route, ...]) -> None:
+        self._context = context
+        self._limits = context.limits
+        self._ids = request_ids(context.entropy(6))
         self.uploads = Uploads(
             routes,
-            lambda headers: session_token(parts, headers),
-            parts.callers.of_cookie,
-            lambda request: find_language(parts, request),
+            lambda headers: session_token(context, headers),
+            context.callers.of_cookie,
+            lambda request: find_language(context, request),
         )
         self._tree = RouteTree(routes)
 
@@ -58,7 +58,7 @@ class Router:
             log.exception("request %s failed", request.id)
             response = _problem(Problem("internal_error"), request)
         if request.is_language_new:
-            keep_language(self._parts, request, response)
+            keep_language(self._context, request, response)
         response.request_id = request.id
         response.limits = request.limits
         return response
@@ -71,7 +71,7 @@ class Router:
         if route is None:
             return self._not_here(request, resource)
         if route.token is not None:
-            callers = self._parts.callers
+            callers = self._context.callers
             if limits is None:
                 caller = callers.remembered(request.headers, route.token)
                 if caller is None:
@@ -85,7 +85,7 @@ class Router:
             request.caller = caller
         if request.query and route.told is not None and route.told.query is None:
             query.read(query.Parameters, request.query)
-        return await route.handler(self._parts, request)
+        return await route.handler(self._context, request)
 
     def _find(self, request: Request) -> tuple[Resource | None, Route | None]:
         found = self._tree.find(request.path)
@@ -94,7 +94,7 @@ class Router:
         resource, request.arguments = found
         if resource.is_page:
             request.is_page = True
-            find_language(self._parts, request)
+            find_language(self._context, request)
         # HEAD is GET without the body, which the connection leaves out.
         return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
 

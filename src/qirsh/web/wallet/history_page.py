@@ -11,9 +11,9 @@ from qirsh.domain.limits import LIST_ITEMS_DEFAULT, NAME_CHARACTERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.store.reads import statement
 from qirsh.store.reads.account_entries import Movement, place_before, search_movements
-from qirsh.store.reads.statement import Places
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.http.context import Parts
+from qirsh.store.reads.statement import Cursor
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, places_of
 from qirsh.web.http.message import Response
 from qirsh.web.wallet.movement_row import Row, rows_of
@@ -35,22 +35,22 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 @signed_in
-async def show_history(visit: Visit) -> Response:
+async def show_history(page: PageContext) -> Response:
     """One page. A form that makes no sense is shown again, with what is wrong beside its field."""
-    asked = read_query(visit.request, *_FIELDS, "after")
+    asked = read_query(page.request, *_FIELDS, "after")
     wanted = _wanted(asked)
     if wanted.errors:
-        return _page(visit, wanted, [], older="", is_first=True, status=422)
-    parts, account = visit.parts, visit.who.account
-    places, floors = await _bounds(parts, account, wanted, asked["after"])
+        return _page(page, wanted, [], older="", is_first=True, status=422)
+    context, account = page.context, page.user.account
+    places, floors = await _bounds(context, account, wanted, asked["after"])
     found = await search_movements(
-        parts.store, account, places, floors, fits=_fits(parts, wanted), limit=LIST_ITEMS_DEFAULT
+        context.store, account, places, floors, fits=_fits(context, wanted), limit=LIST_ITEMS_DEFAULT
     )
     older = ""
     if found.next is not None:
         kept = {name: value for name, value in wanted.fields.items() if value}
         older = f"{_ADDRESS}?{urlencode({**kept, 'after': cursor_of(_LIST, found.next)})}"
-    return _page(visit, wanted, rows_of(parts, found.movements), older=older, is_first=not asked["after"])
+    return _page(page, wanted, rows_of(context, found.movements), older=older, is_first=not asked["after"])
 
 
 def _wanted(asked: dict[str, str]) -> Wanted:
@@ -71,22 +71,24 @@ def _wanted(asked: dict[str, str]) -> Wanted:
     return Wanted(fields, days, errors)
 
 
-async def _bounds(parts: Parts, account: int, wanted: Wanted, cursor: str) -> tuple[Places, Places]:
+async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -> tuple[Cursor, Cursor]:
     """Where this page begins in each currency, and where the list ends."""
     currency = wanted.fields["currency"] or None
     places = places_of(_LIST, cursor or None, currency)
     if wanted.days is None:
         return places, {}
-    floors = {code: (await place_before(parts.store, account, code, wanted.days.begin_ms)).sequence for code in places}
+    floors = {
+        code: (await place_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in places
+    }
     if not cursor:
         places = {
-            code: (await place_before(parts.store, account, code, wanted.days.end_ms)).sequence + 1
+            code: (await place_before(context.store, account, code, wanted.days.end_ms)).sequence + 1
             for code in statement.from_the_top(currency)
         }
     return places, floors
 
 
-def _fits(parts: Parts, wanted: Wanted) -> Callable[[Movement], bool] | None:
+def _fits(context: Context, wanted: Wanted) -> Callable[[Movement], bool] | None:
     """None: everything does. Words are looked for as they stand; no sign means more than itself."""
     kind, words = wanted.fields["kind"], _folded(wanted.fields["words"])
     if not kind and not words:
@@ -98,15 +100,17 @@ def _fits(parts: Parts, wanted: Wanted) -> Callable[[Movement], bool] | None:
             return False
         if not words:
             return True
-        number = "" if movement.payment is None else parts.identifiers.payment_id(movement.payment)
+        number = "" if movement.payment is None else context.identifiers.payment_id(movement.payment)
         texts = (movement.other_name, movement.note, movement.reference)
         return any(words in _folded(" ".join(text.split())) for text in texts) or digits == number
 
     return fits
 
 
-def _page(visit: Visit, wanted: Wanted, rows: list[Row], *, older: str, is_first: bool, status: int = 200) -> Response:
-    return visit.page(
+def _page(
+    page: PageContext, wanted: Wanted, rows: list[Row], *, older: str, is_first: bool, status: int = 200
+) -> Response:
+    return page.render(
         "wallet/history.html",
         status=status,
         fields=wanted.fields,

@@ -6,7 +6,7 @@ import msgspec
 
 from qirsh.domain.ledger import Kind
 from qirsh.store.reads.account_entries import Movement
-from qirsh.web.http.context import Parts
+from qirsh.web.http.context import Context
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Row(msgspec.Struct, frozen=True):
     at: int
 
 
-def row_of(parts: Parts, movement: Movement) -> Row:
+def row_of(context: Context, movement: Movement) -> Row:
     """Seen from the account's owner."""
     is_cash = movement.kind in {"deposit", "withdrawal"}
     return Row(
@@ -34,11 +34,11 @@ def row_of(parts: Parts, movement: Movement) -> Row:
         other="" if is_cash else movement.other_name,
         other_account="" if is_cash else str(movement.other),
         note=movement.reference if is_cash else movement.note.strip(),
-        payment_id="" if movement.payment is None else parts.identifiers.payment_id(movement.payment),
+        payment_id="" if movement.payment is None else context.identifiers.payment_id(movement.payment),
         at=movement.created_at,
     )
 
 
-def rows_of(parts: Parts, movements: Iterable[Movement]) -> list[Row]:
+def rows_of(context: Context, movements: Iterable[Movement]) -> list[Row]:
     """In the same order."""
-    return [row_of(parts, movement) for movement in movements]
+    return [row_of(context, movement) for movement in movements]

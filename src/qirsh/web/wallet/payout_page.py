@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.commands.payout import AskPayout, CancelPayout
+from qirsh.domain.commands.payout import CancelPayout, RequestPayout
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payout import Payout, is_open
@@ -16,9 +16,9 @@ from qirsh.engine.bank_details import BankDetails, normal_account, sealed, unsea
 from qirsh.language.figures import typed_amount
 from qirsh.store.reads import queries
 from qirsh.web.html.forms import read_form
-from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import Problem, problem_of
+from qirsh.web.http.problems import Problem, to_problem
 
 ADDRESS: Final = "/wallet/payouts"
 _FIELDS: Final = ("amount", "currency", "holder", "bank", "account")
@@ -52,53 +52,53 @@ class Typed(msgspec.Struct):
 
 
 @signed_in
-async def show_payouts(visit: Visit) -> Response:
+async def show_payouts(page: PageContext) -> Response:
     """What was asked for, and the form to ask for more."""
-    person = await visit.parts.store.find(Tables.people, visit.person)
+    person = await page.context.store.find(Tables.people, page.person)
     assert person is not None, "a session without its person"
     typed = Typed(dict.fromkeys(_FIELDS, "") | {"holder": person.name}, {})
-    return await _page(visit, typed, nonce=visit.parts.entropy(_NONCE_BYTES).hex(), said=visit.word("payouts"))
+    return await _page(page, typed, nonce=page.context.entropy(_NONCE_BYTES).hex(), said=page.flash_about("payouts"))
 
 
 @signed_in
-async def request_payout(visit: Visit) -> Response:
+async def request_payout(page: PageContext) -> Response:
     """One payout for one form, however often it is sent."""
-    parts = visit.parts
-    form = read_form(parts, visit.request, "token", "nonce", "pin", *_FIELDS)
+    context = page.context
+    form = read_form(context, page.request, "token", "nonce", "pin", *_FIELDS)
     nonce = form["nonce"]
-    caller = visit.check(form["token"], "payout", nonce)
+    caller = page.csrf.check(form["token"], "payout", nonce)
     if not _NONCE.fullmatch(nonce):
         raise Problem("stale_form")
-    typed = _typed(form, visit.request.language)
+    typed = _typed(form, page.request.language)
     payout_id = f"po_{nonce}"
     if typed.errors:
-        return await _page(visit, typed, nonce=nonce, status=422)
-    outcome = await parts.engine.submit(
-        AskPayout(
+        return await _page(page, typed, nonce=nonce, status=422)
+    outcome = await context.engine.submit(
+        RequestPayout(
             id=payout_id,
             account=caller.account,
-            person=visit.person,
+            person=page.person,
             currency=typed.fields["currency"],
             amount=typed.amount_minor,
-            bank_sealed=sealed(parts.keyring, typed.bank),
-            pin_macs=parts.keyring.pin_macs(visit.person, form["pin"]),
+            bank_sealed=sealed(context.keyring, typed.bank),
+            pin_macs=context.keyring.pin_macs(page.person, form["pin"]),
         )
     )
     if type(outcome) is Refused:
-        return await _refused(visit, typed, nonce, outcome)
-    return visit.go(ADDRESS, "payouts.asked" if _is_this(visit, outcome, typed) else "payouts.sent-before")
+        return await _refused(page, typed, nonce, outcome)
+    return page.redirect(ADDRESS, "payouts.asked" if _is_this(page, outcome, typed) else "payouts.sent-before")
 
 
 @signed_in
-async def cancel_payout(visit: Visit) -> Response:
+async def cancel_payout(page: PageContext) -> Response:
     """Taken back, if no operator has acted on it."""
-    visit.form("payout-cancel")
-    outcome = await visit.parts.engine.submit(CancelPayout(visit.request.arguments["id"], visit.person))
+    page.form("payout-cancel")
+    outcome = await page.context.engine.submit(CancelPayout(page.request.arguments["id"], page.person))
     if type(outcome) is not Refused:
-        return visit.go(ADDRESS, "payouts.cancelled")
+        return page.redirect(ADDRESS, "payouts.cancelled")
     if outcome.why is Refusal.MOVE_NOT_ALLOWED:
-        return visit.go(ADDRESS, "payouts.too-late")
-    raise problem_of(outcome)
+        return page.redirect(ADDRESS, "payouts.too-late")
+    raise to_problem(outcome)
 
 
 def _typed(form: dict[str, str], language: str) -> Typed:
@@ -122,37 +122,37 @@ def _typed(form: dict[str, str], language: str) -> Typed:
     return Typed(fields, errors, amount or 0)
 
 
-async def _refused(visit: Visit, typed: Typed, nonce: str, refused: Refused) -> Response:
+async def _refused(page: PageContext, typed: Typed, nonce: str, refused: Refused) -> Response:
     if refused.why is Refusal.NOT_FOUND:
-        raise problem_of(refused)
+        raise to_problem(refused)
     place = _PLACES.get(refused.why)
     if place is None:
         typed.why = refused.why.value
     else:
         typed.errors[place] = refused.why.value
     typed.tries_left = refused.attempts_left or 0
-    return await _page(visit, typed, nonce=nonce, status=422)
+    return await _page(page, typed, nonce=nonce, status=422)
 
 
-def _is_this(visit: Visit, payout: Payout, typed: Typed) -> bool:
+def _is_this(page: PageContext, payout: Payout, typed: Typed) -> bool:
     """Whether it is what the form says now, or what it said when it was sent before."""
     same = (payout.amount, payout.currency) == (typed.amount_minor, typed.fields["currency"])
-    return same and unsealed(visit.parts.keyring, payout.bank_sealed) in {typed.bank, None}
+    return same and unsealed(page.context.keyring, payout.bank_sealed) in {typed.bank, None}
 
 
-async def _payouts(visit: Visit) -> list[Payout]:
-    rows = await visit.parts.store.select(queries.PAYOUTS_OF, visit.who.account, _SHOWN)
+async def _payouts(page: PageContext) -> list[Payout]:
+    rows = await page.context.store.select(queries.PAYOUTS_OF, page.user.account, _SHOWN)
     return [Payout(*row) for row in rows]
 
 
-async def _page(visit: Visit, typed: Typed, *, nonce: str, said: str = "", status: int = 200) -> Response:
-    parts = visit.parts
-    account = await parts.store.find(Tables.accounts, visit.who.account)
+async def _page(page: PageContext, typed: Typed, *, nonce: str, said: str = "", status: int = 200) -> Response:
+    context = page.context
+    account = await context.store.find(Tables.accounts, page.user.account)
     assert account is not None, "a session without its account"
-    rows = await parts.store.select(queries.PURSES_OF, visit.who.account)
+    rows = await context.store.select(queries.AVAILABLE_BALANCES, page.user.account)
     available = {currency: amount - kept for currency, amount, kept in rows}
-    payouts = await _payouts(visit)
-    return visit.page(
+    payouts = await _payouts(page)
+    return page.render(
         "wallet/payouts.html",
         status=status,
         typed=typed,
@@ -163,5 +163,5 @@ async def _page(visit: Visit, typed: Typed, *, nonce: str, said: str = "", statu
         is_full=sum(map(is_open, payouts)) >= PAYOUTS_OPEN_MAX,
         open_max=PAYOUTS_OPEN_MAX,
         balances={code: available.get(code, 0) for code in CURRENCIES},
-        payouts=[Shown(payout, unsealed(parts.keyring, payout.bank_sealed)) for payout in payouts],
+        payouts=[Shown(payout, unsealed(context.keyring, payout.bank_sealed)) for payout in payouts],
     )

@@ -23,8 +23,8 @@ from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import statement_pdf
 from qirsh.web.documents.statement import Line, Statement
 from qirsh.web.documents.statement_csv import statement_csv
-from qirsh.web.html.page_context import Visit, signed_in
-from qirsh.web.http.context import Parts
+from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response, head
 from qirsh.web.wallet.movement_row import row_of
 from qirsh.web.wallet.period import Period, month_of, read_day, read_month, read_query, today, unreadable
@@ -78,50 +78,50 @@ _PDF: Final = Kind("pdf", head(b"application/pdf"), limits.STATEMENT_PDF_LINES_M
 
 
 @signed_in
-async def show_statement(visit: Visit) -> Response:
+async def show_statement(page: PageContext) -> Response:
     """Choose; and what the chosen one says in short."""
-    asked = _asked(visit)
-    bounds = None if asked.errors else await _bounds(visit.parts, visit.who.account, asked)
-    return _page(visit, asked, bounds, status=422 if asked.errors else 200)
+    asked = _asked(page)
+    bounds = None if asked.errors else await _bounds(page.context, page.user.account, asked)
+    return _page(page, asked, bounds, status=422 if asked.errors else 200)
 
 
 @signed_in
-async def download_statement_csv(visit: Visit) -> Response:
+async def download_statement_csv(page: PageContext) -> Response:
     """For spreadsheets."""
-    return await _taken_away(visit, _CSV)
+    return await _taken_away(page, _CSV)
 
 
 @signed_in
-async def download_statement_pdf(visit: Visit) -> Response:
+async def download_statement_pdf(page: PageContext) -> Response:
     """For paper."""
-    return await _taken_away(visit, _PDF)
+    return await _taken_away(page, _PDF)
 
 
-async def _taken_away(visit: Visit, kind: Kind) -> Response:
-    asked = _asked(visit)
+async def _taken_away(page: PageContext, kind: Kind) -> Response:
+    asked = _asked(page)
     if asked.errors:
-        return _page(visit, asked, None, status=422)
-    parts, account = visit.parts, visit.who.account
-    bounds = await _bounds(parts, account, asked)
+        return _page(page, asked, None, status=422)
+    context, account = page.context, page.user.account
+    bounds = await _bounds(context, account, asked)
     if bounds.lines > kind.lines_max:
         asked.errors["to"] = f"too_many_for_{kind.ending}"
-        return _page(visit, asked, bounds, status=422)
+        return _page(page, asked, bounds, status=422)
     with render_pool.place():
-        statement = await _statement(visit, asked, bounds)
-        document = await render_pool.made(partial(kind.made, statement, visit.request.language))
+        statement = await _statement(page, asked, bounds)
+        document = await render_pool.made(partial(kind.made, statement, page.request.language))
     days = f"{asked.period.first} to {asked.period.last}"
-    export = RecordExport(account, f"statement of {asked.currency}, {days}, as {kind.ending}", f"person {visit.person}")
-    await parts.engine.submit(export)
+    export = RecordExport(account, f"statement of {asked.currency}, {days}, as {kind.ending}", f"person {page.person}")
+    await context.engine.submit(export)
     name = f"statement-{account}-{asked.currency}-{asked.period.first}-{asked.period.last}.{kind.ending}"
     return Response(200, document, [(b"content-disposition", f'attachment; filename="{name}"'.encode())], kind.head)
 
 
-def _asked(visit: Visit) -> Asked:
-    fields = read_query(visit.request, *_FIELDS)
+def _asked(page: PageContext) -> Asked:
+    fields = read_query(page.request, *_FIELDS)
     fields["currency"] = fields["currency"] or next(iter(CURRENCIES))
     if fields["currency"] not in CURRENCIES:
         raise unreadable("currency")
-    day = today(visit.parts.clock())
+    day = today(page.context.clock())
     month = read_month(fields["month"]) if fields["month"] else month_of(day)
     if month is None:
         raise unreadable("month")
@@ -145,21 +145,21 @@ def _until(period: Period, day: date) -> Period:
     return Period(period.first, max(period.first, min(period.last, day)))
 
 
-async def _bounds(parts: Parts, account: int, asked: Asked) -> Bounds:
-    opening = await place_before(parts.store, account, asked.currency, asked.period.begin_ms)
-    closing = await place_before(parts.store, account, asked.currency, asked.period.end_ms)
+async def _bounds(context: Context, account: int, asked: Asked) -> Bounds:
+    opening = await place_before(context.store, account, asked.currency, asked.period.begin_ms)
+    closing = await place_before(context.store, account, asked.currency, asked.period.end_ms)
     return Bounds(opening, closing)
 
 
-async def _statement(visit: Visit, asked: Asked, bounds: Bounds) -> Statement:
-    parts, account, period = visit.parts, visit.who.account, asked.period
-    person = await parts.store.find(Tables.people, visit.person)
+async def _statement(page: PageContext, asked: Asked, bounds: Bounds) -> Statement:
+    context, account, period = page.context, page.user.account, asked.period
+    person = await context.store.find(Tables.people, page.person)
     assert person is not None, "a session without its person"
     movements = movements_between(
-        parts.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
+        context.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
     )
     return Statement(
-        service_name=text(visit.request.language, _SERVICE),
+        service_name=text(page.request.language, _SERVICE),
         holder=person.name,
         account=str(account),
         currency=asked.currency,
@@ -167,12 +167,12 @@ async def _statement(visit: Visit, asked: Asked, bounds: Bounds) -> Statement:
         to_day=period.last,
         opening_minor=bounds.opening.balance,
         closing_minor=bounds.closing.balance,
-        lines=tuple([_line(parts, movement, period) async for movement in movements]),
+        lines=tuple([_line(context, movement, period) async for movement in movements]),
     )
 
 
-def _line(parts: Parts, movement: Movement, period: Period) -> Line:
-    row = row_of(parts, movement)
+def _line(context: Context, movement: Movement, period: Period) -> Line:
+    row = row_of(context, movement)
     return Line(
         # Where a clock went back at midnight, the order of the books decides to which day a movement belongs.
         at=min(max(row.at, period.begin_ms), period.end_ms - 1),
@@ -186,10 +186,10 @@ def _line(parts: Parts, movement: Movement, period: Period) -> Line:
     )
 
 
-def _page(visit: Visit, asked: Asked, bounds: Bounds | None, *, status: int) -> Response:
+def _page(page: PageContext, asked: Asked, bounds: Bounds | None, *, status: int) -> Response:
     period = asked.period
     query = urlencode({"currency": asked.currency, "from": str(period.first), "to": str(period.last)})
-    return visit.page(
+    return page.render(
         "wallet/statement.html",
         status=status,
         fields=asked.fields,
@@ -198,7 +198,7 @@ def _page(visit: Visit, asked: Asked, bounds: Bounds | None, *, status: int) -> 
         bounds=bounds,
         query=query,
         currencies=tuple(CURRENCIES),
-        months=_months(today(visit.parts.clock())),
+        months=_months(today(page.context.clock())),
         pdf_lines_max=limits.STATEMENT_PDF_LINES_MAX,
         csv_lines_max=limits.STATEMENT_CSV_LINES_MAX,
     )

@@ -6,7 +6,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import queries, statement
 from qirsh.store.reads.account_entries import read_movements
-from qirsh.web.html.page_context import Visit, signed_in
+from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
 from qirsh.web.wallet.movement_row import rows_of
 
@@ -14,20 +14,20 @@ _LATEST: Final = 10
 
 
 @signed_in
-async def show_wallet(visit: Visit) -> Response:
+async def show_wallet(page: PageContext) -> Response:
     """As it stands now."""
-    parts, number = visit.parts, visit.who.account
+    context, number = page.context, page.user.account
     account, person = (
-        await parts.store.find(Tables.accounts, number),
-        await parts.store.find(Tables.people, visit.person),
+        await context.store.find(Tables.accounts, number),
+        await context.store.find(Tables.people, page.person),
     )
-    identity = await parts.store.find(Tables.identities, visit.person)
+    identity = await context.store.find(Tables.identities, page.person)
     assert account is not None, "a session without its account"
     assert person is not None, "a session without its person"
-    rows = await parts.store.select(queries.PURSES_OF, number)
+    rows = await context.store.select(queries.AVAILABLE_BALANCES, number)
     purses = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
-    movements, _ = await read_movements(parts.store, number, statement.from_the_top(None), {}, _LATEST)
-    return visit.page(
+    movements, _ = await read_movements(context.store, number, statement.from_the_top(None), {}, _LATEST)
+    return page.render(
         "wallet/home.html",
         name=person.name,
         account=number,
@@ -35,6 +35,6 @@ async def show_wallet(visit: Visit) -> Response:
         identity=identity.state if identity else "",
         purses=sorted(((currency, *purse) for currency, purse in purses.items()), key=lambda purse: purse[1] == 0),
         has_money=any(amount for amount, _kept in purses.values()),
-        rows=rows_of(parts, movements),
-        deposit_hint=parts.deposit_hint,
+        rows=rows_of(context, movements),
+        deposit_hint=context.deposit_hint,
     )

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from qirsh.web.html.page_context import Visit, signed_in, visit_of
+from qirsh.web.html.page_context import PageContext, page_context_of, signed_in
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import Problem
 from tests.guest import FORM
@@ -20,8 +20,8 @@ def request(cookie: bytes = b"", form: dict[str, str] | None = None) -> Request:
     return Request("req_1", "GET" if form is None else "POST", "/x", b"", headers, urlencode(form or {}).encode())
 
 
-def visit(world: InProcess, cookie: bytes = b"", form: dict[str, str] | None = None) -> Visit:
-    return world.run(visit_of(world.parts, request(cookie, form)))
+def visit(world: InProcess, cookie: bytes = b"", form: dict[str, str] | None = None) -> PageContext:
+    return world.run(page_context_of(world.context, request(cookie, form)))
 
 
 def session(world: InProcess) -> bytes:
@@ -29,23 +29,23 @@ def session(world: InProcess) -> bytes:
     return f"qirsh={visitor.cookies['qirsh']}; qirsh-visit={visitor.cookies['qirsh-visit']}".encode()
 
 
-async def _name(one: Visit) -> Response:
+async def _name(one: PageContext) -> Response:
     return Response(200, str(one.person).encode())
 
 
 def test_a_page_for_the_signed_in_sends_others_to_sign_in(still: InProcess) -> None:
     handler = signed_in(_name)
     for cookie in (b"", FAMILIAR, b"qirsh=qp_x", b"qirsh=" + still.customers[0].token.encode()):
-        answer = still.run(handler(still.parts, request(cookie)))
+        answer = still.run(handler(still.context, request(cookie)))
         assert (answer.status, answer.headers) == (303, [(b"location", b"/sign-in")])
-    answer = still.run(handler(still.parts, request(session(still))))
+    answer = still.run(handler(still.context, request(session(still))))
     assert answer.status == 200
     assert answer.body.isdigit()
 
 
 def test_a_form_of_the_signed_in_is_read_with_its_token_only(still: InProcess) -> None:
     mine, theirs = session(still), session(still)
-    token = visit(still, mine).form_token("pin", "7")
+    token = visit(still, mine).csrf.token("pin", "7")
     form = {"token": token, "a": "1"}
     assert visit(still, mine, form).form("pin", "a", "b", bound=("7",)) == {"a": "1", "b": ""}
     wrong = [
@@ -54,7 +54,7 @@ def test_a_form_of_the_signed_in_is_read_with_its_token_only(still: InProcess) -
         (mine, form, "pins", "7"),
         (mine, form, "pin", "8"),
         (mine, {"a": "1"}, "pin", "7"),
-        (mine, {"a": "1", "token": visit(still, mine).open_form_token("pin", "7")}, "pin", "7"),
+        (mine, {"a": "1", "token": visit(still, mine).csrf.open_token("pin", "7")}, "pin", "7"),
     ]
     for cookie, sent, purpose, bound in wrong:
         with pytest.raises(Problem, match="stale_form"):
@@ -63,9 +63,9 @@ def test_a_form_of_the_signed_in_is_read_with_its_token_only(still: InProcess) -
 
 def test_an_open_form_is_tied_to_the_browser_that_got_it(still: InProcess) -> None:
     first = visit(still)
-    token = first.open_form_token("sign-up")
-    assert first.open_form_token("sign-up") == token
-    [(_, given)] = first.cookies
+    token = first.csrf.open_token("sign-up")
+    assert first.csrf.open_token("sign-up") == token
+    [(_, given)] = first.csrf.cookies
     cookie = given.partition(b";")[0]
     form = {"token": token}
     assert visit(still, cookie, form).open_form("sign-up") == {}
@@ -80,13 +80,13 @@ def test_an_open_form_is_tied_to_the_browser_that_got_it(still: InProcess) -> No
 
 
 def test_a_word_is_said_once_and_about_one_thing(still: InProcess) -> None:
-    [_, (_, given)] = visit(still).go("/wallet", "pin.changed").headers
+    [_, (_, given)] = visit(still).redirect("/wallet", "pin.changed").headers
     cookie = given.partition(b";")[0]
     assert cookie == b"qirsh-said=pin.changed"
     told = visit(still, cookie)
-    assert (told.word("pin"), told.word("password")) == ("changed", "")
-    assert told.cookies == [(b"set-cookie", b"qirsh-said=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0")]
+    assert (told.flash_about("pin"), told.flash_about("password")) == ("changed", "")
+    assert told.csrf.cookies == [(b"set-cookie", b"qirsh-said=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0")]
     for planted in (b"qirsh-said=<b>.x", b"qirsh-said=pin", b"qirsh-said=pin.", b"qirsh-said=pin." + b"x" * 99):
-        assert visit(still, planted).word("pin") == ""
+        assert visit(still, planted).flash_about("pin") == ""
     with pytest.raises(AssertionError):
-        visit(still).go("/wallet", "a sentence; and more")
+        visit(still).redirect("/wallet", "a sentence; and more")
