@@ -54,7 +54,7 @@ class _Chunk:
         self.payments: list[Payment] = []
         self.transfers: list[Transfer] = []
         self.events: list[Event] = []
-        self.remembered: list[StoredResponse] = []
+        self.stored_responses: list[StoredResponse] = []
 
 
 class Books:
@@ -65,7 +65,7 @@ class Books:
         self._connection.set_busy_timeout(10_000)
         self._town = town
         self._merchant = town.shops[0].account
-        instance = dict(self._connection.execute("SELECT name, value FROM instance"))
+        instance = dict(self._connection.execute("SELECT name, value FROM constant"))
         self._identifiers = Identifiers(instance["identifier_key"])
         self._epoch = int(instance["epoch"])
 
@@ -96,7 +96,7 @@ class Books:
                 self._insert(Tables.payments, chunk.payments)
                 self._insert(Tables.transfers, chunk.transfers)
                 self._insert(Tables.events, chunk.events)
-                self._insert(Tables.remembered, chunk.remembered)
+                self._insert(Tables.stored_responses, chunk.stored_responses)
                 progress(len(chunk.payments))
             self._replace(Tables.balances, [history.credit, *history.debits])
             self._replace(Tables.event_counters, [EventCounter(self._merchant, history.events)])
@@ -175,7 +175,7 @@ class _History:
         key = f"{self._random.getrandbits(128):032x}"
         key = f"{key[:8]}-{key[8:12]}-{key[12:16]}-{key[16:20]}-{key[20:]}"
         fingerprint = self._random.randbytes(16)
-        chunk.remembered.append(StoredResponse(asked.merchant, key, fingerprint, 201, body, created_at))
+        chunk.stored_responses.append(StoredResponse(asked.merchant, key, fingerprint, 201, body, created_at))
         if is_new:
             chunk.payments.append(asked)
             return

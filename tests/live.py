@@ -53,7 +53,7 @@ PASSWORD: Final = "correct horse battery"
 PIN: Final = "246813"
 WRONG_PIN: Final = "864209"
 ORIGIN: Final = "https://shop.example"
-PURSE: Final = 1_000_000_00  # What a customer starts with, of each currency.
+FUNDS: Final = 1_000_000_00  # What a customer starts with, of each currency.
 
 PAYMENTS: Final = "/api/v1/remote-payments"
 WALLET: Final = "/api/v1/wallet/remote-payments"
@@ -99,7 +99,7 @@ class Merchant(NamedTuple):
 
 
 class Customer(NamedTuple):
-    """A verified person with a purse of every currency, signed in."""
+    """A verified person with a funds of every currency, signed in."""
 
     email: str
     account: str
@@ -172,7 +172,7 @@ class Books:
 
     def __init__(self, select: Select) -> None:
         self._select = select
-        key = self.select("SELECT value FROM instance WHERE name = 'identifier_key'")[0][0]
+        key = self.select("SELECT value FROM constant WHERE name = 'identifier_key'")[0][0]
         self._identifiers = Identifiers(key)
 
     def select(self, sql: str, *arguments: str | int) -> list[tuple[Any, ...]]:
@@ -181,7 +181,7 @@ class Books:
 
     def counts(self) -> dict[str, int]:
         """The number of rows of each table that a call may write. Payments expire whenever they are due."""
-        tables = ("payment", "refund", "transfer", "event", "remembered", "session", "audit", "balance")
+        tables = ("payment", "refund", "transfer", "event", "stored_response", "session", "audit", "balance")
         counts = {table: self.select(f"SELECT count(*) FROM {table}")[0][0] for table in tables}  # noqa: S608 - our own names
         [(expired,)] = self.select("SELECT count(*) FROM event WHERE type = 'remote_payment.expired'")
         return {**counts, "event": counts["event"] - expired}
@@ -395,7 +395,7 @@ class World:
     async def _joined(self) -> Customer:
         email, account = await self._added()
         await self.done("account verify", account=account)
-        await asyncio.gather(*(self._deposited(account, PURSE, currency) for currency in CURRENCIES))
+        await asyncio.gather(*(self._deposited(account, FUNDS, currency) for currency in CURRENCIES))
         return await self._signed_in(email, account)
 
     async def _deposited(self, account: str, amount_minor: int, currency: str) -> None:

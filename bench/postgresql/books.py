@@ -68,8 +68,8 @@ FROM history
 """  # noqa: S608 - our own words
 # A hash looks as random to an index as a client's UUID. Nobody will read this answer again: its length counts, and a
 # true id would have to be made outside.
-_REMEMBERED: Final = f"""{_HISTORY}
-INSERT INTO remembered (account, key, fingerprint, status, body, created_at)
+_STORED_RESPONSES: Final = f"""{_HISTORY}
+INSERT INTO stored_response (account, key, fingerprint, status, body, created_at)
 SELECT merchant, md5(number::text)::uuid::text, decode(md5(number::text), 'hex'), 201,
     convert_to('{{"data":{{"id":"' || lpad(number::text, 16, '0') || '"}}}}', 'UTF8'), created_at
 FROM history
@@ -153,7 +153,7 @@ class Books:
         self._random = random.Random(1)
         self._runner = asyncio.Runner()
         self._connection = self._run(self._connected())
-        instance = dict(map(tuple, self._run(self._connection.fetch("SELECT name, value FROM instance"))))
+        instance = dict(map(tuple, self._run(self._connection.fetch("SELECT name, value FROM constant"))))
         self._identifiers = Identifiers(instance["identifier_key"])
         self._epoch = int(instance["epoch"])
 
@@ -202,7 +202,7 @@ class Books:
             # Two at a time: one connection keeps one core busy.
             await asyncio.gather(
                 _fill(self._connection, arguments, {"payment": _PAYMENTS, "event": _EVENTS}),
-                _fill(beside, arguments, {"transfer": _TRANSFERS, "remembered": _REMEMBERED}),
+                _fill(beside, arguments, {"transfer": _TRANSFERS, "stored_response": _STORED_RESPONSES}),
             )
         finally:
             await beside.close()

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 from qirsh.language.catalog import LANGUAGES
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
-from tests.live import PASSWORD, PIN, PURSE, Customer
+from tests.live import FUNDS, PASSWORD, PIN, Customer
 from tests.web.photo import picture
 
 NEW_PASSWORD: Final = "seven quiet lemons by the sea"
@@ -195,7 +195,7 @@ def test_a_payout_is_asked_for_and_taken_back(scene: Scene, open_page: Open, sig
         page.locator('form[action$="/cancel"] button').click()
     assert page.locator(".badge.cancelled").is_visible()
     sight.see(page, "cancelled")
-    assert scene.held(customer) == PURSE
+    assert scene.held(customer) == FUNDS
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

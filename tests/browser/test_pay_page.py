@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import violations
-from tests.live import PASSWORD, PIN, PURSE, WRONG_PIN, Customer
+from tests.live import FUNDS, PASSWORD, PIN, WRONG_PIN, Customer
 
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "desktop": {},
@@ -54,7 +54,7 @@ def test_a_customer_pays_and_comes_back_to_the_shop(scene: Scene, open_page: Ope
     assert "You can close this page." in page.inner_text("main")
     page.get_by_role("link", name="Go back to the shop").click()
     assert page.url.startswith(f"{scene.shop_url}/thanks?")
-    assert scene.held(customer) == PURSE - 10098
+    assert scene.held(customer) == FUNDS - 10098
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,7 +72,7 @@ def test_the_receipt_stays_a_receipt(scene: Scene, open_page: Open, kind: str) -
     # What was seen while signed in is not kept for the next one at this screen.
     page.go_back()
     assert customer.account[:4] not in page.inner_text("main")
-    assert scene.held(customer) == PURSE - 500
+    assert scene.held(customer) == FUNDS - 500
 
 
 def test_a_double_click_pays_once(scene: Scene, open_page: Open) -> None:
@@ -84,7 +84,7 @@ def test_a_double_click_pays_once(scene: Scene, open_page: Open) -> None:
     page.get_by_label("Your payment PIN").fill(PIN)
     page.get_by_role("button", name="Pay").dblclick()
     page.wait_for_selector(".outcome")
-    assert scene.held(customer) == PURSE - 300
+    assert scene.held(customer) == FUNDS - 300
 
 
 def test_two_tabs_pay_once(scene: Scene, open_page: Open) -> None:
@@ -105,7 +105,7 @@ def test_two_tabs_pay_once(scene: Scene, open_page: Open) -> None:
     for tab in (first, second):
         tab.wait_for_selector(".outcome")
         assert "Paid" in tab.inner_text(".outcome")
-    assert scene.held(customer) == PURSE - 400
+    assert scene.held(customer) == FUNDS - 400
 
 
 def test_not_you_signs_out_and_cancel_goes_back(scene: Scene, open_page: Open) -> None:

@@ -59,8 +59,8 @@ def _paths(world: World) -> Iterator[str]:
         debit, credit = world.accounts[transfer.debit], world.accounts[transfer.credit]
         if debit.number == credit.number:
             yield f"{transfer} goes nowhere"
-        if (debit.mode, debit.twin_of) != (credit.mode, credit.twin_of):
-            yield f"{transfer} leaves its circle"
+        if (debit.mode, debit.live_account) != (credit.mode, credit.live_account):
+            yield f"{transfer} leaves its test accounts"
         if "house" in {debit.kind, credit.kind} and transfer.kind not in {"deposit", "withdrawal", "mint"}:
             yield f"{transfer} brings money in without a second operator"
 
@@ -115,12 +115,12 @@ def _refunds_against(payment: Payment, refunds: list[Refund], back: list[Transfe
 
 
 def _cash(world: World) -> Iterator[str]:
-    for order in world.cash_orders.values():
+    for order in world.bank_orders.values():
         sides = (order.house, order.account) if order.kind == "deposit" else (order.account, order.house)
         found = [
             row
             for row in world.transfers
-            if (row.kind, row.cash_order, row.debit, row.credit) == (order.kind, order.reference, *sides)
+            if (row.kind, row.bank_order, row.debit, row.credit) == (order.kind, order.reference, *sides)
             and (row.currency, row.amount) == (order.currency, order.amount)
         ]
         if len(found) != (order.state == "confirmed"):

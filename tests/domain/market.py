@@ -90,13 +90,13 @@ class Market(World):
         return self.move(self.request_shop(owner), "approved").number
 
     def test_accounts(self, shop: int) -> tuple[int, int, int]:
-        """The shop's test twin, the twin's customer, and the mint of both."""
-        by_kind = {account.kind: account.number for account in self.accounts.values() if account.twin_of == shop}
+        """The shop's test account, its customer, and the mint of both."""
+        by_kind = {account.kind: account.number for account in self.accounts.values() if account.live_account == shop}
         return by_kind["commercial"], by_kind["personal"], by_kind["house"]
 
     def deposit(self, account: int, amount: int, currency: str = "USD") -> None:
         """Money that one operator asks for and another confirms."""
-        reference = f"slip {len(self.cash_orders)}"
+        reference = f"slip {len(self.bank_orders)}"
         self.do(self.ask(account=account, amount=amount, currency=currency, reference=reference))
         self.do(self.confirm(reference))
 
@@ -116,7 +116,7 @@ class Market(World):
 
     def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmBankTransfer:
         """The second operator's word, or another's, on what was asked under this reference."""
-        asked = self.cash_orders.get((self.house, reference))
+        asked = self.bank_orders.get((self.house, reference))
         return ConfirmBankTransfer(
             kind=asked.kind if asked else "deposit",
             house=self.house,

@@ -69,10 +69,10 @@ def _operators(world: World) -> Iterator[str]:
 def _sessions(world: World) -> Iterator[str]:
     for session in world.sessions.values():
         person = world.people[session.person]
-        if session.era > person.era:
-            yield f"{session} is of an era that has not begun"
-        # It counts if it is of this era; `web/callers` asks no more.
-        is_over = session.revoked_at is not None or session.era != person.era
+        if session.session_generation > person.session_generation:
+            yield f"{session} is of an session_generation that has not begun"
+        # It counts if it is of this session_generation; `web/callers` asks no more.
+        is_over = session.revoked_at is not None or session.session_generation != person.session_generation
         if person.erased_at is not None and not is_over:
             yield f"{session} goes on after {person} was erased"
 
@@ -110,7 +110,7 @@ def _payouts(world: World) -> Iterator[str]:
     """One that is paid has exactly one order, and that one the one transfer that `invariant` demands of it."""
     opened = Counter(payout.account for payout in world.payouts.values() if is_open(payout))
     for payout in world.payouts.values():
-        orders = [order for order in world.cash_orders.values() if order.payout == payout.id]
+        orders = [order for order in world.bank_orders.values() if order.payout == payout.id]
         # What was ordered before a refusal stays, and is never confirmed.
         expected = {"ordered": [["asked"]], "paid": [["confirmed"]], "refused": [[], ["asked"]]}
         if [order.state for order in orders] not in expected.get(payout.state, [[]]):

@@ -94,21 +94,21 @@ def test_of_two_decisions_at_once_the_first_stands_and_leaves_the_only_entry(mar
     assert outcomes[0].state == "approved"
     assert outcomes[1:] == [Refused(Refusal.MOVE_NOT_ALLOWED)] * 2
     assert [entry.action for entry in market.audit[entries:]] == ["account.approved"]
-    assert sum(account.twin_of == number for account in market.accounts.values()) == 3
+    assert sum(account.live_account == number for account in market.accounts.values()) == 3
 
 
 def test_an_approved_shop_gets_a_test_circle_of_its_own(market: Market) -> None:
     shop = market.accounts[market.shop]
-    circle = [market.accounts[number] for number in (market.till, market.test_customer, market.mint)]
-    assert [account.kind for account in circle] == ["commercial", "personal", "house"]
-    for account in circle:
-        assert (account.mode, account.state, account.twin_of, account.owner) == (
+    test_accounts = [market.accounts[number] for number in (market.till, market.test_customer, market.mint)]
+    assert [account.kind for account in test_accounts] == ["commercial", "personal", "house"]
+    for account in test_accounts:
+        assert (account.mode, account.state, account.live_account, account.owner) == (
             "test",
             "mirrored",
             shop.number,
             shop.owner,
         )
-    assert (circle[0].name, circle[0].return_origins) == (shop.name, shop.return_origins)
+    assert (test_accounts[0].name, test_accounts[0].return_origins) == (shop.name, shop.return_origins)
 
 
 def test_the_test_customer_has_plenty_of_every_currency_and_all_of_it_from_the_mint(market: Market) -> None:
@@ -135,7 +135,7 @@ def test_a_rejected_request_opens_nothing(market: Market) -> None:
 def test_a_verified_person_asks_for_a_shop_and_owns_it(market: Market) -> None:
     account = market.accounts[market.request_shop(market.customer)]
     assert (account.kind, account.mode, account.state) == ("commercial", "live", "requested")
-    assert (account.owner, account.twin_of, account.return_origins) == (market.customer.id, None, SHOP_ORIGIN)
+    assert (account.owner, account.live_account, account.return_origins) == (market.customer.id, None, SHOP_ORIGIN)
     assert market.audit[-1].action == "account.requested"
 
 
@@ -160,7 +160,7 @@ def test_only_a_live_personal_account_asks_for_a_shop(market: Market, name: str)
 
 
 def test_a_house_account_is_open_and_belongs_to_nobody(market: Market) -> None:
-    account = market.do(OpenHouseAccount(name="cash desk"))
+    account = market.do(OpenHouseAccount(name="bank desk"))
     assert (account.kind, account.mode, account.state, account.owner) == ("house", "live", "open", None)
 
 
@@ -172,7 +172,7 @@ def test_account_numbers_are_never_given_twice(market: Market) -> None:
 
 
 @pytest.mark.parametrize("name", ["shop", "till"])
-def test_an_approved_shop_and_its_test_twin_get_keys(market: Market, name: str) -> None:
+def test_an_approved_shop_and_its_test_account_get_keys(market: Market, name: str) -> None:
     command = a_key(getattr(market, name))
     key = market.do(command)
     assert market.api_keys == {"key": key}

@@ -45,7 +45,7 @@ def check_step(before: World, after: World) -> None:
         assert state == account.state or (account.kind, account.state, state) in ACCOUNT_MOVES
     for grown in ("transfers", "events", "audit", "metadata_entries"):
         assert getattr(after, grown)[: len(getattr(before, grown))] == getattr(before, grown)
-    for kept in ("payments", "accounts", "balances", "remembered", "people", "cash_orders", "api_keys"):
+    for kept in ("payments", "accounts", "balances", "stored_responses", "people", "bank_orders", "api_keys"):
         assert set(getattr(after, kept)) >= set(getattr(before, kept))
     assert before.refunds.items() <= after.refunds.items()
     if len(after.refunds) > len(before.refunds):

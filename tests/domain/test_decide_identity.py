@@ -92,7 +92,7 @@ def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
     market.do(ChangeProfile(person.id, "+963 11 000 0000", "ar", has_notices=True))
     market.do(OpenSession(b"s" * 32, person.id, person.account, "test"))
     erased = market.do(erasing(market, person, "newcomer@example.com"))
-    assert (erased.name, erased.phone, erased.erased_at, erased.era) == ("", "", market.now, 1)
+    assert (erased.name, erased.phone, erased.erased_at, erased.session_generation) == ("", "", market.now, 1)
     assert (market.accounts[account].name, market.accounts[account].state) == ("", "closed")
     for table in (market.logins, market.pins, market.passkeys, market.identities, market.identity_images):
         assert "newcomer" not in repr(table).lower()

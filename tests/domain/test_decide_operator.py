@@ -244,11 +244,11 @@ def test_two_end_an_operator_whose_sessions_end_and_who_stays_a_person(market: M
     assert market.refuse(own).why is Refusal.OWN_REQUEST
     same = agreeing(market, "end", email="third@example.com", operator=market.first.id)
     assert market.refuse(same).why is Refusal.SECOND_OPERATOR_NEEDED
-    era = market.people[third.id].era
+    session_generation = market.people[third.id].session_generation
     market.now += 5
     market.do(agreeing(market, "end", email="third@example.com", letters=letter("ended")))
     assert market.operators[third.id] == Operator(third.id, market.first.id, START, market.second.id, START + 5)
-    assert (market.counters[OPERATOR].last, market.people[third.id].era) == (2, era + 1)
+    assert (market.counters[OPERATOR].last, market.people[third.id].session_generation) == (2, session_generation + 1)
     assert market.counters[REVOCATION].last == 1
     assert (market.operator_proposals, set(market.mails)) == ({}, {"asked", "ended"})
     assert market.refuse(market.ask(operator=third.id)).why is Refusal.NOT_OPERATOR
@@ -290,7 +290,7 @@ def test_who_was_an_operator_can_be_erased_and_what_they_decided_stays(market: M
     market.do(ending(market, SECOND, operator=market.second.id))
     market.do(agreeing(market, "end", email=SECOND, operator=market.first.id))
     market.do(erase)
-    assert market.cash_orders[market.house, "slip"].asked_by == market.second.id
+    assert market.bank_orders[market.house, "slip"].asked_by == market.second.id
     assert complaints(market) == []
 
 

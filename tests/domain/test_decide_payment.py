@@ -80,7 +80,7 @@ def test_payments_are_numbered_in_order_and_a_refused_one_takes_no_number(market
 
 
 @pytest.mark.parametrize("state", ["requested", "approved", "rejected", "suspended", "closed"])
-def test_only_an_approved_shop_asks_for_money_and_so_does_its_test_twin(market: Market, state: State) -> None:
+def test_only_an_approved_shop_asks_for_money_and_so_does_its_test_account(market: Market, state: State) -> None:
     market.change("accounts", market.shop, state=state)
     for merchant in (market.shop, market.till):
         command = CreatePayment(merchant=merchant, amount=1, currency="USD")
@@ -142,7 +142,7 @@ def test_paying_moves_the_money_records_it_and_tells_the_merchant(market: Market
             credit_sequence=1,
             credit_balance=2500,
             payment=asked.number,
-            cash_order=None,
+            bank_order=None,
             reverses=None,
             created_at=START + 1000,
         )

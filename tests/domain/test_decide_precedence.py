@@ -55,14 +55,14 @@ class Case:
         self.market.change("payments", self.command.payment, **changes)
 
     def order(self, **changes: object) -> None:
-        self.market.change("cash_orders", (self.command.house, self.command.reference), **changes)
+        self.market.change("bank_orders", (self.command.house, self.command.reference), **changes)
 
     def asked_by_themselves(self) -> None:
         self.order(asked_by=self.command.operator)
         self.ask(asked_by=self.command.operator)
 
     def ordered_account(self) -> int:
-        return self.market.cash_orders[self.command.house, self.command.reference].account
+        return self.market.bank_orders[self.command.house, self.command.reference].account
 
     def order_for_undecided_shop(self) -> None:
         self.order(account=self.market.shop)
@@ -88,7 +88,7 @@ class Case:
 
     def reuse_key(self) -> None:
         self.once = IdempotencyKey(self.market.shop, "key", b"this request")
-        self.market.remembered[self.market.shop, "key"] = StoredResponse(
+        self.market.stored_responses[self.market.shop, "key"] = StoredResponse(
             self.market.shop, "key", b"another request", 201, b"{}", self.market.now
         )
 

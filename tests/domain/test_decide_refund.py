@@ -71,7 +71,7 @@ def test_a_refund_moves_the_money_back_records_it_and_tells_the_merchant(market:
             credit_sequence=3,
             credit_balance=held + 400,
             payment=paid.number,
-            cash_order=None,
+            bank_order=None,
             reverses=None,
             created_at=START + 5000,
         )

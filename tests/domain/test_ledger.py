@@ -103,7 +103,7 @@ def test_a_transfer_tells_everything_it_did() -> None:
         credit_sequence=1,
         credit_balance=200,
         payment=4,
-        cash_order=None,
+        bank_order=None,
         reverses=None,
         created_at=9,
     )

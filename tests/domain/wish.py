@@ -96,7 +96,7 @@ refunds = st.builds(
     merchant=merchants,
     amount=st.sampled_from([None, 1, HELD // 4, HELD // 4, HELD // 2, HELD]),
 )
-# Of one circle: who names another has a fault, and no refusal.
+# Of one test account: who names another has a fault, and no refusal.
 test_pays = st.builds(
     PayAsTest,
     payment=payments | st.just(3),

@@ -47,13 +47,13 @@ TABLES: Final = tuple(dict.fromkeys(table.attribute for _, table in WRITE_ORDER)
 class World:
     """Facts, rows, decide, write, in the order and with the strictness of a real store."""
 
-    remembered: dict[tuple[int, str], StoredResponse]
+    stored_responses: dict[tuple[int, str], StoredResponse]
     payments: dict[int, Payment]
     pins: dict[int, Pin]
     balances: dict[tuple[int, str], Balance]
     event_counters: dict[int, EventCounter]
     counters: dict[str, Counter]
-    cash_orders: dict[tuple[int, str], BankOrder]
+    bank_orders: dict[tuple[int, str], BankOrder]
     api_keys: dict[str, ApiKey]
     accounts: dict[int, Account]
     people: dict[int, Person]

@@ -123,12 +123,14 @@ def test_one_balance_pays_one_of_fifty_payments_that_each_take_all_of_it(tmp_pat
 def test_a_simultaneous_twin_waits_for_the_answer_of_the_first(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
         once = IdempotencyKey(MARKET.shop, "key", b"this request")
-        submit = [desk.engine.submit_and_render(asking(), render, once=once) for _ in range(10)]
+        submit = [desk.engine.submit_and_render(asking(), render, idempotency_key=once) for _ in range(10)]
         answers = [granted(answer) for answer in await asyncio.gather(*submit)]
         assert [answer.replayed for answer in answers] == [False] + [True] * 9
         assert len({answer.body for answer in answers}) == 1
         assert desk.sql("SELECT count(*) FROM payment") == [(1,)]
-        other = desk.engine.submit_and_render(asking(), render, once=IdempotencyKey(MARKET.shop, "key", b"another"))
+        other = desk.engine.submit_and_render(
+            asking(), render, idempotency_key=IdempotencyKey(MARKET.shop, "key", b"another")
+        )
         assert await other == Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
 
     run(tmp_path, scene, world=MARKET)

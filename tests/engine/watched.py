@@ -73,7 +73,7 @@ def submit(engine: Engine, each: Submission) -> Coroutine[Any, Any, Any]:
     """By the one door, however its caller wants to hear of it."""
     if each.render is None:
         return engine.submit(each.command)
-    return engine.submit_and_render(each.command, each.render, once=each.once)
+    return engine.submit_and_render(each.command, each.render, idempotency_key=each.idempotency_key)
 
 
 class Desk:

@@ -145,7 +145,7 @@ class History:
             paid = self._check_pays(books)
             refunded = self._check_refunds(books)
             self._check_events(books)
-            kept = books.select("SELECT account, key FROM remembered")
+            kept = books.select("SELECT account, key FROM stored_response")
             assert _once(kept) == {(one.account, one.key) for one in self.having("ok")}
             assert _balances(books) == self._expected_balances()
         if len(self._world.ports) == 1:  # Each process has numbers of its own to give out.

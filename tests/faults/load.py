@@ -12,7 +12,7 @@ from typing import Final
 from qirsh.domain.money import CURRENCIES
 from tests.faults.history import History, Operation
 from tests.faults.line import Line, Lost, NotSent
-from tests.live import PURSE, Live, Merchant, retrieve
+from tests.live import FUNDS, Live, Merchant, retrieve
 
 CLIENTS: Final = 12
 _TICK_S: Final = 0.5
@@ -107,7 +107,7 @@ class Load:
         await self._send(self._history.create(self._merchant(), amount, currency, metadata=self._metadata), line)
 
     async def _create_dear(self, line: Line) -> None:
-        await self._send(self._history.create(self._merchant(), PURSE + 1), line)
+        await self._send(self._history.create(self._merchant(), FUNDS + 1), line)
 
     async def _create_elsewhere(self, line: Line) -> None:
         await self._send(self._history.create(self._merchant(), 1, returnUrl="https://elsewhere.example/"), line)

@@ -67,7 +67,7 @@ class Filled(Market):
         self.do(self.refund(refunded, amount=100, note="sorry", metadata='{"b": 1.0}'))
         self.do(self.refund(refunded, amount=50))
         self.returned, self.refunded = self.payments[returned.number], self.payments[refunded.number]
-        # More than is left in the purse, so that the mint fills it first.
+        # More than is left in the funds, so that the mint fills it first.
         dear = self.create(merchant=self.till, amount=AMOUNT_MAX, currency="TRY")
         self.tested_too: Payment = self.do(self.pay_as_test(dear))
         self.do(ExpireAsTest(payment=self.create(merchant=self.till).number, merchant=self.till))

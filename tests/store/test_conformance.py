@@ -76,8 +76,8 @@ class SqliteDatabase:
 
     def raise_epoch(self) -> None:
         connection = apsw.Connection(str(self._path))
-        values = dict(connection.execute("SELECT name, value FROM instance"))
-        connection.execute("UPDATE instance SET value = ? WHERE name = 'epoch'", (b"%d" % (int(values["epoch"]) + 1),))
+        values = dict(connection.execute("SELECT name, value FROM constant"))
+        connection.execute("UPDATE constant SET value = ? WHERE name = 'epoch'", (b"%d" % (int(values["epoch"]) + 1),))
         connection.close()
 
 
@@ -105,7 +105,7 @@ class PostgresDatabase:
 
     def raise_epoch(self) -> None:
         raised = "convert_to((convert_from(value, 'UTF8')::bigint + 1)::text, 'UTF8')"
-        self._server.sql(f"UPDATE instance SET value = {raised} WHERE name = 'epoch'", self._name)  # noqa: S608 - ours
+        self._server.sql(f"UPDATE constant SET value = {raised} WHERE name = 'epoch'", self._name)  # noqa: S608 - ours
 
 
 Make = Callable[[Path], Database]
@@ -313,7 +313,14 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     ),
     "person": (
         Tables.people,
-        {"name": "نور", "phone": "+90", "language": "tr", "has_notices": False, "era": 9, "erased_at": 2**41},
+        {
+            "name": "نور",
+            "phone": "+90",
+            "language": "tr",
+            "has_notices": False,
+            "session_generation": 9,
+            "erased_at": 2**41,
+        },
     ),
     "passkey": (Tables.passkeys, {"sign_count": 2**32}),
     "challenge": (
@@ -351,8 +358,8 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "session": (Tables.sessions, {"revoked_at": 2**41}),
     "counter": (Tables.counters, {"last": 2**62}),
     "event_counter": (Tables.event_counters, {"last": 2**40}),
-    "remembered": (
-        Tables.remembered,
+    "stored_response": (
+        Tables.stored_responses,
         {"fingerprint": b"other", "status": 200, "body": b"\x00bytes", "created_at": 2**41},
     ),
 }
@@ -376,11 +383,11 @@ def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(sto
 
 
 def test_every_table_whose_rows_change_is_tried_here_or_by_the_commands_that_fill() -> None:
-    tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "cash_order"}
+    tried = {table.name for table, _ in CHANGES.values()} | {"payment", "balance", "bank_order"}
     tried = {table.name for table, _ in CHANGES.values()} | {
         "payment",
         "balance",
-        "cash_order",
+        "bank_order",
         "payout",
         "session",
         "stop",

@@ -130,8 +130,8 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
     ),
     (
         "an amount is in its range",
-        "UPDATE cash_order SET amount = -5 WHERE reference = 'asked'",
-        "cash order asked has the amount -5",
+        "UPDATE bank_order SET amount = -5 WHERE reference = 'asked'",
+        "bank order asked has the amount -5",
     ),
     (
         "an amount is in its range",
@@ -150,27 +150,27 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
     ),
     (
         "no transfer crosses live and test",
-        "UPDATE account SET twin_of = :house WHERE number = :till",
+        "UPDATE account SET live_account = :house WHERE number = :till",
         r"transfer .+ goes from account {test_customer} \(test\) to account {till} \(test\), which .+",
     ),
     (
         "money enters and leaves only through the house",
-        "UPDATE transfer SET kind = 'pay', payment = :pending WHERE cash_order = 'slip'",
+        "UPDATE transfer SET kind = 'pay', payment = :pending WHERE bank_order = 'slip'",
         r"transfer .+ is a pay from account {customer} \(personal, live\) to account {house} \(house\)",
     ),
     (
         "money enters and leaves only through the house",
-        "UPDATE transfer SET kind = 'mint' WHERE cash_order = 'slip 0'",
+        "UPDATE transfer SET kind = 'mint' WHERE bank_order = 'slip 0'",
         r"transfer .+ is a mint from account {house} \(house, live\) to account {customer} \(personal\)",
     ),
     (
         "money enters and leaves only through the house",
-        "UPDATE transfer SET debit = :shop WHERE cash_order = 'slip 0'",
+        "UPDATE transfer SET debit = :shop WHERE bank_order = 'slip 0'",
         r"transfer .+ is a deposit from account {shop} \(commercial, live\) to account {customer} \(personal\)",
     ),
     (
         "money enters and leaves only through the house",
-        "UPDATE transfer SET credit = :other WHERE cash_order = 'slip'",
+        "UPDATE transfer SET credit = :other WHERE bank_order = 'slip'",
         r"transfer .+ is a withdrawal from account {customer} \(personal, live\) to account {other} \(personal\)",
     ),
     (
@@ -180,53 +180,53 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
     ),
     (
         "money enters and leaves only through the house",
-        "UPDATE transfer SET kind = 'fee' WHERE cash_order = 'slip 0'",
+        "UPDATE transfer SET kind = 'fee' WHERE bank_order = 'slip 0'",
         r"transfer .+ is a fee from account {house} \(house, live\) to account {customer} \(personal\)",
     ),
     (
-        "a confirmed cash order has exactly one transfer, and it matches",
-        "DELETE FROM transfer WHERE cash_order = 'slip'",
-        "cash order slip of account {house} is confirmed and has 0 transfers, of which 0 match it",
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "DELETE FROM transfer WHERE bank_order = 'slip'",
+        "bank order slip of account {house} is confirmed and has 0 transfers, of which 0 match it",
     ),
     (
-        "a confirmed cash order has exactly one transfer, and it matches",
-        "UPDATE cash_order SET amount = amount + 1 WHERE reference = 'slip'",
-        "cash order slip of account {house} is confirmed and has 1 transfers, of which 0 match it",
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "UPDATE bank_order SET amount = amount + 1 WHERE reference = 'slip'",
+        "bank order slip of account {house} is confirmed and has 1 transfers, of which 0 match it",
     ),
     (
-        "a confirmed cash order has exactly one transfer, and it matches",
-        "UPDATE transfer SET cash_order = 'asked' WHERE cash_order = 'slip 2'",
-        "cash order asked of account {house} is asked and has 1 transfers, of which 0 match it",
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "UPDATE transfer SET bank_order = 'asked' WHERE bank_order = 'slip 2'",
+        "bank order asked of account {house} is asked and has 1 transfers, of which 0 match it",
     ),
     (
-        "a confirmed cash order has exactly one transfer, and it matches",
-        "UPDATE cash_order SET state = 'asked' WHERE reference = 'slip'",
-        "cash order slip of account {house} is asked and has 1 transfers, of which 1 match it",
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "UPDATE bank_order SET state = 'asked' WHERE reference = 'slip'",
+        "bank order slip of account {house} is asked and has 1 transfers, of which 1 match it",
     ),
     (
-        "a deposit or withdrawal has its cash order",
-        "DELETE FROM cash_order WHERE reference = 'slip'",
-        "transfer .+ is a withdrawal by the cash order slip, which does not exist",
+        "a deposit or withdrawal has its bank order",
+        "DELETE FROM bank_order WHERE reference = 'slip'",
+        "transfer .+ is a withdrawal by the bank order slip, which does not exist",
     ),
     (
-        "a cash order is confirmed by a second operator",
-        "UPDATE cash_order SET confirmed_by = asked_by WHERE reference = 'slip'",
-        "cash order slip of account {house} is confirmed, asked by operator {first} and confirmed by {first}",
+        "a bank order is confirmed by a second operator",
+        "UPDATE bank_order SET confirmed_by = asked_by WHERE reference = 'slip'",
+        "bank order slip of account {house} is confirmed, asked by operator {first} and confirmed by {first}",
     ),
     (
-        "a cash order is confirmed by a second operator",
-        "UPDATE cash_order SET confirmed_by = NULL WHERE reference = 'slip'",
-        "cash order slip of account {house} is confirmed, asked by operator {first} and confirmed by nothing",
+        "a bank order is confirmed by a second operator",
+        "UPDATE bank_order SET confirmed_by = NULL WHERE reference = 'slip'",
+        "bank order slip of account {house} is confirmed, asked by operator {first} and confirmed by nothing",
     ),
     (
-        "a cash order is confirmed by a second operator",
-        "UPDATE cash_order SET confirmed_by = :second WHERE reference = 'asked'",
-        "cash order asked of account {house} is asked, asked by operator {first} and confirmed by {second}",
+        "a bank order is confirmed by a second operator",
+        "UPDATE bank_order SET confirmed_by = :second WHERE reference = 'asked'",
+        "bank order asked of account {house} is asked, asked by operator {first} and confirmed by {second}",
     ),
     (
         "an operator and who made them do not confirm each other's orders at first",
         "UPDATE operator SET created_at = 1800000000000 - 604799999 WHERE person = :second",
-        "cash order slip .+ asked by operator {first} and confirmed by {second}, less than 7 days .+",
+        "bank order slip .+ asked by operator {first} and confirmed by {second}, less than 7 days .+",
     ),
     (
         "a paid payment has exactly one pay transfer, and it matches",
@@ -503,21 +503,33 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
             (
                 "till",
                 "state = 'approved'",
-                r"account {till} \(commercial, test, approved\) is a twin of account {shop} .+",
+                r"account {till} \(commercial, test, approved\) is a test account of account {shop} .+",
             ),
-            ("till", "owner = :first", r"account {till} \(commercial, test, mirrored\) is a twin of account {shop} .+"),
-            ("till", "twin_of = :other", r"account {till} .+ is a twin of account {other} \(personal, live\)"),
-            ("till", "twin_of = :mint", r"account {till} .+ is a twin of account {mint} \(house, test\)"),
-            ("till", "twin_of = NULL", r"account {till} .+ is a twin of account nothing \(nothing, nothing\)"),
+            (
+                "till",
+                "owner = :first",
+                r"account {till} \(commercial, test, mirrored\) is a test account of account {shop} .+",
+            ),
+            (
+                "till",
+                "live_account = :other",
+                r"account {till} .+ is a test account of account {other} \(personal, live\)",
+            ),
+            ("till", "live_account = :mint", r"account {till} .+ is a test account of account {mint} \(house, test\)"),
+            (
+                "till",
+                "live_account = NULL",
+                r"account {till} .+ is a test account of account nothing \(nothing, nothing\)",
+            ),
             (
                 "other",
-                "twin_of = :shop",
-                r"account {other} \(personal, live, verified\) is a twin of account {shop} .+",
+                "live_account = :shop",
+                r"account {other} \(personal, live, verified\) is a test account of account {shop} .+",
             ),
             (
                 "other",
                 "state = 'mirrored'",
-                r"account {other} \(personal, live, mirrored\) is a twin of account nothing .+",
+                r"account {other} \(personal, live, mirrored\) is a test account of account nothing .+",
             ),
         )
     ),
@@ -533,7 +545,7 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
     ),
     (
         "an approved merchant has one test account of each kind, and nobody else has any",
-        "DELETE FROM account WHERE twin_of = :shop",
+        "DELETE FROM account WHERE live_account = :shop",
         r"account {shop} \(commercial, approved\) has test accounts: commercial nothing, .+",
     ),
     (
@@ -616,7 +628,7 @@ def test_what_moved_through_an_account_may_exceed_64_bits(any_hand: Hand) -> Non
     any_hand.type(
         f"""WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {rounds} - 1)
         INSERT INTO transfer (kind, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence,
-            credit_balance, payment, cash_order, reverses, created_at)
+            credit_balance, payment, bank_order, reverses, created_at)
         SELECT 'fee', CASE WHEN i % 2 = 1 THEN :till ELSE :test_customer END,
             CASE WHEN i % 2 = 1 THEN :test_customer ELSE :till END, 'EUR', {AMOUNT_MAX},
             i + 2 - i % 2, 0, i + 1 + i % 2, {AMOUNT_MAX}, :tested, NULL, NULL, 1 FROM n;

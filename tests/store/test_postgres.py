@@ -213,7 +213,7 @@ def test_a_key_that_was_forgotten_has_one_outcome_also_in_several_processes_at_o
             stores = [await stack.enter_async_context(opened(url)) for _ in range(3)]
             await stores[0].transact(once(names))
             for batch in range(1, 16):
-                running.sql(f"UPDATE remembered SET created_at = created_at - {IDEMPOTENCY_KEPT_MS}", _name(url))  # noqa: S608 - ours
+                running.sql(f"UPDATE stored_response SET created_at = created_at - {IDEMPOTENCY_KEPT_MS}", _name(url))  # noqa: S608 - ours
                 # Each has them in another order.
                 batches = [once(names[shift:] + names[:shift]) for shift in range(3)]
                 await asyncio.gather(*(store.transact(batch) for store, batch in zip(stores, batches, strict=True)))

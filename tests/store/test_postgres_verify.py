@@ -67,7 +67,7 @@ WEAKENED = {
     "DROP INDEX transfer_pay": "index transfer_pay on transfer is missing",
     "ALTER TABLE balance DROP CONSTRAINT balance_check": "constraint balance_check on balance is missing",
     "ALTER TABLE balance ALTER amount DROP NOT NULL": "table balance was changed",
-    "ALTER TABLE remembered SET UNLOGGED": "table remembered was changed",
+    "ALTER TABLE stored_response SET UNLOGGED": "table stored_response was changed",
     "CREATE OR REPLACE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'": (
         "function refused was changed"
     ),
@@ -168,7 +168,7 @@ def test_of_what_cannot_be_reached_or_entered_nothing_can_be_told(postgres_engin
         ("INSERT INTO schema_migration VALUES (999, 'future', 'digest', 1)", "schema 999"),
         ("UPDATE schema_migration SET digest = 'x'", "differs"),
         ("DELETE FROM schema_migration", "lacks migration 1"),
-        ("DROP TABLE remembered", "lacks the table remembered"),
+        ("DROP TABLE stored_response", "lacks the table stored_response"),
     ],
 )
 def test_of_another_schema_nothing_can_be_told(spoilt: Spoilt, sql: str, why: str) -> None:
@@ -183,7 +183,7 @@ def test_of_another_schema_nothing_can_be_told(spoilt: Spoilt, sql: str, why: st
 def test_it_cannot_write(spoilt: Spoilt) -> None:
     before = spoilt.rows()
     with pytest.raises(CannotTell, match="read-only transaction"), read_only(spoilt.url) as look:
-        look.select("DELETE FROM remembered")
+        look.select("DELETE FROM stored_response")
     assert sentences(spoilt.url) == []
     assert spoilt.rows() == before
 

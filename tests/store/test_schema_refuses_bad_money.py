@@ -27,7 +27,7 @@ TRANSFER: Final = {
     "credit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :shop AND currency = 'USD')",
     "credit_balance": "(SELECT amount + 500 FROM balance WHERE account = :shop AND currency = 'USD')",
     "payment": ":pending",
-    "cash_order": "NULL",
+    "bank_order": "NULL",
     "reverses": "NULL",
     "created_at": "1800000000000",
 }
@@ -64,18 +64,18 @@ def deposit(account: str, reference: str, **changes: str) -> str:
         "credit_sequence": f"(SELECT sequence + 1 FROM balance WHERE account = {account} AND currency = 'USD')",
         "credit_balance": f"(SELECT amount + 10000 FROM balance WHERE account = {account} AND currency = 'USD')",
         "payment": "NULL",
-        "cash_order": reference,
+        "bank_order": reference,
     }
     return transfer(**columns | changes)
 
 
 def confirm(by: str) -> str:
     confirmed = f"state = 'confirmed', confirmed_by = {by}, confirmed_at = 1800000000000"
-    return f"UPDATE cash_order SET {confirmed} WHERE reference = 'asked';"
+    return f"UPDATE bank_order SET {confirmed} WHERE reference = 'asked';"
 
 
 ASKED: Final = deposit(":other", "'asked'")
-CASH_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
+ORDER_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
 
 
 def back(amount: int = 100, **changes: str) -> str:
@@ -469,30 +469,30 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "refund|payment_check",
     ),
     "a payment that vanished": ("DELETE FROM payment WHERE number = :pending", "never vanish"),
-    # Cash orders.
-    "a cash order confirmed by its asker": (ASKED + confirm(":first"), "confirmed_by <> asked_by|cash_order_check"),
-    "a cash order confirmed without its transfer": (confirm(":second"), "confirmed without its transfer"),
-    "a cash order confirmed by nobody": (
-        ASKED + "UPDATE cash_order SET state = 'confirmed' WHERE reference = 'asked'",
-        "state = 'confirmed'|cash_order_check",
+    # Bank orders.
+    "a bank order confirmed by its asker": (ASKED + confirm(":first"), "confirmed_by <> asked_by|bank_order_check"),
+    "a bank order confirmed without its transfer": (confirm(":second"), "confirmed without its transfer"),
+    "a bank order confirmed by nobody": (
+        ASKED + "UPDATE bank_order SET state = 'confirmed' WHERE reference = 'asked'",
+        "state = 'confirmed'|bank_order_check",
     ),
-    "a cash order that is made confirmed": (
+    "a bank order that is made confirmed": (
         (
-            "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', :other, 'USD', 1, 'confirmed', :first, 1,"
+            "INSERT INTO bank_order VALUES (:house, 'new', 'deposit', :other, 'USD', 1, 'confirmed', :first, 1,"
             " :second, 1, NULL)"
         ),
         "begins asked",
     ),
-    "a cash order for more than was asked": (
-        "UPDATE cash_order SET amount = 20000 WHERE reference = 'asked'",
+    "a bank order for more than was asked": (
+        "UPDATE bank_order SET amount = 20000 WHERE reference = 'asked'",
         "changes in nothing else",
     ),
-    "a cash order for someone else": (
-        "UPDATE cash_order SET account = :customer WHERE reference = 'asked'",
+    "a bank order for someone else": (
+        "UPDATE bank_order SET account = :customer WHERE reference = 'asked'",
         "changes in nothing else",
     ),
-    "a cash order confirmed twice": (
-        "UPDATE cash_order SET confirmed_at = 1 WHERE reference = 'slip'",
+    "a bank order confirmed twice": (
+        "UPDATE bank_order SET confirmed_at = 1 WHERE reference = 'slip'",
         "is confirmed once",
     ),
     "more held than there is": (
@@ -519,10 +519,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "a payout that vanished": ("DELETE FROM payout WHERE id = 'po_1'", "never vanish"),
     "a payout whose order is for another": (
-        "UPDATE cash_order SET payout = 'po_1' WHERE reference = 'asked'",
-        "changes in nothing else|cash_order_check",
+        "UPDATE bank_order SET payout = 'po_1' WHERE reference = 'asked'",
+        "changes in nothing else|bank_order_check",
     ),
-    "a cash order that vanished": ("DELETE FROM cash_order WHERE reference = 'asked'", "never vanish"),
+    "a bank order that vanished": ("DELETE FROM bank_order WHERE reference = 'asked'", "never vanish"),
     "a deposit that nobody asked for": (deposit(":other", "'unasked'"), "does not match"),
     "a deposit without a slip": (deposit(":other", "NULL"), "does not match|transfer_check"),
     "a deposit of another amount": (
@@ -537,7 +537,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "a deposit to someone else": (deposit(":customer", "'asked'"), "does not match"),
     "a deposit that was booked before": (
-        ASKED + CASH_BALANCES + confirm(":second") + ASKED,
+        ASKED + ORDER_BALANCES + confirm(":second") + ASKED,
         "does not match",
     ),
     # Events.
@@ -565,9 +565,9 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "an event that changed": ("UPDATE event SET type = 'remote_payment.expired'", "never change"),
     "an event that vanished": ("DELETE FROM event WHERE payment = :paid", "never vanish"),
     # Who decides.
-    "an installation without its key": ("DELETE FROM instance", "constants never vanish"),
+    "an installation without its key": ("DELETE FROM constant", "constants never vanish"),
     "a key under another name": (
-        "UPDATE instance SET name = 'k' WHERE name = 'identifier_key'",
+        "UPDATE constant SET name = 'k' WHERE name = 'identifier_key'",
         "constants never change",
     ),
     "an audit entry that changed": ("UPDATE audit SET actor = 'nobody' WHERE id = 1", "never change"),
@@ -605,7 +605,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "never change",
     ),
     "a test account that becomes live": (
-        "UPDATE account SET mode = 'live', twin_of = NULL, state = 'approved' WHERE number = :till",
+        "UPDATE account SET mode = 'live', live_account = NULL, state = 'approved' WHERE number = :till",
         "never change",
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
@@ -613,7 +613,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
 REPLACED: Final[dict[str, tuple[str, str]]] = {
-    "another key of the ids": ("INSERT OR REPLACE INTO instance VALUES ('identifier_key', x'00')", "never replaced"),
+    "another key of the ids": ("INSERT OR REPLACE INTO constant VALUES ('identifier_key', x'00')", "never replaced"),
     "a transfer replaced by its id": (
         transfer("INSERT OR REPLACE", id="(SELECT id FROM transfer WHERE payment = :paid)"),
         "never replaced",
@@ -678,11 +678,11 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         ),
         "never replaced",
     ),
-    "a cash order replaced by another amount": (
+    "a bank order replaced by another amount": (
         (
-            "INSERT OR REPLACE INTO cash_order SELECT house, reference, kind, account, currency, 1, 'asked',"
+            "INSERT OR REPLACE INTO bank_order SELECT house, reference, kind, account, currency, 1, 'asked',"
             " asked_by, asked_at,"
-            " NULL, NULL, NULL FROM cash_order WHERE reference = 'slip'"
+            " NULL, NULL, NULL FROM bank_order WHERE reference = 'slip'"
         ),
         "never replaced",
     ),
@@ -753,13 +753,13 @@ TRUNCATED: Final = (
     "balance",
     "payment",
     "refund",
-    "cash_order",
+    "bank_order",
     "event",
     "audit",
     "account",
     "person",
     "operator",
-    "instance",
+    "constant",
     "seal",
     "stop",
 )
@@ -817,7 +817,7 @@ GOOD: Final[dict[str, str]] = {
     + refund_row(id="'re_newer'", amount="200", version="4")
     + REFUNDED.replace("= 100, version = 3", "= 300, version = 4")
     + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 4"),
-    "a deposit that a second operator confirms": ASKED + CASH_BALANCES + confirm(":second"),
+    "a deposit that a second operator confirms": ASKED + ORDER_BALANCES + confirm(":second"),
     "a payment that is cancelled": """
     UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2
     WHERE number = :pending;"""
@@ -843,7 +843,7 @@ PAYMENT: Final = """INSERT INTO payment SELECT 99, {}, NULL, amount, {}, status,
     cancel_url, created_at, updated_at, expires_at, NULL, NULL, 0, version FROM payment WHERE number = :pending"""
 TO_NOWHERE: Final[dict[str, str]] = {
     "an order for nobody": (
-        "INSERT INTO cash_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL, NULL)"
+        "INSERT INTO bank_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL, NULL)"
     ),
     "a payment to nobody": PAYMENT.format("404", "currency"),
     "a payment in no currency": PAYMENT.format("merchant", "'XXX'"),

@@ -75,7 +75,7 @@ def test_a_constraint_that_was_edited_out_is_noticed(hand: SqliteHand) -> None:
 
 
 def test_a_trigger_that_is_not_ours_is_noticed_and_an_index_is_nobody_s_business(hand: SqliteHand) -> None:
-    hand.type("CREATE TRIGGER thief AFTER INSERT ON transfer BEGIN DELETE FROM remembered; END")
+    hand.type("CREATE TRIGGER thief AFTER INSERT ON transfer BEGIN DELETE FROM stored_response; END")
     hand.type("CREATE INDEX payment_note ON payment (note); CREATE TABLE notes (a); CREATE VIEW mine AS SELECT 1")
     assert sentences(hand.path) == ["trigger thief is not ours"]
 
@@ -173,8 +173,8 @@ def test_of_a_half_migrated_schema_nothing_can_be_told(hand: SqliteHand, monkeyp
     with pytest.raises(CannotTell, match=r"lacks migration 77 \(next\)"):
         verify(hand.path, silence)
     monkeypatch.undo()
-    hand.type("DROP TABLE remembered")
-    with pytest.raises(CannotTell, match="lacks the table remembered"):
+    hand.type("DROP TABLE stored_response")
+    with pytest.raises(CannotTell, match="lacks the table stored_response"):
         verify(hand.path, silence)
 
 
@@ -200,7 +200,7 @@ def test_it_reads_only_and_leaves_every_byte(filled: Path, tmp_path: Path) -> No
     assert sentences(path) == []
     assert path.read_bytes() == before
     with pytest.raises(apsw.ReadOnlyError):
-        read_only(path).execute("DELETE FROM remembered")
+        read_only(path).execute("DELETE FROM stored_response")
 
 
 def test_what_it_leaves_behind_is_for_the_owner_alone(filled: Path, tmp_path: Path) -> None:

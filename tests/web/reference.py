@@ -37,7 +37,7 @@ class Shop:
 @dataclasses.dataclass
 class Person:
     account: str
-    purse: dict[str, int]
+    funds: dict[str, int]
     session_ends: int
     is_suspended: bool = False
     wrong_pins: int = 0
@@ -112,7 +112,7 @@ class Model:
             (asked.shop.is_suspended, (409, "merchant_suspended")),
             (person.wrong_pins >= TRIES, (403, "pin_locked")),
             (not right_pin, (403, "wrong_pin")),
-            (person.purse[asked.currency] < asked.amount, (409, "insufficient_funds")),
+            (person.funds[asked.currency] < asked.amount, (409, "insufficient_funds")),
         )
         return next((said for is_so, said in hurdles if is_so), None)
 
@@ -215,9 +215,9 @@ class Model:
         status = {"pay": "paid", "expire": "expired", "cancel": "cancelled"}[what]
         if what == "pay":
             asked.payer = asked.shop.tester
-            purse = (asked.payer, asked.currency)
-            if self.takings.get(purse, 0) < asked.amount:
-                self.takings[purse] = self.takings.get(purse, 0) + MINTED
+            funds = (asked.payer, asked.currency)
+            if self.takings.get(funds, 0) < asked.amount:
+                self.takings[funds] = self.takings.get(funds, 0) + MINTED
             self._moved(asked, asked.amount)
         self._ended(payment, status, (what, payment, True), once)
 
@@ -231,7 +231,7 @@ class Model:
         if asked.shop.live is not None:
             self.takings[asked.shop.tester, asked.currency] -= amount
         else:
-            self.people[asked.payer or ""].purse[asked.currency] -= amount
+            self.people[asked.payer or ""].funds[asked.currency] -= amount
 
     def _ended(self, payment: str, status: str, wish: object, once: str | None) -> None:
         asked = self.payments[payment]

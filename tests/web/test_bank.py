@@ -17,8 +17,8 @@ import pytest
 
 from qirsh.domain.money import CURRENCIES
 from tests.live import (
+    FUNDS,
     PIN,
-    PURSE,
     WRONG_PIN,
     Books,
     Call,
@@ -136,8 +136,8 @@ class Bank:
         chance = self._chance
         while self.is_open():
             number = len(self.asked)
-            # Mostly small change, and now and then most of a purse, so that later pays find too little.
-            amount = chance.randint(1, PURSE if chance.random() < 0.2 else PURSE // 500)
+            # Mostly small change, and now and then most of a funds, so that later pays find too little.
+            amount = chance.randint(1, FUNDS if chance.random() < 0.2 else FUNDS // 500)
             asked = Asked(chance.choice(self.merchants), amount, chance.choice(list(CURRENCIES)))
             self.asked.append(asked)
             fields = {"amount": asked.amount, "currency": asked.currency, "note": f"bank {number}"}
@@ -378,7 +378,7 @@ def test_every_acknowledged_refund_is_in_the_ledger_once_and_no_refused_one(bank
 def test_the_ledgers_order_replays_to_its_balances(bank: Bank, moved: list[Moved]) -> None:
     people = {customer.account for customer in bank.customers}
     for account, rows in by_account(moved):
-        amounts = accumulate((row.change(account) for row in rows), initial=PURSE if account in people else 0)
+        amounts = accumulate((row.change(account) for row in rows), initial=FUNDS if account in people else 0)
         assert [row.balance(account) for row in rows] == list(amounts)[1:]
         first = 2 if account in people else 1
         assert [row.sequence(account) for row in rows] == list(range(first, len(rows) + first))
@@ -404,14 +404,14 @@ def test_who_was_told_of_too_little_money_had_too_little_at_some_moment_of_the_c
         # The lowest it can have been: after all pays that had begun, and only those refunds that had surely ended.
         spent = sum(row.amount for row in own if row.kind == "pay" and row.began < attempt.ended)
         back = sum(row.amount for row in own if row.kind == "refund" and row.ended < attempt.began)
-        assert PURSE - spent + back < asked.amount
+        assert FUNDS - spent + back < asked.amount
 
 
 def test_customers_are_told_what_the_ledger_holds(bank: Bank, moved: list[Moved]) -> None:
     for customer in bank.customers:
         for currency in CURRENCIES:
             own = [row for row in moved if customer.account in {row.debit, row.credit} and row.currency == currency]
-            assert bank.world.balance(customer, currency) == PURSE + sum(row.change(customer.account) for row in own)
+            assert bank.world.balance(customer, currency) == FUNDS + sum(row.change(customer.account) for row in own)
 
 
 def by_account(moved: list[Moved]) -> list[tuple[str, list[Moved]]]:

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from tests.live import (
+    FUNDS,
     PAYMENTS,
-    PURSE,
     START,
     Call,
     InProcess,
@@ -52,7 +52,7 @@ def test_a_cancelled_payment_is_shown_as_such_to_everybody_and_stays_so(world: L
     assert (event["type"], event["data"]) == ("remote_payment.cancelled", shown)
     assert world.data(see(customer, payment_id))["status"] == "cancelled"
     left_alone(world, pay(customer, payment_id), 409, "cancelled")
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
     # Once is all.
     left_alone(world, cancel(merchant.key, payment_id), 409, "cancelled")
 
@@ -151,7 +151,7 @@ def test_pay_against_cancel_has_one_winner_and_the_loser_hears_who_it_was(anywhe
         assert (shown["status"], shown["version"]) == ("cancelled" if told[0] else "paid", 2)
         won[shown["status"]] += 1
     assert min(won["paid"], won["cancelled"]) > 0
-    assert anywhere.balance(customer) == PURSE - won["paid"]
+    assert anywhere.balance(customer) == FUNDS - won["paid"]
     assert anywhere.held(merchant.account) == won["paid"]
     assert anywhere.counts()["event"] == events + 200
     assert anywhere.violations() == []

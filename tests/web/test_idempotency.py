@@ -11,8 +11,8 @@ import pytest
 
 from qirsh.web.http.authentication import KEY
 from tests.live import (
+    FUNDS,
     PAYMENTS,
-    PURSE,
     START,
     WRONG_PIN,
     Call,
@@ -113,17 +113,19 @@ def test_of_two_different_requests_at_once_one_wins_the_key(anywhere: World) -> 
         assert payments(anywhere) == before + 1
 
 
-def test_twins_of_a_pay_move_the_money_once(anywhere: World) -> None:
+def test_accounts_of_a_pay_move_the_money_once(anywhere: World) -> None:
     customer = anywhere.customer()
     payment_id = anywhere.payment(anywhere.merchants[0], amount=500)
     answers = anywhere.together([pay(customer, payment_id).once("pay-twins")] * 20)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
     assert sum(is_replay(answer) for answer in answers) == 19
-    assert anywhere.balance(customer) == PURSE - 500
+    assert anywhere.balance(customer) == FUNDS - 500
 
 
-@pytest.mark.parametrize("key", ["x", "x" * 255, "a b", "'\"; DROP TABLE remembered; --", "~!@#$%^&*()", "%00", "true"])
+@pytest.mark.parametrize(
+    "key", ["x", "x" * 255, "a b", "'\"; DROP TABLE stored_response; --", "~!@#$%^&*()", "%00", "true"]
+)
 def test_any_printable_key_of_1_to_255_characters_is_taken(world: Live, key: str) -> None:
     call = create(world.merchants[0].key, amount=3).once(key)
     first, second = world.send(call), world.send(call)
@@ -176,7 +178,7 @@ def test_a_request_that_was_refused_is_not_remembered(world: Live) -> None:
 
 def test_too_little_money_is_not_remembered_but_the_pay_after_a_deposit_is(world: Live) -> None:
     customer = world.customer()
-    payment_id = world.payment(world.merchants[0], amount=PURSE + 10)
+    payment_id = world.payment(world.merchants[0], amount=FUNDS + 10)
     call = pay(customer, payment_id).once("short")
     refused(world.send(call), 409, "insufficient_funds")
     refused(world.send(call), 409, "insufficient_funds")
@@ -287,7 +289,7 @@ def first_call(world: World, name: str, merchant: Merchant, customer: Customer) 
 
 
 def test_every_call_that_changes_something_takes_a_key_but_signing_in() -> None:
-    told = {name: route.told for name, route in BY_NAME.items() if route.told is not None}
+    told = {name: route.doc for name, route in BY_NAME.items() if route.doc is not None}
     assert {name for name, one in told.items() if one.takes_key} == set(told) & set(ONCE)
     assert set(BODIES) - set(ONCE) == {"POST /api/v1/wallet/sessions"}
 
@@ -378,7 +380,7 @@ def test_after_a_restart_every_call_is_answered_as_before(engine: PostgresServer
 def test_after_a_restart_a_key_still_has_its_outcome(engine: PostgresServer | None, how: signal.Signals) -> None:
     with live(engine, shops=1, people=2) as own:
         merchant, customer = own.merchants[0], own.customer()
-        creating = create(merchant.key, amount=PURSE).once("r-1")
+        creating = create(merchant.key, amount=FUNDS).once("r-1")
         created = own.send(creating)
         paying = pay(customer, created.json()["data"]["id"]).once("r-2")
         paid = own.send(paying)
@@ -399,7 +401,7 @@ def test_after_a_restart_a_key_still_has_its_outcome(engine: PostgresServer | No
         assert len(ids | {created.json()["data"]["id"]}) == 21
 
 
-def test_twins_of_a_killed_server_meet_again(engine: PostgresServer | None) -> None:
+def test_accounts_of_a_killed_server_meet_again(engine: PostgresServer | None) -> None:
     """A client that never saw its answer asks again: the same id, and one payment."""
     with live(engine, shops=1, people=1) as own:
         merchant = own.merchants[0]

@@ -20,8 +20,8 @@ SWEPT: Final = tuple(
 )
 # What no process writes by itself; this world has no workers anyway.
 TABLES: Final = (
-    *("account", "person", "pin", "api_key", "session", "payment", "refund", "cash_order", "balance", "transfer"),
-    *("event_counter", "event", "remembered", "audit"),
+    *("account", "person", "pin", "api_key", "session", "payment", "refund", "bank_order", "balance", "transfer"),
+    *("event_counter", "event", "stored_response", "audit"),
 )
 
 

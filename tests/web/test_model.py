@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from qirsh.domain.money import CURRENCIES
 from tests.live import (
+    FUNDS,
     PAYMENTS,
     PIN,
-    PURSE,
     WRONG_PIN,
     Call,
     Customer,
@@ -31,9 +31,9 @@ from tests.live import (
 )
 from tests.web.reference import KEPT_MS, SESSION_MS, Model, Person, Request, Said, Shop
 
-# Few values, so that steps meet: the same idempotency key, the same body, the same purse.
+# Few values, so that steps meet: the same idempotency key, the same body, the same funds.
 pick = st.integers(0, 11)
-amounts = st.sampled_from([1, 2, PURSE // 3, PURSE - 1, PURSE, PURSE + 1])
+amounts = st.sampled_from([1, 2, FUNDS // 3, FUNDS - 1, FUNDS, FUNDS + 1])
 currencies = st.sampled_from(["USD", "SYP"])
 keys = st.sampled_from([None, None, None, "k1", "k2"])
 # Mostly within the life of a payment; now and then past that of a session or an idempotency key.
@@ -66,7 +66,7 @@ class Money(RuleBasedStateMachine):
         self.keyed: list[Callable[[bool, int], None]] = []
         self.customers: list[Customer] = [world.customer() for _ in range(3)]
         self.people = [
-            Person(customer.account, dict.fromkeys(CURRENCIES, PURSE), world.clock.now + SESSION_MS)
+            Person(customer.account, dict.fromkeys(CURRENCIES, FUNDS), world.clock.now + SESSION_MS)
             for customer in self.customers
         ]
         self.model = Model(world.clock.now, self.people)
@@ -97,7 +97,7 @@ class Money(RuleBasedStateMachine):
         self._cancel(self._shop_of(payment_id, at), key, payment_id, once)
 
     @precondition(lambda self: self.model.payments)
-    @rule(payment=pick, at=pick, amount=st.sampled_from([None, None, 1, 2, PURSE // 6, PURSE]), once=keys, key=pick)
+    @rule(payment=pick, at=pick, amount=st.sampled_from([None, None, 1, 2, FUNDS // 6, FUNDS]), once=keys, key=pick)
     def refund(self, *, payment: int, at: int, amount: int | None, once: str | None, key: int) -> None:
         payment_id = self._payment(payment, "paid")
         self._refund(self._shop_of(payment_id, at), key, payment_id, amount, once)
@@ -121,7 +121,7 @@ class Money(RuleBasedStateMachine):
         """The same idempotency key once more, for the same wish or for another one."""
         self.keyed[-1 - which % len(self.keyed)](changed, key)
 
-    @rule(at=pick, who=pick, amount=amounts, currency=currencies, back=st.sampled_from([None, 1, PURSE // 6]))
+    @rule(at=pick, who=pick, amount=amounts, currency=currencies, back=st.sampled_from([None, 1, FUNDS // 6]))
     def buy(self, at: int, who: int, amount: int, currency: str, back: int | None) -> None:
         """The usual way: ask, look, pay; and now and then give some of it back."""
         self.create(at=at, amount=amount, currency=currency, expires_in=300, once=None, key=0)
@@ -196,10 +196,10 @@ class Money(RuleBasedStateMachine):
             for _ in range(3):
                 self._pay(who % 3, self._payment(5), None, wrong=True)
         elif what == "deposit" and not person.is_suspended:
-            self.world.deposit(person.account, PURSE // 2, currency)
-            person.purse[currency] += PURSE // 2
+            self.world.deposit(person.account, FUNDS // 2, currency)
+            person.funds[currency] += FUNDS // 2
         else:
-            assert {code: self.world.balance(customer, code) for code in person.purse} == person.purse
+            assert {code: self.world.balance(customer, code) for code in person.funds} == person.funds
 
     @rule(which=pick, what=st.sampled_from(["shop", "shop", "customer", "key", "PIN", "withdraw"]), currency=currencies)
     def at_the_desk(self, which: int, what: str, currency: str) -> None:
@@ -242,10 +242,10 @@ class Money(RuleBasedStateMachine):
             payment_id: (asked.status, asked.payer, asked.version, asked.refunded)
             for payment_id, asked in model.payments.items()
         }
-        purses = {
-            (person.account, currency): amount for person in self.people for currency, amount in person.purse.items()
+        balances = {
+            (person.account, currency): amount for person in self.people for currency, amount in person.funds.items()
         }
-        assert {(str(account), currency): amount for account, currency, amount in held} == purses | model.takings
+        assert {(str(account), currency): amount for account, currency, amount in held} == balances | model.takings
         # Each visible change has one event.
         told = {numbers[number]: count for number, count in events}
         assert told == {one: asked.version - 1 for one, asked in model.payments.items() if asked.version > 1}
@@ -403,7 +403,7 @@ def _tester(world: InProcess, merchant: Merchant) -> str:
     """The customer that the merchant's test account tries things with."""
     with world.books() as books:
         [(number,)] = books.select(
-            "SELECT number FROM account WHERE kind = 'personal' AND twin_of = ?", int(merchant.account)
+            "SELECT number FROM account WHERE kind = 'personal' AND live_account = ?", int(merchant.account)
         )
     return str(number)
 

@@ -98,7 +98,7 @@ def codes_in(operation: dict[str, Any]) -> set[str]:
 
 def test_it_tells_of_exactly_the_calls_that_are_served() -> None:
     served = {f"{route.method} {route.path}" for route in ROUTES if route.path.startswith("/api/")}
-    assert set(OPERATIONS) == served == {f"{route.method} {route.path}" for route in ROUTES if route.told}
+    assert set(OPERATIONS) == served == {f"{route.method} {route.path}" for route in ROUTES if route.doc}
 
 
 def test_every_call_has_a_name_of_its_own_and_a_tag_that_is_explained() -> None:
@@ -144,7 +144,7 @@ def test_each_answer_names_its_own_codes_and_status() -> None:
 def test_a_call_that_tells_of_a_problem_that_does_not_exist_cannot_be_described() -> None:
     told = OperationDoc("Try", PaymentView, problems=("no_such_code",))
     with pytest.raises(ValueError, match="no_such_code"):
-        codes_of(Route("GET", "/api/v1/try", nothing, KEY, told=told))
+        codes_of(Route("GET", "/api/v1/try", nothing, KEY, doc=told))
 
 
 def test_every_field_and_parameter_is_explained_and_shown() -> None:
@@ -192,7 +192,7 @@ def test_the_limits_are_those_of_the_service() -> None:
 
 
 def test_every_body_refuses_fields_that_it_does_not_name_and_says_so() -> None:
-    bodies = [route.told.body for route in ROUTES if route.told and route.told.body]
+    bodies = [route.doc.body for route in ROUTES if route.doc and route.doc.body]
     assert bodies
     for body in bodies:
         assert issubclass(body, Body)
@@ -201,7 +201,7 @@ def test_every_body_refuses_fields_that_it_does_not_name_and_says_so() -> None:
 
 def test_every_scope_is_named_where_it_is_needed() -> None:
     for route in ROUTES:
-        if route.told and route.scope:
+        if route.doc and route.scope:
             assert f"`{route.scope}`" in OPERATIONS[f"{route.method} {route.path}"]["description"]
     assert {route.scope for route in ROUTES if route.scope} <= set(SCOPES)
 
@@ -223,7 +223,7 @@ async def nothing(_context: Context, _request: Request) -> Response:
 
 
 def test_a_query_becomes_parameters_that_are_never_null() -> None:
-    route = Route("GET", "/api/v1/try", nothing, KEY, told=OperationDoc("Try", PaymentView, query=OddQuery))
+    route = Route("GET", "/api/v1/try", nothing, KEY, doc=OperationDoc("Try", PaymentView, query=OddQuery))
     parameters = {p["name"]: p for p in document((route,), BASE_URL)["paths"]["/api/v1/try"]["get"]["parameters"]}
     assert parameters["status"]["schema"]["type"] == "string"
     assert None not in parameters["status"]["schema"]["enum"]

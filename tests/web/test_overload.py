@@ -71,7 +71,7 @@ def test_a_full_queue_answers_503_and_nothing_is_done(still: InProcess, monkeypa
             assert answer.headers["retry-after"] == "1"
     after = still.counts()
     assert after["payment"] == before["payment"] + told[""]
-    assert after["remembered"] == before["remembered"] + told[""]
+    assert after["stored_response"] == before["stored_response"] + told[""]
     # Whoever was sent away comes back with the same key, and is served.
     monkeypatch.undo()
     again = still.together(create(merchant.key, amount=1 + number).once(f"full-{number}") for number in range(100))

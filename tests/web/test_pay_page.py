@@ -13,10 +13,10 @@ from qirsh.engine import batcher
 from tests.altered import alter
 from tests.live import (
     BALANCES,
+    FUNDS,
     ORIGIN,
     PASSWORD,
     PIN,
-    PURSE,
     WRONG_PIN,
     Call,
     InProcess,
@@ -88,7 +88,7 @@ def test_a_customer_signs_in_pays_and_comes_back_to_the_shop(world: Live) -> Non
     assert answer.headers["location"] == expected
     told = world.data(retrieve(merchant.key, visitor.payment_id))
     assert (told["status"], told["from"]) == ("paid", customer.account)
-    assert world.balance(customer) == PURSE - 10098
+    assert world.balance(customer) == FUNDS - 10098
 
 
 def test_without_a_return_address_the_receipt_is_shown(world: Live) -> None:
@@ -381,7 +381,7 @@ def test_what_somebody_else_has_paid_is_nobodys_business(world: Live) -> None:
         assert "Already paid" in page.text
         for private in ("43.21", "a private thing", payer.account, "Receipt", BACK, "Shop"):
             assert private not in page.page
-    assert world.balance(other) == PURSE
+    assert world.balance(other) == FUNDS
 
 
 def test_the_payer_who_comes_back_signed_out_signs_in_and_sees_the_receipt(world: Live) -> None:
@@ -430,7 +430,7 @@ def test_twenty_confirms_at_once_pay_once(anywhere: World, return_url: str | Non
     answers = anywhere.together([form] * 20)
     assert {answer.status_code for answer in answers} == {303}
     assert len({answer.headers["location"] for answer in answers}) == 1
-    assert anywhere.balance(customer) == PURSE - 777
+    assert anywhere.balance(customer) == FUNDS - 777
     assert anywhere.violations() == []
 
 
@@ -445,7 +445,7 @@ def test_refresh_back_and_a_second_tab_show_the_receipt(world: Live) -> None:
     for tab in (visitor, second_tab):
         tab.open()
         assert "You can close this page" in tab.text
-    assert world.balance(customer) == PURSE - 100
+    assert world.balance(customer) == FUNDS - 100
 
 
 def test_two_people_who_confirm_at_once_pay_once(world: Live) -> None:
@@ -455,7 +455,7 @@ def test_two_people_who_confirm_at_once_pay_once(world: Live) -> None:
     calls = [visitor.posting("confirm", {**visitor.form("confirm"), "pin": PIN}) for visitor in visitors]
     answers = world.together(calls)
     assert {answer.status_code for answer in answers} == {303}
-    assert sorted(world.balance(person) for person in people) == [PURSE - 50, PURSE, PURSE, PURSE]
+    assert sorted(world.balance(person) for person in people) == [FUNDS - 50, FUNDS, FUNDS, FUNDS]
 
 
 # Texts of the shop.

@@ -21,10 +21,10 @@ from tests.altered import alter
 from tests.guest import FORM
 from tests.live import (
     BALANCES,
+    FUNDS,
     ORIGIN,
     PASSWORD,
     PIN,
-    PURSE,
     Call,
     Customer,
     InProcess,
@@ -663,7 +663,7 @@ def test_what_the_wallet_has_paid_is_paid_on_the_page_too(world: Live) -> None:
     world.data(pay(customer, visitor.payment_id))
     answer = visitor.confirm()
     assert answer.headers["location"].startswith(f"{ORIGIN}/back?")
-    assert world.balance(customer) == PURSE - 100
+    assert world.balance(customer) == FUNDS - 100
 
 
 @pytest.mark.parametrize("form", ["sign-in", "sign-out", "confirm"])

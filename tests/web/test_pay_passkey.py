@@ -14,7 +14,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.web.auth import passkeys
 from tests.altered import alter
 from tests.authenticator import Authenticator
-from tests.live import PURSE, WRONG_PIN, Customer, InProcess, in_process, pay, retrieve
+from tests.live import FUNDS, WRONG_PIN, Customer, InProcess, in_process, pay, retrieve
 from tests.postgres import PostgresServer
 from tests.visitor import Visitor
 
@@ -78,7 +78,7 @@ def test_a_passkey_pays_once_and_without_a_pin(named: InProcess) -> None:
     for _ in range(2):
         sent = visitor.post("passkey", {**form, "passkey": answer})
         assert sent.headers["location"].startswith("https://shop.example/thanks?paymentId=")
-    assert named.balance(customer) == PURSE - 700
+    assert named.balance(customer) == FUNDS - 700
     assert named.violations() == []
 
 

@@ -10,7 +10,7 @@ from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.engine.bank_details import is_iban, normal_account
 from tests.guest import Guest
-from tests.live import PIN, PURSE, WRONG_PIN, Call, Customer, InProcess, World, pay, refused
+from tests.live import FUNDS, PIN, WRONG_PIN, Call, Customer, InProcess, World, pay, refused
 from tests.mailbox import mails, words_to
 
 ADDRESS: Final = "/wallet/payouts"
@@ -48,7 +48,7 @@ def test_a_payout_goes_from_the_form_to_the_bank(still: InProcess) -> None:
     assert "Your payout is asked for." not in guest.read(ADDRESS)
     assert "1,234.50 USD" in text
     assert "Asked for" in text
-    assert still.held(customer.account) == PURSE
+    assert still.held(customer.account) == FUNDS
     listed = next(one for one in still.act("payout list")["payouts"] if one["id"] == payout)
     assert (listed["holder"], listed["bank"], listed["bankAccount"]) == ("سارة خليل", "Ziraat", IBAN.replace(" ", ""))
     assert (listed["amount"], listed["currency"], listed["account"]) == ("1234.50", "USD", customer.account)
@@ -56,7 +56,7 @@ def test_a_payout_goes_from_the_form_to_the_bank(still: InProcess) -> None:
     assert "On its way" in guest.read(ADDRESS)
     assert still.run(still.tried("withdraw confirm", {"reference": f"ft {payout}"}, 0)).code == "second_operator_needed"
     still.act("withdraw confirm", operator=1, reference=f"ft {payout}")
-    assert still.held(customer.account) == PURSE - 123450
+    assert still.held(customer.account) == FUNDS - 123450
     text = guest.read(ADDRESS)
     assert "Paid" in text
     assert f"ft {payout}" in text

@@ -13,10 +13,10 @@ from qirsh.domain.money import CURRENCIES
 from tests.guest import Guest
 from tests.live import (
     BALANCES,
+    FUNDS,
     ORIGIN,
     PASSWORD,
     PIN,
-    PURSE,
     WRONG_PIN,
     Call,
     Customer,
@@ -88,7 +88,7 @@ def test_of_fifty_spends_of_the_same_money_exactly_one_succeeds(four: Live, roun
         winner = next(payment_id for payment_id, answer in zip(ids, answers, strict=True) if answer.is_success)
         shown = four.together(see(customer, payment_id) for payment_id in ids)
         assert [one.json()["data"]["status"] == "paid" for one in shown] == [one == winner for one in ids]
-        four.deposit(customer.account, PURSE - round_, currency)
+        four.deposit(customer.account, FUNDS - round_, currency)
 
 
 @ROUNDS
@@ -162,13 +162,13 @@ def test_the_same_key_sent_to_all_processes_has_one_effect_and_one_answer(four: 
         assert sum("idempotency-replayed" not in answer.headers for answer in paid) == 1
 
         after = four.counts()
-        assert [after[table] - before[table] for table in ("payment", "transfer", "event", "remembered")] == [
+        assert [after[table] - before[table] for table in ("payment", "transfer", "event", "stored_response")] == [
             1,
             1,
             1,
             2,
         ]
-        assert four.balance(customer) == PURSE - 7 * (round_ + 1)
+        assert four.balance(customer) == FUNDS - 7 * (round_ + 1)
 
 
 @ROUNDS
@@ -213,7 +213,7 @@ def test_pays_that_cross_and_a_hot_shop_keep_nobody_waiting(four: Live) -> None:
     assert set(told) == {""}
     assert took_s < 60
     for person in people:
-        assert four.balance(person) == PURSE - 48 * 3 + 4
+        assert four.balance(person) == FUNDS - 48 * 3 + 4
     assert [held(four, shop.account) for shop in shops] == [8 * 5 * 6 * 3] + [8 * 6 * 3] * 3
 
 
@@ -231,9 +231,9 @@ def test_what_one_process_has_acknowledged_all_others_show(four: Live) -> None:
         looks = [retrieve(merchant.key, payment_id), see(customer, payment_id)]
         shown = four.together(call for look in looks for call in four.everywhere(look))
         assert [one.json()["data"]["status"] for one in shown] == ["paid"] * PROCESSES * 2
-        purses = four.together(four.everywhere(Call("GET", BALANCES, customer.token)))
-        assert {purse.content for purse in purses} == {purses[0].content}
-        assert four.balance(customer) == PURSE - 10 * (round_ + 1)
+        balances = four.together(four.everywhere(Call("GET", BALANCES, customer.token)))
+        assert {funds.content for funds in balances} == {balances[0].content}
+        assert four.balance(customer) == FUNDS - 10 * (round_ + 1)
         for place in range(PROCESSES):
             refused(four.send(four.at(place, pay(customer, payment_id))), 409, "already_paid")
 
@@ -369,7 +369,7 @@ def test_a_deposit_that_is_confirmed_at_every_process_is_made_once(four: Live, r
         told = four.run(race(reference))
         assert "" in told
         assert set(told) <= {"", "already_confirmed"}, told
-        assert four.balance(customer) == PURSE + 10 * (round_ + 1)
+        assert four.balance(customer) == FUNDS + 10 * (round_ + 1)
 
 
 def test_an_address_is_taken_once(four: Live) -> None:
@@ -397,4 +397,4 @@ def test_fifty_wrong_pins_at_once_are_five_guesses(four: Live, rounds: int) -> N
         for answer in four.together(four.everywhere(pay(customer, ids[0]))):
             refused(answer, 403, "pin_locked")
         four.act("person pin", email=customer.email, pin=PIN)
-    assert four.balance(customer) == PURSE
+    assert four.balance(customer) == FUNDS

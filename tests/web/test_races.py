@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from tests.live import (
+    FUNDS,
     PIN,
-    PURSE,
     WRONG_PIN,
     Call,
     Customer,
@@ -38,13 +38,13 @@ def received(world: World, account: str) -> int:
 @pytest.mark.parametrize("fits", [1, 7, 49, 50])
 def test_of_fifty_pays_at_once_exactly_what_fits_succeeds(anywhere: World, fits: int) -> None:
     merchant, customer = anywhere.merchants[0], anywhere.customer()
-    amount = PURSE // fits
+    amount = FUNDS // fits
     ids = [anywhere.payment(merchant, amount=amount) for _ in range(50)]
     before = received(anywhere, merchant.account)
     answers = anywhere.together(pay(customer, payment_id) for payment_id in ids)
     told = Counter(outcome(answer) for answer in answers)
     assert told == Counter({"": fits, "insufficient_funds": 50 - fits})
-    assert anywhere.balance(customer) == PURSE - fits * amount
+    assert anywhere.balance(customer) == FUNDS - fits * amount
     assert received(anywhere, merchant.account) == before + fits * amount
     # Each caller's answer is what became of their payment.
     for payment_id, answer in zip(ids, answers, strict=True):
@@ -56,7 +56,7 @@ def test_of_fifty_pays_at_once_exactly_what_fits_succeeds(anywhere: World, fits:
 def test_money_spent_in_two_shops_at_once_is_spent_once(anywhere: World) -> None:
     customer = anywhere.customer()
     shops = anywhere.merchants[:4]
-    ids = [anywhere.payment(shop, amount=PURSE) for shop in shops]
+    ids = [anywhere.payment(shop, amount=FUNDS) for shop in shops]
     answers = anywhere.together(pay(customer, payment_id) for payment_id in ids)
     assert Counter(map(outcome, answers)) == Counter({"": 1, "insufficient_funds": 3})
     assert anywhere.balance(customer) == 0
@@ -83,7 +83,7 @@ def test_a_double_click_pays_once(anywhere: World) -> None:
         payment_id = anywhere.payment(anywhere.merchants[0], amount=10)
         answers = anywhere.together([pay(customer, payment_id)] * 2)
         assert Counter(map(outcome, answers)) == Counter({"": 1, "already_paid": 1})
-        assert anywhere.balance(customer) == PURSE - 10 * (round_ + 1)
+        assert anywhere.balance(customer) == FUNDS - 10 * (round_ + 1)
 
 
 def test_one_customer_in_two_tabs_pays_once(anywhere: World) -> None:
@@ -94,7 +94,7 @@ def test_one_customer_in_two_tabs_pays_once(anywhere: World) -> None:
         assert anywhere.data(see(tab, payment_id))["status"] == "pending"
     answers = anywhere.together([pay(customer, payment_id).once("tab 1"), pay(other_tab, payment_id).once("tab 2")])
     assert Counter(map(outcome, answers)) == Counter({"": 1, "already_paid": 1})
-    assert anywhere.balance(customer) == PURSE - 10
+    assert anywhere.balance(customer) == FUNDS - 10
     for tab in (customer, other_tab):
         assert anywhere.data(see(tab, payment_id))["status"] == "paid"
 
@@ -107,7 +107,7 @@ def test_wrong_pins_at_once_all_count_and_lock_after_five(anywhere: World) -> No
     left = sorted(answer.json()["attemptsLeft"] for answer in answers)
     assert left == [0] * 16 + [1, 2, 3, 4]
     refused(anywhere.send(pay(customer, ids[0])), 403, "pin_locked")
-    assert anywhere.balance(customer) == PURSE
+    assert anywhere.balance(customer) == FUNDS
 
 
 def test_guessing_beside_the_right_pin_gives_no_more_than_five_guesses_in_a_row(anywhere: World) -> None:
@@ -120,7 +120,7 @@ def test_guessing_beside_the_right_pin_gives_no_more_than_five_guesses_in_a_row(
     assert told.keys() <= {"", "wrong_pin", "pin_locked"}
     assert told["wrong_pin"] <= 5 * (told[""] + 1)
     assert [pin for pin, answer in zip(pins, answers, strict=True) if answer.is_success] == [PIN] * told[""]
-    assert anywhere.balance(customer) == PURSE - told[""]
+    assert anywhere.balance(customer) == FUNDS - told[""]
 
 
 def test_suspended_between_seeing_and_paying(anywhere: World) -> None:
@@ -132,7 +132,7 @@ def test_suspended_between_seeing_and_paying(anywhere: World) -> None:
         anywhere.act("account suspend", account=account)
         answer = anywhere.send(pay(customer, payment_id))
         assert outcome(answer) == code
-        assert anywhere.balance(customer) == PURSE
+        assert anywhere.balance(customer) == FUNDS
         assert anywhere.data(retrieve(merchant.key, payment_id))["status"] == "pending"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.live import PURSE, Live, World, cancel, live, outcome, pay, refund, retrieve
+from tests.live import FUNDS, Live, World, cancel, live, outcome, pay, refund, retrieve
 from tests.postgres import PostgresServer
 
 MANY: Final = 100
@@ -19,13 +19,13 @@ def tenths(world: World, amount: int) -> None:
     """Fifty refunds of a tenth each, at once."""
     merchant, customer = world.merchants[0], world.customers[0]
     payment_id = world.paid(merchant, customer, amount=amount * 10)
-    purse, till = world.balance(customer), world.held(merchant.account)
+    funds, till = world.balance(customer), world.held(merchant.account)
     answers = world.together([refund(merchant.key, payment_id, amount=amount)] * 50)
     assert Counter(map(outcome, answers)) == Counter({"": 10, "refund_exceeds": 40})
     assert len({answer.json()["data"]["id"] for answer in answers if answer.is_success}) == 10
     shown = world.data(retrieve(merchant.key, payment_id))
     assert (shown["status"], shown["refundedAmount"], shown["version"]) == ("paid", amount * 10, 12)
-    assert world.balance(customer) == purse + amount * 10
+    assert world.balance(customer) == funds + amount * 10
     assert world.held(merchant.account) == till - amount * 10
 
 
@@ -79,7 +79,7 @@ def test_refunds_against_withdrawals_never_take_a_shop_below_zero(anywhere: Worl
     assert withdrawn + gone <= paid < 8 * 70 + 20 * 40
     assert anywhere.held(merchant.account) == paid - withdrawn - gone
     assert anywhere.held(merchant.account) < 70
-    assert anywhere.balance(customer) == PURSE - paid + gone
+    assert anywhere.balance(customer) == FUNDS - paid + gone
     assert anywhere.violations() == []
 
 
@@ -95,7 +95,7 @@ def test_a_refund_that_comes_with_the_pay_finds_it_paid_or_not(anywhere: World) 
         assert gone == (10 if told[""] == 2 else 0)
         if not gone:
             anywhere.data(refund(merchant.key, payment_id))
-        assert anywhere.balance(customer) == PURSE
+        assert anywhere.balance(customer) == FUNDS
     assert anywhere.violations() == []
 
 
@@ -139,7 +139,7 @@ def test_over_several_processes_exactly_ten_tenths_go_back(several: Live, rounds
 @ROUNDS
 def test_over_several_processes_a_refund_finds_its_pay_whole_or_not_at_all(several: Live, rounds: int) -> None:
     merchant, customer = several.merchants[0], several.customers[1]
-    purse = several.balance(customer)
+    funds = several.balance(customer)
     seen: Counter[str] = Counter()
     for _ in range(rounds * 2):
         payment_id = several.payment(merchant, amount=9)
@@ -153,14 +153,14 @@ def test_over_several_processes_a_refund_finds_its_pay_whole_or_not_at_all(sever
         assert gone == 3 * told[1:].count("")
         if gone < 9:
             several.data(refund(merchant.key, payment_id))
-        assert several.balance(customer) == purse
+        assert several.balance(customer) == funds
     assert rounds < MANY or seen["not_paid"] > 0, "the pay always came first: no race was tried"
 
 
 @ROUNDS
 def test_over_several_processes_pay_and_cancel_have_one_winner(several: Live, rounds: int) -> None:
     merchant, customer = several.merchants[1], several.customers[2]
-    purse, paid = several.balance(customer), 0
+    funds, paid = several.balance(customer), 0
     for _ in range(rounds * 2):
         payment_id = several.payment(merchant, amount=1)
         calls = several.everywhere(pay(customer, payment_id)) + several.everywhere(cancel(merchant.key, payment_id))
@@ -170,7 +170,7 @@ def test_over_several_processes_pay_and_cancel_have_one_winner(several: Live, ro
         loser = {"paid": "already_paid", "cancelled": "cancelled"}[status]
         assert told == Counter({"": 1, loser: len(calls) - 1})
         paid += status == "paid"
-        assert several.balance(customer) == purse - paid
+        assert several.balance(customer) == funds - paid
 
 
 def test_over_several_processes_refunds_of_many_payments_meet_withdrawals(several: Live) -> None:

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from tests.live import (
+    FUNDS,
     PAYMENTS,
-    PURSE,
     START,
     Call,
     InProcess,
@@ -67,14 +67,14 @@ def test_a_refund_brings_both_balances_back_exactly(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
     till = world.held(merchant.account)
     payment_id = world.paid(merchant, customer, amount=12_345)
-    assert (world.balance(customer), world.held(merchant.account)) == (PURSE - 12_345, till + 12_345)
+    assert (world.balance(customer), world.held(merchant.account)) == (FUNDS - 12_345, till + 12_345)
     before = world.counts()
     answer = world.send(refund(merchant.key, payment_id, note="sorry", metadata={"a": 1.0}))
     assert answer.status_code == 201
     refund_id = answer.json()["data"]["id"]
     assert answer.content == f'{{"data":{{"id":"{refund_id}"}}}}'.encode()
     assert answer.headers["location"] == f"{world.settings.base_url}/api/v1/refunds/{refund_id}"
-    assert (world.balance(customer), world.held(merchant.account)) == (PURSE, till)
+    assert (world.balance(customer), world.held(merchant.account)) == (FUNDS, till)
     after = world.counts()
     grown = {table: after[table] - before[table] for table in after if after[table] != before[table]}
     assert grown == {"refund": 1, "transfer": 1, "event": 1}
@@ -100,7 +100,7 @@ def test_part_and_part_and_the_rest_are_all_of_it(world: Live) -> None:
         # A refund never hides that it was paid.
         assert (shown["status"], shown["refundedAmount"], shown["version"]) == ("paid", gone, 2 + len(ids))
         assert (shown["from"], shown["amount"]) == (customer.account, 1000)
-        assert world.balance(customer, "SYP") == PURSE - 1000 + gone
+        assert world.balance(customer, "SYP") == FUNDS - 1000 + gone
         assert seen(world, merchant.key, ids[-1])["amount"] == amount
     for asked in ({}, {"amount": 1}):
         refused(world.send(refund(merchant.key, payment_id, **asked)), 409, "refund_exceeds")
@@ -131,16 +131,16 @@ def test_the_payer_still_sees_what_they_paid(world: Live) -> None:
 def test_what_came_back_can_be_spent_again(world: Live) -> None:
     merchant, customer = world.merchant(), world.customer()
     for _ in range(3):
-        payment_id = world.paid(merchant, customer, amount=PURSE)
+        payment_id = world.paid(merchant, customer, amount=FUNDS)
         refused(world.send(pay(customer, world.payment(merchant))), 409, "insufficient_funds")
         world.data(refund(merchant.key, payment_id))
-    assert (world.balance(customer), world.held(merchant.account)) == (PURSE, 0)
+    assert (world.balance(customer), world.held(merchant.account)) == (FUNDS, 0)
 
 
 @pytest.mark.parametrize("amount", [1, 2, MAX - 1, MAX])
 def test_the_smallest_and_the_largest_payment_go_back(world: Live, amount: int) -> None:
     merchant, customer = world.merchant(), world.customer()
-    world.deposit(customer.account, MAX - PURSE)
+    world.deposit(customer.account, MAX - FUNDS)
     payment_id = world.paid(merchant, customer, amount=amount)
     if amount < MAX:
         left_alone(world, refund(merchant.key, payment_id, amount=amount + 1), 409, "refund_exceeds")
@@ -197,7 +197,7 @@ def test_money_that_the_shop_has_spent_cannot_go_back_until_there_is_some_again(
     left_alone(world, refund(merchant.key, payment_id), 409, "merchant_balance_short")
     world.paid(merchant, world.customers[0], amount=999)
     world.data(refund(merchant.key, payment_id))
-    assert (world.balance(customer), world.held(merchant.account)) == (PURSE, 0)
+    assert (world.balance(customer), world.held(merchant.account)) == (FUNDS, 0)
 
 
 def test_more_than_was_paid_is_told_before_the_shops_balance(world: Live) -> None:
@@ -215,7 +215,7 @@ def test_a_suspended_shop_gives_nothing_back_and_a_suspended_payer_gets_it_back(
     world.act("account resume", account=merchant.account)
     world.act("account suspend", account=customer.account)
     world.data(refund(merchant.key, payment_id))
-    assert world.held(customer.account) == PURSE
+    assert world.held(customer.account) == FUNDS
 
 
 # Bodies.
@@ -361,13 +361,13 @@ def test_a_test_payment_goes_back_within_the_test_account(world: Live) -> None:
     payment_id = world.data(create(merchant.test_key, amount=500))["id"]
     left_alone(world, refund(merchant.test_key, payment_id), 409, "not_paid")
     payer = world.data(trial(merchant.test_key, "pay", payment_id))["from"]
-    purse, till = world.held(payer), world.held(merchant.test_account)
+    funds, till = world.held(payer), world.held(merchant.test_account)
     left_alone(world, refund(merchant.key, payment_id), 404, "not_found")
     refund_id = world.data(refund(merchant.test_key, payment_id, amount=200))["id"]
     shown = seen(world, merchant.test_key, refund_id)
     assert (shown["amount"], shown["livemode"]) == (200, False)
     refused(world.send(Call("GET", f"/api/v1/refunds/{refund_id}", merchant.key)), 404, "not_found")
-    assert (world.held(payer), world.held(merchant.test_account)) == (purse + 200, till - 200)
+    assert (world.held(payer), world.held(merchant.test_account)) == (funds + 200, till - 200)
     events = events_of(world, merchant.test_key, payment_id)
     assert [event["type"] for event in events] == ["remote_payment.paid", "refund.created"]
     assert world.held(merchant.account) == 0
@@ -424,7 +424,7 @@ def test_a_refund_that_was_refused_is_not_remembered(world: Live) -> None:
     world.data(pay(customer, payment_id))
     first, again = world.send(call), world.send(call)
     assert (first.status_code, is_replay(first), is_replay(again)) == (201, False, True)
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
 
 
 def test_a_refund_is_replayed_when_it_could_not_be_made_any_more(still: InProcess) -> None:

@@ -275,7 +275,7 @@ def test_two_unregistered_addresses_are_named_together(world: Live) -> None:
     assert field_errors(answer) == {"returnUrl": "url_not_registered", "cancelUrl": "url_not_registered"}
 
 
-def test_the_test_twin_has_the_origins_of_its_shop(world: Live) -> None:
+def test_the_test_account_has_the_origins_of_its_shop(world: Live) -> None:
     test_key = world.merchants[0].test_key
     payment_id = world.data(create(test_key, returnUrl=f"{ORIGIN}/back"))["id"]
     assert world.data(retrieve(test_key, payment_id))["returnUrl"] == f"{ORIGIN}/back"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.live import (
     BALANCES,
+    FUNDS,
     PAYMENTS,
-    PURSE,
     WRONG_PIN,
     Call,
     InProcess,
@@ -40,7 +40,7 @@ NOTES = (
     "\\",
     "e\u0301",
 )
-AMOUNTS = (1, PURSE // 3, PURSE, PURSE + 1, 999_999_999_999_999, 0, -1, 10**15, 2**63, 1.5, "1", None, True)
+AMOUNTS = (1, FUNDS // 3, FUNDS, FUNDS + 1, 999_999_999_999_999, 0, -1, 10**15, 2**63, 1.5, "1", None, True)
 KEYS = ("one", "One", "'", "x" * 255, "x" * 256, "%00", " ", "\\")
 
 
@@ -65,7 +65,7 @@ class Told:
         shops = [merchant.account for merchant in world.merchants]
         with world.books() as books:
             for account, _ in testers:
-                [(shop, kind)] = books.select("SELECT twin_of, kind FROM account WHERE number = ?", account)
+                [(shop, kind)] = books.select("SELECT live_account, kind FROM account WHERE number = ?", account)
                 self._names[str(account)] = f"<{kind} of shop {shops.index(str(shop))}>"
 
     def hear(self, call: Call) -> tuple[int, list[tuple[str, str]], str]:
@@ -146,7 +146,7 @@ def more_calls(told: Told, chance: random.Random, token: str, payment_id: str) -
     if chance.random() < 0.8:
         token = told.owners.get(payment_id, token)
     fields: dict[str, object] = {
-        "amount": chance.choice([1, 1, PURSE // 3, PURSE, 0, -1, 2**63, "1", None]),
+        "amount": chance.choice([1, 1, FUNDS // 3, FUNDS, 0, -1, 2**63, "1", None]),
         "note": chance.choice(NOTES),
         "metadata": {chance.choice(NOTES): 1.0},
     }

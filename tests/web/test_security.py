@@ -48,8 +48,8 @@ def kept(house: InProcess, customer: Customer) -> tuple[object, ...]:
     pin = house.run(house.context.store.find(Tables.pins, login.person))
     with house.books() as books:
         passkeys = books.select("SELECT count(*) FROM passkey WHERE person = ?", login.person)
-        eras = books.select("SELECT era FROM person WHERE id = ?", login.person)
-    return login, pin, passkeys, eras
+        generations = books.select("SELECT session_generation FROM person WHERE id = ?", login.person)
+    return login, pin, passkeys, generations
 
 
 def lock_pin(house: InProcess, customer: Customer) -> None:

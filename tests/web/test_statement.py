@@ -8,8 +8,8 @@ import pytest
 
 from tests.live import (
     BALANCES,
+    FUNDS,
     ORIGIN,
-    PURSE,
     Call,
     InProcess,
     Live,
@@ -271,5 +271,5 @@ def test_reading_needs_a_key_and_no_session_will_do(still: InProcess) -> None:
         refused(still.send(Call("GET", path)), 401, "unauthorized")
         refused(still.send(Call("GET", path, still.customers[0].token)), 401, "unauthorized")
     assert still.data(Call("GET", BALANCES, still.customer().token))["items"] == [
-        {"currency": code, "amount": PURSE} for code in sorted(CURRENCIES)
+        {"currency": code, "amount": FUNDS} for code in sorted(CURRENCIES)
     ]

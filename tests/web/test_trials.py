@@ -50,7 +50,7 @@ def live_rows(world: World) -> dict[str, list[tuple[Any, ...]]]:
         "event": "account",
         "event_counter": "account",
         "api_key": "account",
-        "remembered": "account",
+        "stored_response": "account",
         "session": "account",
     }
     with world.books() as books:
@@ -60,7 +60,7 @@ def live_rows(world: World) -> dict[str, list[tuple[Any, ...]]]:
         }
         sql = f"SELECT * FROM transfer WHERE debit IN {accounts} OR credit IN {accounts} ORDER BY id"  # noqa: S608 - ours
         rows["transfer"] = books.select(sql)
-        rows["cash_order"] = books.select("SELECT * FROM cash_order ORDER BY house, reference")
+        rows["bank_order"] = books.select("SELECT * FROM bank_order ORDER BY house, reference")
         rows["pin"] = books.select("SELECT * FROM pin ORDER BY person")
     return rows
 
@@ -106,7 +106,7 @@ def test_the_payer_is_the_accounts_own_test_customer(world: Live) -> None:
     assert payers[one.account] != payers[two.account]
     with world.books() as books:
         for shop, numbers in payers.items():
-            [row] = books.select("SELECT kind, mode, twin_of FROM account WHERE number = ?", int(*numbers))
+            [row] = books.select("SELECT kind, mode, live_account FROM account WHERE number = ?", int(*numbers))
             assert row == ("personal", "test", int(shop))
 
 
@@ -148,11 +148,11 @@ def test_refunds_go_back_to_the_test_customer_and_are_paid_out_again(world: Live
     with world.books() as books:
         [(minted,)] = books.select(
             "SELECT count(*) FROM transfer t JOIN account a ON a.number = t.debit WHERE t.kind = 'mint'"
-            " AND a.twin_of = ? AND t.currency = 'USD' AND t.amount = ?",
+            " AND a.live_account = ? AND t.currency = 'USD' AND t.amount = ?",
             int(merchant.account),
             MAX,
         )
-    # The purse that the account was opened with may have been smaller; one filling is enough for all three.
+    # The funds that the account was opened with may have been smaller; one filling is enough for all three.
     assert minted <= 2
 
 

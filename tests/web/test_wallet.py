@@ -7,9 +7,9 @@ import pytest
 
 from tests.live import (
     BALANCES,
+    FUNDS,
     PASSWORD,
     PIN,
-    PURSE,
     SESSIONS,
     START,
     WALLET,
@@ -117,7 +117,7 @@ def test_a_session_ends_after_half_a_day(still: InProcess) -> None:
 def test_balances_are_listed_by_currency(world: Live) -> None:
     answer = world.send(Call("GET", BALANCES, world.customer().token))
     assert answer.json() == {
-        "data": {"items": [{"currency": code, "amount": PURSE} for code in ("EUR", "SYP", "TRY", "USD")]}
+        "data": {"items": [{"currency": code, "amount": FUNDS} for code in ("EUR", "SYP", "TRY", "USD")]}
     }
 
 
@@ -176,8 +176,8 @@ def test_paying_moves_exactly_the_amount(world: Live) -> None:
     assert list(paid) == PAYER_FIELDS
     assert paid == {**seen, "status": "paid", "paidAt": paid["paidAt"]}
     assert paid["paidAt"] == world.data(retrieve(merchant.key, payment_id))["paidAt"]
-    assert world.balance(customer, "TRY") == PURSE - 10098
-    assert [world.balance(customer, code) for code in ("EUR", "SYP", "USD")] == [PURSE] * 3
+    assert world.balance(customer, "TRY") == FUNDS - 10098
+    assert [world.balance(customer, code) for code in ("EUR", "SYP", "USD")] == [FUNDS] * 3
     with world.books() as books:
         assert books.select("SELECT currency, amount FROM balance WHERE account = ?", int(merchant.account)) == [
             ("TRY", 10098)
@@ -187,17 +187,17 @@ def test_paying_moves_exactly_the_amount(world: Live) -> None:
 
 def test_the_last_coin_can_be_spent_and_one_more_cannot(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
-    too_much = world.payment(merchant, amount=PURSE + 1)
+    too_much = world.payment(merchant, amount=FUNDS + 1)
     refused(world.send(pay(customer, too_much)), 409, "insufficient_funds")
     assert status(world, merchant.key, too_much) == "pending"
-    world.data(pay(customer, world.payment(merchant, amount=PURSE)))
+    world.data(pay(customer, world.payment(merchant, amount=FUNDS)))
     assert world.balance(customer) == 0
     refused(world.send(pay(customer, world.payment(merchant, amount=1))), 409, "insufficient_funds")
 
 
 def test_a_payment_that_was_short_of_money_can_be_paid_after_a_deposit(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
-    payment_id = world.payment(merchant, amount=PURSE + 1)
+    payment_id = world.payment(merchant, amount=FUNDS + 1)
     refused(world.send(pay(customer, payment_id)), 409, "insufficient_funds")
     world.deposit(customer.account, 1)
     assert world.data(pay(customer, payment_id))["status"] == "paid"
@@ -217,7 +217,7 @@ def test_a_second_payment_of_one_payment_is_told_it_is_paid(world: Live) -> None
     world.data(pay(customer, payment_id))
     for again in (customer, world.customer()):
         refused(world.send(pay(again, payment_id)), 409, "already_paid")
-    assert world.balance(customer) == PURSE - 100
+    assert world.balance(customer) == FUNDS - 100
 
 
 def test_wrong_pins_count_down_and_a_right_one_starts_again(world: Live) -> None:
@@ -238,7 +238,7 @@ def test_five_wrong_pins_lock_and_the_right_one_opens_nothing(world: Live) -> No
     for pin in (PIN, WRONG_PIN):
         assert refused(world.send(pay(customer, payment_id, pin)), 403, "pin_locked")["attemptsLeft"] == 0
     assert status(world, merchant.key, payment_id) == "pending"
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
 
 
 def test_operators_can_set_a_locked_pin_anew(world: Live) -> None:
@@ -263,7 +263,7 @@ def test_a_payment_that_cannot_be_paid_costs_nobody_an_attempt(world: Live) -> N
 
 def test_who_guesses_pins_learns_nothing_about_the_balance(world: Live) -> None:
     customer = world.customer()
-    too_much = world.payment(world.merchants[0], amount=PURSE + 1)
+    too_much = world.payment(world.merchants[0], amount=FUNDS + 1)
     refused(world.send(pay(customer, too_much, WRONG_PIN)), 403, "wrong_pin")
 
 
@@ -315,7 +315,7 @@ def test_live_money_does_not_pay_for_test_things(world: Live) -> None:
     payment_id = world.data(create(merchant.test_key))["id"]
     assert world.data(see(customer, payment_id))["livemode"] is False
     refused(world.send(pay(customer, payment_id)), 409, "test_and_live")
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
 
 
 def test_a_suspended_customer_sees_and_does_not_pay(world: Live) -> None:
@@ -323,7 +323,7 @@ def test_a_suspended_customer_sees_and_does_not_pay(world: Live) -> None:
     payment_id = world.payment(merchant)
     world.act("account suspend", account=customer.account, reason="lost phone")
     refused(world.send(pay(customer, payment_id)), 403, "account_suspended")
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
     assert world.data(see(customer, payment_id))["status"] == "pending"
     world.act("account resume", account=customer.account)
     assert world.data(pay(customer, payment_id))["status"] == "paid"
@@ -334,7 +334,7 @@ def test_a_suspended_merchant_is_not_paid(world: Live) -> None:
     payment_id = world.payment(merchant)
     world.act("account suspend", account=merchant.account)
     refused(world.send(pay(customer, payment_id)), 409, "merchant_suspended")
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
     world.act("account resume", account=merchant.account)
     assert world.data(pay(customer, payment_id))["status"] == "paid"
 
@@ -346,7 +346,7 @@ def test_the_body_cannot_choose_payer_amount_or_currency(world: Live) -> None:
         body = {"pin": PIN, field: value}
         answer = world.send(post(f"{WALLET}/{payment_id}/pay", customer.token, body))
         assert field_errors(answer) == {field: "unknown_field"}
-    assert world.balance(customer) == PURSE
+    assert world.balance(customer) == FUNDS
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])
@@ -384,7 +384,7 @@ def test_clock_jumps_move_no_money_and_pay_nothing_twice(still: InProcess) -> No
     # What has expired stays so, wherever the clock goes.
     assert status(still, merchant.key, sooner) == "expired"
     refused(still.send(pay(customer, sooner)), 409, "expired")
-    assert still.balance(customer) == PURSE - 100
+    assert still.balance(customer) == FUNDS - 100
     assert still.violations() == []
 
 

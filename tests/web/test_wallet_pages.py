@@ -18,7 +18,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.language.figures import money, typed_amount
 from tests.altered import alter
 from tests.guest import Guest
-from tests.live import PURSE, Call, InProcess, Merchant, in_process, refund
+from tests.live import FUNDS, Call, InProcess, Merchant, in_process, refund
 from tests.postgres import PostgresServer
 
 DAY_MS: Final = 24 * 3600 * 1000
@@ -384,7 +384,7 @@ def test_an_amount_is_read_as_its_language_writes_it_and_never_guessed(
 
 @pytest.mark.parametrize("language", ["en", "ar", "tr"])
 def test_what_is_shown_can_be_typed(language: str) -> None:
-    for amount in (1, 99, 100, 10098, PURSE, limits.AMOUNT_MAX):
+    for amount in (1, 99, 100, 10098, FUNDS, limits.AMOUNT_MAX):
         assert typed_amount(money(amount, "SYP", language), "SYP", language) == amount
 
 

@@ -156,7 +156,7 @@ BROKEN: Final = {
     "a payment deleted": "DELETE FROM payment WHERE number = :paid",
     "a refund without a transfer": "UPDATE payment SET refunded_amount = 1 WHERE number = :paid",
     "an event deleted": "DELETE FROM event WHERE payment = :paid",
-    "a cash order's amount": "UPDATE cash_order SET amount = amount + 1 WHERE state = 'confirmed'",
+    "a bank order's amount": "UPDATE bank_order SET amount = amount + 1 WHERE state = 'confirmed'",
 }
 # A part of what is good.
 SUMMED: Final = ("a coin on one balance", "a balance deleted")

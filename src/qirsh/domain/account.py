@@ -40,7 +40,7 @@ class Account(msgspec.Struct, frozen=True):
     kind: Kind
     mode: Mode  # A property of the account, so that no rule needs a mode switch.
     owner: int | None  # The person; house accounts have none.
-    twin_of: int | None  # Of a test account: the live commercial account whose state it reads.
+    live_account: int | None  # Of a test account: the live commercial account whose state it reads.
     name: str
     state: State  # A test account is `mirrored`: it keeps no copy of its owner's state.
     return_origins: str  # Where customers may be sent back to: origins, separated by spaces.

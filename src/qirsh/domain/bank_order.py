@@ -1,4 +1,4 @@
-"""Cash orders: money that enters or leaves through a house account, asked by one operator and confirmed by another."""
+"""Bank orders: money that enters or leaves through a house account, asked by one operator and confirmed by another."""
 
 from typing import Literal
 

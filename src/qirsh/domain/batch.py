@@ -24,7 +24,7 @@ class Submission(msgspec.Struct, frozen=True, eq=False):
     """A command, and how its caller wants to hear of it."""
 
     command: Command[Any]
-    once: IdempotencyKey | None = None
+    idempotency_key: IdempotencyKey | None = None
     render: Callable[[Any, UnitOfWork], Answer] | None = None
 
 
@@ -57,8 +57,8 @@ class Batch:
         """The rows that it is decided on."""
         keys = RowKeys()
         for submission in self.submissions:
-            if submission.once is not None:
-                keys.remembered.add((submission.once.account, submission.once.key))
+            if submission.idempotency_key is not None:
+                keys.stored_responses.add((submission.idempotency_key.account, submission.idempotency_key.key))
             RULES[type(submission.command)].lock(submission.command, work, keys)
         return keys
 
@@ -70,11 +70,11 @@ class Batch:
 
 def _decide(submission: Submission, work: UnitOfWork) -> object:
     """A result, an answer, or a refusal."""
-    once = submission.once
-    if once is not None:
-        before = work.remembered.get((once.account, once.key))
+    key = submission.idempotency_key
+    if key is not None:
+        before = work.stored_responses.get((key.account, key.key))
         if before is not None and not is_expired(before, work.now):
-            if before.fingerprint != once.fingerprint:
+            if before.fingerprint != key.fingerprint:
                 return Refused(Refusal.IDEMPOTENCY_KEY_REUSED)
             return Answer(before.status, before.body, replayed=True)
     rule = RULES[type(submission.command)]
@@ -84,9 +84,9 @@ def _decide(submission: Submission, work: UnitOfWork) -> object:
     if submission.render is None or type(outcome) is Refused:
         return outcome
     answer = submission.render(outcome, work)
-    if once is not None:
-        work.remembered.put(
-            (once.account, once.key),
-            StoredResponse(once.account, once.key, once.fingerprint, answer.status, answer.body, work.now),
+    if key is not None:
+        work.stored_responses.put(
+            (key.account, key.key),
+            StoredResponse(key.account, key.key, key.fingerprint, answer.status, answer.body, work.now),
         )
     return answer

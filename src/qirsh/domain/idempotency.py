@@ -1,4 +1,4 @@
-"""Idempotency keys: one key, one outcome. Only answers that tell of something done are remembered."""
+"""Idempotency keys: one key, one outcome. Only answers that tell of something done are stored."""
 
 import hashlib
 
@@ -26,9 +26,9 @@ class IdempotencyKey(msgspec.Struct, frozen=True):
     fingerprint: bytes
 
 
-def is_expired(remembered: StoredResponse, now: int) -> bool:
+def is_expired(response: StoredResponse, now: int) -> bool:
     """Whether the answer is too old to be repeated; its key is then free again."""
-    return now - remembered.created_at >= IDEMPOTENCY_KEPT_MS
+    return now - response.created_at >= IDEMPOTENCY_KEPT_MS
 
 
 def fingerprint(secret: bytes, method: bytes, path: bytes, body: bytes) -> bytes:

@@ -45,7 +45,7 @@ class Transfer(msgspec.Struct, frozen=True):
     credit_sequence: int
     credit_balance: int
     payment: int | None
-    cash_order: str | None
+    bank_order: str | None
     reverses: int | None
     created_at: int
 
@@ -87,7 +87,7 @@ def transfer(
     amount: int,
     now: int,
     payment: int | None = None,
-    cash_order: str | None = None,
+    bank_order: str | None = None,
 ) -> tuple[Transfer, Balance, Balance]:
     """The transfer and both balances after it. The caller has asked `why_not` before."""
     assert is_amount(amount)
@@ -105,7 +105,7 @@ def transfer(
         credited.sequence,
         credited.amount,
         payment,
-        cash_order,
+        bank_order,
         None,
         now,
     )

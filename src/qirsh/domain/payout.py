@@ -18,7 +18,7 @@ class Payout(msgspec.Struct, frozen=True):
     amount: int
     bank_sealed: bytes  # To whom and where, encrypted; empty once it is over.
     state: State
-    reference: str | None  # The bank's, of the cash order that pays it.
+    reference: str | None  # The bank's, of the bank order that pays it.
     reason: str  # Why it was refused, for who asked.
     created_at: int
     updated_at: int

@@ -20,7 +20,7 @@ class Person(msgspec.Struct, frozen=True):
     phone: str = ""  # As they gave it: nothing is sent there.
     language: str = "en"  # In which they are written to.
     has_notices: bool = True  # Whether a mail tells them of money that came or went.
-    era: int = 0  # Sessions of an earlier one are over.
+    session_generation: int = 0  # Sessions of an earlier one are over.
     erased_at: int | None = None  # From then on nothing tells who this was.
 
 

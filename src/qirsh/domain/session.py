@@ -12,5 +12,5 @@ class Session(msgspec.Struct, frozen=True):
     created_at: int
     expires_at: int
     revoked_at: int | None
-    era: int = 0  # The person's when it began; with a later one it is over.
+    session_generation: int = 0  # The person's when it began; with a later one it is over.
     agent: str = ""  # The device, as its browser told of itself, so that its owner can tell it from others.

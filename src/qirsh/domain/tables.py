@@ -57,8 +57,8 @@ class Tables:
         "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
     )
     counters = Table[str, Counter]("counter", Counter, key="name", changes="last", phase=Phase.NUMBERS)
-    cash_orders = Table[tuple[int, str], BankOrder](
-        "cash_order",
+    bank_orders = Table[tuple[int, str], BankOrder](
+        "bank_order",
         BankOrder,
         key="house reference",
         changes="state confirmed_by confirmed_at",
@@ -77,7 +77,11 @@ class Tables:
     api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
     sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
     people = Table[int, Person](
-        "person", Person, key="id", changes="name phone language has_notices era erased_at", phase=Phase.PARTIES
+        "person",
+        Person,
+        key="id",
+        changes="name phone language has_notices session_generation erased_at",
+        phase=Phase.PARTIES,
     )
     logins = Table[str, Login](
         "login",
@@ -125,15 +129,15 @@ class Tables:
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
-    constants = Table[str, Constant]("instance", Constant, key="name")
+    constants = Table[str, Constant]("constant", Constant, key="name")
     stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")
     # Never changed, so never locked: of two who add the same number, the unique key takes one.
     seals = Table[int, Seal]("seal", Seal, key="number", is_locked=False)
     transfers = Log[Transfer]("transfer", Transfer, Phase.TRANSFERS)
     refunds = Table[str, Refund]("refund", Refund, key="id", phase=Phase.TRANSFERS)
     # Looked at last, when all locks are ours: whoever did the same under the same key has committed by then, or waits.
-    remembered = Table[tuple[int, str], StoredResponse](
-        "remembered", StoredResponse, key="account key", changes="fingerprint status body created_at"
+    stored_responses = Table[tuple[int, str], StoredResponse](
+        "stored_response", StoredResponse, key="account key", changes="fingerprint status body created_at"
     )
 
     events = Log[Event]("event", Event, Phase.EVENTS)

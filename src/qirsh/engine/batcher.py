@@ -62,10 +62,14 @@ class Engine:
         return cast("R | Refused", await self._lane(command).put(Submission(command)))
 
     async def submit_and_render(
-        self, command: Command[R], render: Callable[[R, UnitOfWork], Answer], *, once: IdempotencyKey | None = None
+        self,
+        command: Command[R],
+        render: Callable[[R, UnitOfWork], Answer],
+        *,
+        idempotency_key: IdempotencyKey | None = None,
     ) -> Answer | Refused:
         """The same as an answer, which under an idempotency key is kept with what was done, and given again."""
-        return cast("Answer | Refused", await self._lane(command).put(Submission(command, once, render)))
+        return cast("Answer | Refused", await self._lane(command).put(Submission(command, idempotency_key, render)))
 
     def _lane(self, command: Command[R]) -> "_Lane":
         return self._creates if type(command) is CreatePayment else self._others

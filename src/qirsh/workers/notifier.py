@@ -36,11 +36,11 @@ _OWN: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.debit ELSE t.cre
 _OTHER: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.credit ELSE t.debit END"
 # Of personal accounts, whose number a person has. A payout's letter was written when its order was confirmed.
 _MOVED: Final = Query(
-    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.cash_order, other.name, l.email, p.language, t.created_at"
+    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.bank_order, other.name, l.email, p.language, t.created_at"
     f" FROM transfer t JOIN account own ON own.number = {_OWN} AND own.mode = 'live'"
     f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
     " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
-    " LEFT JOIN cash_order c ON c.house = other.number AND c.reference = t.cash_order"
+    " LEFT JOIN bank_order c ON c.house = other.number AND c.reference = t.bank_order"
     f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(_KINDS)}"
     " AND c.payout IS NULL ORDER BY t.id"
 )
@@ -126,11 +126,11 @@ class Notifier:
         return letters
 
     def _letter(self, row: tuple[Any, ...]) -> Letter:
-        _, kind, amount, currency, payment, cash_order, other_name, email, language, at = row
+        _, kind, amount, currency, payment, bank_order, other_name, email, language, at = row
         words: dict[str, str | int] = {"amount": amount, "currency": currency, "at": at}
         if payment is not None:
             payment_id = self._identifiers.payment_id(payment)
             words |= {"payee": other_name, "payment": payment_id, "receipt_url": f"{self._base_url}/pay/{payment_id}"}
         elif kind == "withdrawal":
-            words["reference"] = cash_order
+            words["reference"] = bank_order
         return letter(self._keyring, self._entropy, Envelope(email, language, _KINDS[kind], words))

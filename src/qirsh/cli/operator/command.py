@@ -140,7 +140,7 @@ def key_group() -> None:
 
 @key_group.command("issue")
 @click.argument("account")
-@click.option("--test", is_flag=True, help="A key for the test twin of the account, which moves no real money.")
+@click.option("--test", is_flag=True, help="A key for the test account of the account, which moves no real money.")
 @click.option("--name", default="API key", show_default=True)
 @click.option(
     "--scope",

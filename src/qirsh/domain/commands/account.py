@@ -36,7 +36,7 @@ class MoveAccount(Command[Account], frozen=True):
 
 
 class IssueKey(Command[ApiKey], frozen=True):
-    """A key for an approved commercial account or its test twin. The outcome is the key's record."""
+    """A key for an approved commercial account or its test account. The outcome is the key's record."""
 
     id: str
     account: int

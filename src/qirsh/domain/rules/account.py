@@ -171,18 +171,18 @@ def _open(
     account_state: AccountState,
     name: str,
     owner: int | None = None,
-    twin_of: int | None = None,
+    live_account: int | None = None,
     return_origins: str = "",
 ) -> Account:
     number = work.identifiers.account_number(work.count(ACCOUNT))
-    mode: Mode = "live" if twin_of is None else "test"
-    account = Account(number, kind, mode, owner, twin_of, name, account_state, return_origins, work.now, work.now)
+    mode: Mode = "live" if live_account is None else "test"
+    account = Account(number, kind, mode, owner, live_account, name, account_state, return_origins, work.now, work.now)
     work.accounts.add(number, account)
     return account
 
 
 def _open_test_accounts(work: UnitOfWork, live: Account) -> None:
-    """The twin, a customer who pays it, and the mint that fills their pockets: no transfer leaves the circle."""
+    """The test account, a customer who pays it, and the mint that fills their pockets: no transfer leaves them."""
 
     def open_test(kind: Kind, name: str, return_origins: str = "") -> Account:
         return _open(
@@ -191,7 +191,7 @@ def _open_test_accounts(work: UnitOfWork, live: Account) -> None:
             account_state="mirrored",
             name=name,
             owner=live.owner,
-            twin_of=live.number,
+            live_account=live.number,
             return_origins=return_origins,
         )
 

@@ -8,14 +8,14 @@ from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 def need_twin(work: UnitOfWork, account: int, keys: RowKeys) -> None:
     """A test account reads its owner's state, so the owner is needed too."""
     row = work.accounts.get(account)
-    if row is not None and row.twin_of is not None:
-        keys.accounts.add(row.twin_of)
+    if row is not None and row.live_account is not None:
+        keys.accounts.add(row.live_account)
 
 
 def why_not_acting(work: UnitOfWork, account: Account) -> Refusal | None:
     """The account that answers for this one must be verified or approved, by its kind."""
-    if account.twin_of is not None:
-        live = work.accounts.get(account.twin_of)
+    if account.live_account is not None:
+        live = work.accounts.get(account.live_account)
         assert live is not None, "a test account without its live one"
         account = live
     return why_not_in_order(account)

@@ -20,7 +20,7 @@ from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
 def ask_locks(command: RequestBankTransfer, _work: UnitOfWork, keys: RowKeys) -> None:
-    keys.cash_orders.add((command.house, command.reference))
+    keys.bank_orders.add((command.house, command.reference))
     keys.accounts.update({command.house, command.account})
     if command.payout is not None:
         keys.payouts.add(command.payout)
@@ -37,7 +37,7 @@ def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if command.payout is not None and not _is_of(command, work):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if work.cash_orders.get((command.house, command.reference)) is not None:
+    if work.bank_orders.get((command.house, command.reference)) is not None:
         return Refused(Refusal.REFERENCE_USED)
     if account.mode != house.mode or account.mode == "test":
         return Refused(Refusal.TEST_AND_LIVE)
@@ -60,19 +60,19 @@ def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
         None,
         command.payout,
     )
-    work.cash_orders.add((order.house, order.reference), order)
+    work.bank_orders.add((order.house, order.reference), order)
     work.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
     return order
 
 
 def confirm_reads(command: ConfirmBankTransfer, keys: RowKeys) -> None:
-    keys.cash_orders.add((command.house, command.reference))
+    keys.bank_orders.add((command.house, command.reference))
 
 
 def confirm_locks(command: ConfirmBankTransfer, work: UnitOfWork, keys: RowKeys) -> None:
-    order = work.cash_orders.get((command.house, command.reference))
+    order = work.bank_orders.get((command.house, command.reference))
     if order is not None:
-        keys.cash_orders.add((command.house, command.reference))
+        keys.bank_orders.add((command.house, command.reference))
         keys.accounts.add(order.account)
         keys.balances.update({(order.house, order.currency), (order.account, order.currency)})
         if order.payout is not None:
@@ -81,11 +81,11 @@ def confirm_locks(command: ConfirmBankTransfer, work: UnitOfWork, keys: RowKeys)
 
 
 def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
-    order = work.cash_orders.get((command.house, command.reference))
+    order = work.bank_orders.get((command.house, command.reference))
     if order is None or order.kind != command.kind or order.asked_by != command.asked_by:
         return Refused(Refusal.NOT_FOUND)
     account = work.accounts.get(order.account)
-    assert account is not None, "a cash order without its account"
+    assert account is not None, "a bank order without its account"
     why = why_not_acting(work, account)
     if why and not _empties_closed(order, account):
         return Refused(why)
@@ -105,11 +105,11 @@ def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refus
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
-    move(work, order.kind, debit=debit, credit=credit, amount=order.amount, cash_order=order.reference)
+    move(work, order.kind, debit=debit, credit=credit, amount=order.amount, bank_order=order.reference)
     confirmed: BankOrder = msgspec.structs.replace(
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=work.now
     )
-    work.cash_orders.change((order.house, order.reference), confirmed)
+    work.bank_orders.change((order.house, order.reference), confirmed)
     if order.payout is not None:
         payout.pay(work, order.payout)
     work.post(command.letters)

@@ -237,7 +237,7 @@ def end_sessions(work: UnitOfWork, person_id: int) -> None:
     """All of a person's, everywhere within a second."""
     person = work.people.get(person_id)
     assert person is not None, "a login without its person"
-    work.people.change(person.id, msgspec.structs.replace(person, era=person.era + 1))
+    work.people.change(person.id, msgspec.structs.replace(person, session_generation=person.session_generation + 1))
     work.count(REVOCATION)
 
 

@@ -24,11 +24,11 @@ def move(
     credit: Balance,
     amount: int,
     payment: int | None = None,
-    cash_order: str | None = None,
+    bank_order: str | None = None,
 ) -> Transfer:
     """Carry it out. The caller has asked `ledger.why_not` before."""
     transfer, debited, credited = ledger.transfer(
-        kind, debit=debit, credit=credit, amount=amount, now=work.now, payment=payment, cash_order=cash_order
+        kind, debit=debit, credit=credit, amount=amount, now=work.now, payment=payment, bank_order=bank_order
     )
     work.transfers.append(transfer)
     work.balances.put((debited.account, debited.currency), debited)

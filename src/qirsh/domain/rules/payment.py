@@ -173,7 +173,7 @@ def _unregistered(command: CreatePayment, merchant: Account) -> tuple[str, ...]:
 
 
 def _why_not_between(work: UnitOfWork, *, payer: Account, merchant: Account) -> Refusal | None:
-    if payer.mode != merchant.mode or payer.twin_of != merchant.twin_of:
+    if payer.mode != merchant.mode or payer.live_account != merchant.live_account:
         return Refusal.TEST_AND_LIVE
     # A merchant may not be their own customer: it would make turnover out of nothing.
     if payer.number == merchant.number or (payer.mode == "live" and payer.owner == merchant.owner):

@@ -1,4 +1,4 @@
-"""Money that an owner wants to have at the bank: asked for, taken back, or refused. `cash` pays it."""
+"""Money that an owner wants to have at the bank: asked for, taken back, or refused. `bank_order` pays it."""
 
 from typing import Final
 
@@ -42,10 +42,10 @@ def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
     if refused := check_pin(work.pins.get(command.person), command.pin_macs, work):
         return refused
     assert is_amount(command.amount)
-    purse = balance(work, command.account, command.currency)
-    if purse.available < command.amount:
+    funds = balance(work, command.account, command.currency)
+    if funds.available < command.amount:
         return Refused(Refusal.INSUFFICIENT_FUNDS)
-    work.balances.change((purse.account, purse.currency), ledger.holding(purse, command.amount))
+    work.balances.change((funds.account, funds.currency), ledger.holding(funds, command.amount))
     payout = Payout(
         command.id,
         command.account,
@@ -113,14 +113,14 @@ def order(work: UnitOfWork, payout: Payout, reference: str) -> None:
 def pay(work: UnitOfWork, payout_id: str) -> None:
     """The money has moved."""
     payout = work.payouts.get(payout_id)
-    assert payout is not None, "a cash order for a payout that never was"
+    assert payout is not None, "a bank order for a payout that never was"
     _ended(work, payout, "paid")
 
 
 def _called_off(work: UnitOfWork, payout: Payout, to: str, *, reason: str = "") -> Payout:
     """The money can be spent again."""
-    purse = balance(work, payout.account, payout.currency)
-    work.balances.change((purse.account, purse.currency), ledger.holding(purse, -payout.amount))
+    funds = balance(work, payout.account, payout.currency)
+    work.balances.change((funds.account, funds.currency), ledger.holding(funds, -payout.amount))
     return _ended(work, payout, to, reason=reason)
 
 

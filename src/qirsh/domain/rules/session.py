@@ -43,7 +43,7 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
         work.now,
         work.now + SESSION_MS,
         None,
-        person.era,
+        person.session_generation,
         command.agent,
     )
     work.sessions.add(session.hash, session)

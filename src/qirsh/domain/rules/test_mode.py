@@ -39,8 +39,8 @@ def pay(command: PayAsTest, work: UnitOfWork) -> Payment | Refused:
         return Refused(why)
     for number, kind in ((command.payer, "personal"), (command.mint, "house")):
         party = work.accounts.get(number)
-        assert party is not None, "a test account without its circle"
-        assert (party.kind, party.twin_of) == (kind, merchant.twin_of), "of another circle"
+        assert party is not None, "a test account without its customer and mint"
+        assert (party.kind, party.live_account) == (kind, merchant.live_account), "of another test account"
     if not command.has_funds:
         return Refused(Refusal.INSUFFICIENT_FUNDS)
     if balance(work, command.payer, asked.currency).amount < asked.amount:

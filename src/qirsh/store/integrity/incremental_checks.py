@@ -71,7 +71,7 @@ TRANSFERS: Final = (
         f"""SELECT t.id, t.debit, d.kind, t.debit_balance, t.credit, c.kind FROM {_T} t
         LEFT JOIN account d ON d.number = t.debit LEFT JOIN account c ON c.number = t.credit
         WHERE d.number IS NULL OR c.number IS NULL OR t.debit = t.credit OR d.mode <> c.mode
-            OR d.twin_of IS DISTINCT FROM c.twin_of OR (t.debit_balance < 0 AND d.kind <> 'house')""",
+            OR d.live_account IS DISTINCT FROM c.live_account OR (t.debit_balance < 0 AND d.kind <> 'house')""",
     ),
     rule(
         3,
@@ -101,10 +101,10 @@ TRANSFERS: Final = (
     ),
     rule(
         3,
-        "a deposit or withdrawal has its confirmed cash order",
-        "transfer {} is a {} by the cash order {}, which is {} and does not match it",
-        f"""SELECT t.id, t.kind, t.cash_order, o.state FROM {_T} t LEFT JOIN cash_order o
-            ON o.reference = t.cash_order AND o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
+        "a deposit or withdrawal has its confirmed bank order",
+        "transfer {} is a {} by the bank order {}, which is {} and does not match it",
+        f"""SELECT t.id, t.kind, t.bank_order, o.state FROM {_T} t LEFT JOIN bank_order o
+            ON o.reference = t.bank_order AND o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
         WHERE t.kind IN ('deposit', 'withdrawal') AND (o.state = 'confirmed'
             AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency
             AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END) IS NOT TRUE""",

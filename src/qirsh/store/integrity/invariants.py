@@ -135,7 +135,7 @@ _LEDGER: Final = (
         f"""SELECT 'transfer', CAST(id AS TEXT), amount FROM transfer WHERE amount {_NOT_AN_AMOUNT}
         UNION ALL SELECT 'payment', CAST(number AS TEXT), amount FROM payment WHERE amount {_NOT_AN_AMOUNT}
         UNION ALL SELECT 'refund', id, amount FROM refund WHERE amount {_NOT_AN_AMOUNT}
-        UNION ALL SELECT 'cash order', reference, amount FROM cash_order WHERE amount {_NOT_AN_AMOUNT}
+        UNION ALL SELECT 'bank order', reference, amount FROM bank_order WHERE amount {_NOT_AN_AMOUNT}
         UNION ALL SELECT 'balance of account', CAST(account AS TEXT), amount FROM balance
         WHERE amount NOT BETWEEN -{BALANCE_MAX} AND {BALANCE_MAX}""",
     ),
@@ -152,7 +152,7 @@ _LEDGER: Final = (
         "transfer {} goes from account {} ({}) to account {} ({}), which are not of one world",
         """SELECT t.id, t.debit, d.mode, t.credit, c.mode FROM transfer t
         JOIN account d ON d.number = t.debit JOIN account c ON c.number = t.credit
-        WHERE d.mode <> c.mode OR d.twin_of IS DISTINCT FROM c.twin_of""",
+        WHERE d.mode <> c.mode OR d.live_account IS DISTINCT FROM c.live_account""",
     ),
     rule(
         2,
@@ -172,39 +172,39 @@ _LEDGER: Final = (
     ),
     rule(
         3,
-        "a confirmed cash order has exactly one transfer, and it matches",
-        "cash order {} of account {} is {} and has {} transfers, of which {} match it",
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "bank order {} of account {} is {} and has {} transfers, of which {} match it",
         f"""SELECT reference, house, state, moves, matching FROM (
             SELECT o.reference, o.house, o.state, count(t.id) AS moves, coalesce(sum(CASE WHEN t.kind = o.kind
                 AND t.amount = o.amount AND t.currency = o.currency AND o.account IN (t.debit, t.credit)
                 THEN 1 ELSE 0 END), 0) AS matching
-            FROM cash_order o LEFT JOIN transfer t
-                ON t.kind IN ('deposit', 'withdrawal') AND t.cash_order = o.reference AND o.house = {_HOUSE}
+            FROM bank_order o LEFT JOIN transfer t
+                ON t.kind IN ('deposit', 'withdrawal') AND t.bank_order = o.reference AND o.house = {_HOUSE}
             GROUP BY o.house, o.reference, o.state) AS found
         WHERE moves <> matching OR matching <> CASE state WHEN 'confirmed' THEN 1 ELSE 0 END""",
     ),
     rule(
         3,
-        "a deposit or withdrawal has its cash order",
-        "transfer {} is a {} by the cash order {}, which does not exist",
-        f"""SELECT t.id, t.kind, t.cash_order FROM transfer t
-        LEFT JOIN cash_order o ON o.reference = t.cash_order AND o.house = {_HOUSE}
+        "a deposit or withdrawal has its bank order",
+        "transfer {} is a {} by the bank order {}, which does not exist",
+        f"""SELECT t.id, t.kind, t.bank_order FROM transfer t
+        LEFT JOIN bank_order o ON o.reference = t.bank_order AND o.house = {_HOUSE}
         WHERE t.kind IN ('deposit', 'withdrawal') AND o.house IS NULL""",
     ),
     rule(
         3,
-        "a cash order is confirmed by a second operator",
-        "cash order {} of account {} is {}, asked by operator {} and confirmed by {}",
-        """SELECT reference, house, state, asked_by, confirmed_by FROM cash_order WHERE CASE state
+        "a bank order is confirmed by a second operator",
+        "bank order {} of account {} is {}, asked by operator {} and confirmed by {}",
+        """SELECT reference, house, state, asked_by, confirmed_by FROM bank_order WHERE CASE state
             WHEN 'confirmed' THEN confirmed_by IS NULL OR confirmed_by = asked_by OR confirmed_at IS NULL
             ELSE confirmed_by IS NOT NULL OR confirmed_at IS NOT NULL END""",
     ),
     rule(
         3,
         "an operator and who made them do not confirm each other's orders at first",
-        "cash order {} of account {} was asked by operator {} and confirmed by {}, less than 7 days after one made the"
+        "bank order {} of account {} was asked by operator {} and confirmed by {}, less than 7 days after one made the"
         " other",
-        f"""SELECT o.reference, o.house, o.asked_by, o.confirmed_by FROM cash_order o
+        f"""SELECT o.reference, o.house, o.asked_by, o.confirmed_by FROM bank_order o
         JOIN operator n ON n.person IN (o.asked_by, o.confirmed_by)
         WHERE o.confirmed_at - n.created_at < {OPERATOR_NEW_MS}
             AND (n.created_by IN (o.asked_by, o.confirmed_by) OR n.confirmed_by IN (o.asked_by, o.confirmed_by))""",
@@ -346,25 +346,25 @@ _ACCOUNTS: Final = (
     rule(
         2,
         "a test account mirrors a live commercial account of the same owner",
-        "account {} ({}, {}, {}) is a twin of account {} ({}, {})",
-        """SELECT a.number, a.kind, a.mode, a.state, a.twin_of, l.kind, l.mode
-        FROM account a LEFT JOIN account l ON l.number = a.twin_of
+        "account {} ({}, {}, {}) is a test account of account {} ({}, {})",
+        """SELECT a.number, a.kind, a.mode, a.state, a.live_account, l.kind, l.mode
+        FROM account a LEFT JOIN account l ON l.number = a.live_account
         WHERE CASE a.mode
             WHEN 'test' THEN a.state <> 'mirrored' OR l.mode IS DISTINCT FROM 'live'
                 OR l.kind IS DISTINCT FROM 'commercial' OR l.owner IS DISTINCT FROM a.owner
-            ELSE a.twin_of IS NOT NULL OR a.state = 'mirrored' END""",
+            ELSE a.live_account IS NOT NULL OR a.state = 'mirrored' END""",
     ),
     rule(
         2,
         "an approved merchant has one test account of each kind, and nobody else has any",
         "account {} ({}, {}) has test accounts: commercial {}, personal {}, house {}",
-        """WITH twins AS (SELECT twin_of, count(*) AS times,
+        """WITH test_accounts AS (SELECT live_account, count(*) AS times,
             sum(CASE kind WHEN 'commercial' THEN 1 ELSE 0 END) AS shops,
             sum(CASE kind WHEN 'personal' THEN 1 ELSE 0 END) AS payers,
             sum(CASE kind WHEN 'house' THEN 1 ELSE 0 END) AS mints
-            FROM account WHERE mode = 'test' GROUP BY twin_of)
+            FROM account WHERE mode = 'test' GROUP BY live_account)
         SELECT a.number, a.kind, a.state, t.shops, t.payers, t.mints
-        FROM account a LEFT JOIN twins t ON t.twin_of = a.number
+        FROM account a LEFT JOIN test_accounts t ON t.live_account = a.number
         WHERE a.mode = 'live' AND CASE
             WHEN a.kind = 'commercial' AND a.state IN ('approved', 'suspended', 'closed')
             THEN t.times IS NULL OR t.shops <> 1 OR t.payers <> 1 OR t.mints <> 1

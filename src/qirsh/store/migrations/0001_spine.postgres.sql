@@ -5,7 +5,7 @@
 -- Payments, transfers and events have no foreign keys: their guards look for what they refer to, at half the cost and
 -- without a lock on a busy merchant's row; and nothing that they refer to ever vanishes or changes its key.
 
-CREATE TABLE instance (
+CREATE TABLE constant (
     name TEXT PRIMARY KEY,
     value BYTEA NOT NULL
 );
@@ -51,13 +51,13 @@ CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('personal', 'commercial', 'house')),
     mode TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     owner BIGINT,
-    twin_of BIGINT REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    live_account BIGINT REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     name TEXT NOT NULL,
     state TEXT NOT NULL,
     return_origins TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    CHECK ((mode = 'test') = (twin_of IS NOT NULL)),
+    CHECK ((mode = 'test') = (live_account IS NOT NULL)),
     CHECK ((mode = 'test') = (state = 'mirrored')),
     CHECK (owner IS NOT NULL OR kind = 'house'),
     CHECK (state = 'mirrored' OR CASE kind
@@ -66,7 +66,7 @@ CREATE TABLE account (
         ELSE state = 'open' END)
 );
 CREATE INDEX account_owner ON account (owner);
-CREATE INDEX account_twin ON account (twin_of) WHERE twin_of IS NOT NULL;
+CREATE INDEX account_twin ON account (live_account) WHERE live_account IS NOT NULL;
 CREATE UNIQUE INDEX account_house ON account (name) WHERE kind = 'house' AND mode = 'live';
 
 CREATE TABLE person (
@@ -77,7 +77,7 @@ CREATE TABLE person (
     phone TEXT NOT NULL,
     language TEXT NOT NULL,
     has_notices BOOLEAN NOT NULL,
-    era BIGINT NOT NULL CHECK (era >= 0),
+    session_generation BIGINT NOT NULL CHECK (session_generation >= 0),
     erased_at BIGINT
 );
 ALTER TABLE account ADD FOREIGN KEY (owner) REFERENCES person DEFERRABLE INITIALLY DEFERRED;
@@ -132,7 +132,7 @@ CREATE TABLE session (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     revoked_at BIGINT,
-    era BIGINT NOT NULL,
+    session_generation BIGINT NOT NULL,
     agent TEXT NOT NULL
 );
 CREATE INDEX session_person ON session (person, created_at);
@@ -190,7 +190,7 @@ CREATE TABLE indexed_block (
     until BIGINT NOT NULL
 );
 
--- What an owner wants to have at the bank; a cash order pays it.
+-- What an owner wants to have at the bank; a bank order pays it.
 CREATE TABLE payout (
     id TEXT PRIMARY KEY CHECK (id <> ''),
     account BIGINT NOT NULL REFERENCES account,
@@ -207,7 +207,7 @@ CREATE TABLE payout (
 CREATE INDEX payout_account ON payout (account, created_at);
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
 
-CREATE TABLE cash_order (
+CREATE TABLE bank_order (
     house BIGINT NOT NULL REFERENCES account,
     reference TEXT NOT NULL CHECK (reference <> ''),
     kind TEXT NOT NULL CHECK (kind IN ('deposit', 'withdrawal')),
@@ -250,12 +250,12 @@ CREATE TABLE transfer (
     credit_sequence BIGINT NOT NULL,
     credit_balance BIGINT NOT NULL,
     payment BIGINT,
-    cash_order TEXT,
+    bank_order TEXT,
     reverses BIGINT,
     created_at BIGINT NOT NULL,
     CHECK (debit <> credit),
     CHECK ((kind IN ('pay', 'refund', 'fee')) = (payment IS NOT NULL)),
-    CHECK ((kind IN ('deposit', 'withdrawal')) = (cash_order IS NOT NULL)),
+    CHECK ((kind IN ('deposit', 'withdrawal')) = (bank_order IS NOT NULL)),
     CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
 );
 CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
@@ -281,7 +281,7 @@ CREATE TABLE event (
 );
 CREATE UNIQUE INDEX event_payment ON event (payment, version);
 
-CREATE TABLE remembered (
+CREATE TABLE stored_response (
     account BIGINT NOT NULL,
     key TEXT NOT NULL,
     fingerprint BYTEA NOT NULL,
@@ -335,8 +335,8 @@ BEGIN
     -- dd, dc: what came before on the debit side, as a debit or a credit; dx: another who has the number. So for credit.
     SELECT s.why INTO why FROM (
         SELECT CASE
-            -- Live accounts have no twin; a test account's circle is the live account it belongs to.
-            WHEN d.number IS NULL OR c.number IS NULL OR d.twin_of IS DISTINCT FROM c.twin_of
+            -- Live accounts name no live account; a test account belongs to the one it names.
+            WHEN d.number IS NULL OR c.number IS NULL OR d.live_account IS DISTINCT FROM c.live_account
                 THEN 'transfer: across modes or across merchants'
             WHEN dx.id IS NOT NULL OR t.debit_balance IS DISTINCT FROM -t.amount
                 + CASE WHEN t.debit_sequence = 1 THEN 0 ELSE coalesce(dd.debit_balance, dc.credit_balance) END
@@ -372,12 +372,12 @@ BEGIN
     IF why IS NULL AND EXISTS (SELECT 1 FROM added WHERE payment IS NULL) THEN
         SELECT s.why INTO why FROM (
             SELECT CASE
-                WHEN t.kind IN ('deposit', 'withdrawal') AND NOT EXISTS (SELECT 1 FROM cash_order o
+                WHEN t.kind IN ('deposit', 'withdrawal') AND NOT EXISTS (SELECT 1 FROM bank_order o
                     WHERE o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
                     AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END
-                    AND o.reference = t.cash_order AND o.state = 'asked'
+                    AND o.reference = t.bank_order AND o.state = 'asked'
                     AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency)
-                    THEN 'transfer: does not match the cash order'
+                    THEN 'transfer: does not match the bank order'
                 WHEN t.kind = 'reversal' AND NOT EXISTS (SELECT 1 FROM transfer r
                     WHERE r.id = t.reverses AND r.currency = t.currency)
                     THEN 'transfer: reverses another that is not there'
@@ -488,27 +488,27 @@ END $$;
 CREATE TRIGGER refunds_follow AFTER INSERT ON refund REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION refunds_follow();
 
-CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order FOR EACH ROW
-    WHEN (NEW.state <> 'asked') EXECUTE FUNCTION refused('cash order: begins asked');
+CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order FOR EACH ROW
+    WHEN (NEW.state <> 'asked') EXECUTE FUNCTION refused('bank order: begins asked');
 
-CREATE FUNCTION cash_order_moves() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION bank_order_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
         OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS DISTINCT FROM OLD.payout
     THEN
-        RAISE check_violation USING MESSAGE = 'cash order: is confirmed once, and changes in nothing else';
+        RAISE check_violation USING MESSAGE = 'bank order: is confirmed once, and changes in nothing else';
     END IF;
     IF NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
-        WHERE kind = NEW.kind AND cash_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
+        WHERE kind = NEW.kind AND bank_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
         AND debit = CASE NEW.kind WHEN 'deposit' THEN NEW.house ELSE NEW.account END
         AND credit = CASE NEW.kind WHEN 'deposit' THEN NEW.account ELSE NEW.house END)
     THEN
-        RAISE check_violation USING MESSAGE = 'cash order: confirmed without its transfer';
+        RAISE check_violation USING MESSAGE = 'bank order: confirmed without its transfer';
     END IF;
     RETURN NEW;
 END $$;
-CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order FOR EACH ROW EXECUTE FUNCTION cash_order_moves();
+CREATE TRIGGER bank_order_moves BEFORE UPDATE ON bank_order FOR EACH ROW EXECUTE FUNCTION bank_order_moves();
 
 -- Events tell of changes that happened, one each, without gaps.
 
@@ -561,13 +561,13 @@ CREATE TRIGGER stop_lifts BEFORE UPDATE ON stop FOR EACH ROW
 
 CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
     WHEN (NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
-        OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.twin_of IS DISTINCT FROM OLD.twin_of)
-    EXECUTE FUNCTION refused('account: its number, kind, mode, owner and twin never change');
+        OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.live_account IS DISTINCT FROM OLD.live_account)
+    EXECUTE FUNCTION refused('account: its number, kind, mode, owner and live account never change');
 
 -- Without these no public id could be read again. Only a restore raises the epoch.
-CREATE TRIGGER instance_stays BEFORE UPDATE ON instance FOR EACH ROW
+CREATE TRIGGER constant_stays BEFORE UPDATE ON constant FOR EACH ROW
     WHEN (OLD.name <> 'epoch' OR NEW.name <> OLD.name) EXECUTE FUNCTION refused('constants never change');
-CREATE TRIGGER instance_remains BEFORE DELETE OR TRUNCATE ON instance FOR EACH STATEMENT EXECUTE FUNCTION refused('constants never vanish');
+CREATE TRIGGER constant_remains BEFORE DELETE OR TRUNCATE ON constant FOR EACH STATEMENT EXECUTE FUNCTION refused('constants never vanish');
 CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never change');
 CREATE TRIGGER refund_stays BEFORE UPDATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never change');
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
@@ -582,7 +582,7 @@ CREATE TRIGGER currency_stays BEFORE UPDATE OF code OR DELETE OR TRUNCATE ON cur
 CREATE TRIGGER transfer_remains BEFORE DELETE OR TRUNCATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never vanish');
 CREATE TRIGGER balance_remains BEFORE DELETE OR TRUNCATE ON balance FOR EACH STATEMENT EXECUTE FUNCTION refused('balances never vanish');
 CREATE TRIGGER payment_remains BEFORE DELETE OR TRUNCATE ON payment FOR EACH STATEMENT EXECUTE FUNCTION refused('payments never vanish');
-CREATE TRIGGER cash_order_remains BEFORE DELETE OR TRUNCATE ON cash_order FOR EACH STATEMENT EXECUTE FUNCTION refused('cash orders never vanish');
+CREATE TRIGGER bank_order_remains BEFORE DELETE OR TRUNCATE ON bank_order FOR EACH STATEMENT EXECUTE FUNCTION refused('bank order never vanish');
 CREATE TRIGGER refund_remains BEFORE DELETE OR TRUNCATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never vanish');
 CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never vanish');
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');

@@ -4,7 +4,7 @@
 -- A broken rule rolls the whole transaction back, and references are checked at its end: a statement that could be undone
 -- alone would need a journal of its own, which cost a fifth of a pay.
 
-CREATE TABLE instance (
+CREATE TABLE constant (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -33,13 +33,13 @@ CREATE TABLE account (
     kind TEXT NOT NULL CHECK (kind IN ('personal', 'commercial', 'house')),
     mode TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     owner INTEGER REFERENCES person DEFERRABLE INITIALLY DEFERRED,
-    twin_of INTEGER REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    live_account INTEGER REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     name TEXT NOT NULL,
     state TEXT NOT NULL,
     return_origins TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    CHECK ((mode = 'test') = (twin_of IS NOT NULL)),
+    CHECK ((mode = 'test') = (live_account IS NOT NULL)),
     CHECK ((mode = 'test') = (state = 'mirrored')),
     CHECK (owner IS NOT NULL OR kind = 'house'),
     CHECK (state = 'mirrored' OR CASE kind
@@ -48,7 +48,7 @@ CREATE TABLE account (
         ELSE state = 'open' END)
 ) STRICT;
 CREATE INDEX account_owner ON account (owner);
-CREATE INDEX account_twin ON account (twin_of) WHERE twin_of IS NOT NULL;
+CREATE INDEX account_twin ON account (live_account) WHERE live_account IS NOT NULL;
 CREATE UNIQUE INDEX account_house ON account (name) WHERE kind = 'house' AND mode = 'live';
 
 CREATE TABLE person (
@@ -59,7 +59,7 @@ CREATE TABLE person (
     phone TEXT NOT NULL,
     language TEXT NOT NULL,
     has_notices INTEGER NOT NULL CHECK (has_notices IN (0, 1)),
-    era INTEGER NOT NULL CHECK (era >= 0),
+    session_generation INTEGER NOT NULL CHECK (session_generation >= 0),
     erased_at INTEGER
 ) STRICT;
 
@@ -114,7 +114,7 @@ CREATE TABLE session (
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     revoked_at INTEGER,
-    era INTEGER NOT NULL,
+    session_generation INTEGER NOT NULL,
     agent TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_person ON session (person, created_at);
@@ -175,7 +175,7 @@ CREATE TABLE indexed_block (
     until INTEGER NOT NULL
 ) STRICT;
 
--- What an owner wants to have at the bank; a cash order pays it.
+-- What an owner wants to have at the bank; a bank order pays it.
 CREATE TABLE payout (
     id TEXT PRIMARY KEY CHECK (id <> ''),
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
@@ -192,7 +192,7 @@ CREATE TABLE payout (
 CREATE INDEX payout_account ON payout (account, created_at);
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
 
-CREATE TABLE cash_order (
+CREATE TABLE bank_order (
     house INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     reference TEXT NOT NULL CHECK (reference <> ''),
     kind TEXT NOT NULL CHECK (kind IN ('deposit', 'withdrawal')),
@@ -235,12 +235,12 @@ CREATE TABLE transfer (
     credit_sequence INTEGER NOT NULL,
     credit_balance INTEGER NOT NULL,
     payment INTEGER REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
-    cash_order TEXT,
+    bank_order TEXT,
     reverses INTEGER REFERENCES transfer DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     CHECK (debit <> credit),
     CHECK ((kind IN ('pay', 'refund', 'fee')) = (payment IS NOT NULL)),
-    CHECK ((kind IN ('deposit', 'withdrawal')) = (cash_order IS NOT NULL)),
+    CHECK ((kind IN ('deposit', 'withdrawal')) = (bank_order IS NOT NULL)),
     CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
 ) STRICT;
 CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
@@ -267,7 +267,7 @@ CREATE TABLE event (
 CREATE UNIQUE INDEX event_payment ON event (payment, version);
 
 -- With a row id, unlike its neighbours: bodies are appended, and only the narrow index has random places.
-CREATE TABLE remembered (
+CREATE TABLE stored_response (
     account INTEGER NOT NULL,
     key TEXT NOT NULL,
     fingerprint BLOB NOT NULL,
@@ -308,9 +308,9 @@ CREATE UNIQUE INDEX stop_open ON stop (lifted_at IS NULL) WHERE lifted_at IS NUL
 -- The ledger is append-only, and every row follows the one before it on both its sides.
 
 CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
-    -- Live accounts have no twin; a test account's circle is the live account it belongs to.
+    -- Live accounts name no live account; a test account belongs to the one it names.
     SELECT RAISE(ROLLBACK, 'transfer: across modes or across merchants')
-    WHERE (SELECT twin_of FROM account WHERE number = NEW.debit) IS NOT (SELECT twin_of FROM account WHERE number = NEW.credit);
+    WHERE (SELECT live_account FROM account WHERE number = NEW.debit) IS NOT (SELECT live_account FROM account WHERE number = NEW.credit);
     SELECT RAISE(ROLLBACK, 'transfer: the debit side does not follow its predecessor')
     WHERE NEW.debit_balance IS NOT CASE WHEN NEW.debit_sequence = 1 THEN -NEW.amount ELSE
         coalesce(
@@ -346,9 +346,9 @@ CREATE TRIGGER transfer_mints BEFORE INSERT ON transfer WHEN NEW.kind = 'mint' B
     WHERE NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.debit AND kind = 'house' AND mode = 'test');
 END;
 CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
-    SELECT RAISE(ROLLBACK, 'transfer: does not match the cash order')
-    WHERE NOT EXISTS (SELECT 1 FROM cash_order
-        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.cash_order AND state = 'asked'
+    SELECT RAISE(ROLLBACK, 'transfer: does not match the bank order')
+    WHERE NOT EXISTS (SELECT 1 FROM bank_order
+        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.bank_order AND state = 'asked'
         AND account = iif(NEW.kind = 'deposit', NEW.credit, NEW.debit) AND kind = NEW.kind
         AND amount = NEW.amount AND currency = NEW.currency);
 END;
@@ -413,21 +413,21 @@ END;
 CREATE TRIGGER refund_stays BEFORE UPDATE ON refund BEGIN SELECT RAISE(ROLLBACK, 'refunds never change'); END;
 CREATE TRIGGER refund_remains BEFORE DELETE ON refund BEGIN SELECT RAISE(ROLLBACK, 'refunds never vanish'); END;
 
-CREATE TRIGGER cash_order_begins BEFORE INSERT ON cash_order WHEN NEW.state <> 'asked' BEGIN
-    SELECT RAISE(ROLLBACK, 'cash order: begins asked');
+CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order WHEN NEW.state <> 'asked' BEGIN
+    SELECT RAISE(ROLLBACK, 'bank order: begins asked');
 END;
-CREATE TRIGGER cash_order_moves BEFORE UPDATE ON cash_order BEGIN
-    SELECT RAISE(ROLLBACK, 'cash order: is confirmed once, and changes in nothing else')
+CREATE TRIGGER bank_order_moves BEFORE UPDATE ON bank_order BEGIN
+    SELECT RAISE(ROLLBACK, 'bank order: is confirmed once, and changes in nothing else')
     WHERE OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
         OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS NOT OLD.payout;
-    SELECT RAISE(ROLLBACK, 'cash order: confirmed without its transfer')
+    SELECT RAISE(ROLLBACK, 'bank order: confirmed without its transfer')
     WHERE NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
-        WHERE kind = NEW.kind AND cash_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
+        WHERE kind = NEW.kind AND bank_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
         AND debit = iif(NEW.kind = 'deposit', NEW.house, NEW.account)
         AND credit = iif(NEW.kind = 'deposit', NEW.account, NEW.house));
 END;
-CREATE TRIGGER cash_order_remains BEFORE DELETE ON cash_order BEGIN SELECT RAISE(ROLLBACK, 'cash orders never vanish'); END;
+CREATE TRIGGER bank_order_remains BEFORE DELETE ON bank_order BEGIN SELECT RAISE(ROLLBACK, 'bank order never vanish'); END;
 
 -- Events tell of changes that happened, one each, without gaps.
 
@@ -441,10 +441,10 @@ CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ROLLBACK, '
 CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ROLLBACK, 'events never vanish'); END;
 
 -- Without these no public id could be read again. Only a restore raises the epoch.
-CREATE TRIGGER instance_stays BEFORE UPDATE ON instance WHEN OLD.name <> 'epoch' OR NEW.name <> OLD.name
+CREATE TRIGGER constant_stays BEFORE UPDATE ON constant WHEN OLD.name <> 'epoch' OR NEW.name <> OLD.name
 BEGIN SELECT RAISE(ROLLBACK, 'constants never change'); END;
-CREATE TRIGGER instance_remains BEFORE DELETE ON instance BEGIN SELECT RAISE(ROLLBACK, 'constants never vanish'); END;
-CREATE TRIGGER instance_is_new BEFORE INSERT ON instance WHEN EXISTS (SELECT 1 FROM instance WHERE name = NEW.name)
+CREATE TRIGGER constant_remains BEFORE DELETE ON constant BEGIN SELECT RAISE(ROLLBACK, 'constants never vanish'); END;
+CREATE TRIGGER constant_is_new BEFORE INSERT ON constant WHEN EXISTS (SELECT 1 FROM constant WHERE name = NEW.name)
 BEGIN SELECT RAISE(ROLLBACK, 'constants are never replaced'); END;
 
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ROLLBACK, 'audit entries never change'); END;
@@ -469,9 +469,9 @@ BEGIN SELECT RAISE(ROLLBACK, 'stop: is lifted once, and changes in nothing else'
 CREATE TRIGGER stop_remains BEFORE DELETE ON stop BEGIN SELECT RAISE(ROLLBACK, 'stops never vanish'); END;
 
 CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
-    SELECT RAISE(ROLLBACK, 'account: its number, kind, mode, owner and twin never change')
+    SELECT RAISE(ROLLBACK, 'account: its number, kind, mode, owner and live account never change')
     WHERE NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
-        OR NEW.owner IS NOT OLD.owner OR NEW.twin_of IS NOT OLD.twin_of;
+        OR NEW.owner IS NOT OLD.owner OR NEW.live_account IS NOT OLD.live_account;
 END;
 CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ROLLBACK, 'accounts never vanish'); END;
 
@@ -496,9 +496,9 @@ WHEN EXISTS (SELECT 1 FROM refund WHERE id = NEW.id)
     OR EXISTS (SELECT 1 FROM refund WHERE payment = NEW.payment AND version = NEW.version)
     OR EXISTS (SELECT 1 FROM refund WHERE payment = NEW.payment AND sequence = NEW.sequence)
 BEGIN SELECT RAISE(ROLLBACK, 'refunds are never replaced'); END;
-CREATE TRIGGER cash_order_is_new BEFORE INSERT ON cash_order
-WHEN EXISTS (SELECT 1 FROM cash_order WHERE house = NEW.house AND reference = NEW.reference)
-BEGIN SELECT RAISE(ROLLBACK, 'cash orders are never replaced'); END;
+CREATE TRIGGER bank_order_is_new BEFORE INSERT ON bank_order
+WHEN EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reference = NEW.reference)
+BEGIN SELECT RAISE(ROLLBACK, 'bank order are never replaced'); END;
 CREATE TRIGGER event_is_new BEFORE INSERT ON event
 WHEN EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence)
     OR EXISTS (SELECT 1 FROM event WHERE payment = NEW.payment AND version = NEW.version)

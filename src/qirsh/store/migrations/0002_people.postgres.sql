@@ -86,7 +86,7 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'payout: what was asked for never changes, and an end is an end';
     END IF;
-    IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM cash_order
+    IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount)
     THEN

@@ -85,7 +85,7 @@ CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
         OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
         OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference));
     SELECT RAISE(ROLLBACK, 'payout: paid without its confirmed order')
-    WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM cash_order
+    WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount);
 END;

@@ -14,11 +14,11 @@ from qirsh.store.postgres.connection import NOW
 from qirsh.store.postgres.sql import delete, keys_of, load, updates
 
 # Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits for us.
-_REMEMBERED_AND_NOW: Final = (
+_RESPONSES_AND_NOW: Final = (
     f"SELECT n.now, r.* FROM (SELECT {NOW} AS now) n LEFT JOIN"  # noqa: S608 - our own names
-    f" (SELECT {', '.join(f'r.{name}' for name in Tables.remembered.columns)} FROM"
+    f" (SELECT {', '.join(f'r.{name}' for name in Tables.stored_responses.columns)} FROM"
     " unnest($1::bigint[], $2::text[]) k (account, key)"
-    " JOIN remembered r ON r.account = k.account AND r.key = k.key) r ON true"
+    " JOIN stored_response r ON r.account = k.account AND r.key = k.key) r ON true"
 )
 _NOW_ALONE: Final = f"SELECT {NOW}"
 _LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigint[]) ORDER BY number FOR NO KEY UPDATE"
@@ -41,30 +41,32 @@ async def lock_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowK
         wanted = vars(keys).get(table.attribute)
         if wanted and table is Tables.payments:
             wanted = wanted - work.payments.known.keys()
-        if not wanted or table is Tables.remembered:
+        if not wanted or table is Tables.stored_responses:
             continue
         await _load(connection, work, table, wanted, locked=table.is_locked)
         if table is Tables.balances:
             await _hold_missing(connection, [key for key in wanted if work.balances.known[key] is None])
-    used = list(keys.remembered)
+    used = list(keys.stored_responses)
     if not used:
         return int(await connection.fetchval(_NOW_ALONE))
-    rows = await connection.fetch(_REMEMBERED_AND_NOW, *zip(*used, strict=True))
-    work.remembered.known.update(dict.fromkeys(used))
+    rows = await connection.fetch(_RESPONSES_AND_NOW, *zip(*used, strict=True))
+    work.stored_responses.known.update(dict.fromkeys(used))
     for _, *row in rows:
         if row[0] is not None:
-            work.remembered.known[row[0], row[1]] = Tables.remembered.record(*row)
+            work.stored_responses.known[row[0], row[1]] = Tables.stored_responses.record(*row)
     now: int = rows[0][0]
     return now
 
 
 async def hold_forgotten(connection: asyncpg.Connection, work: UnitOfWork) -> None:
     """Whoever uses a key again whose answer is too old to be repeated holds its row, so that no two do so at once."""
-    known = work.remembered.known
+    known = work.stored_responses.known
     forgotten = [key for key, row in known.items() if row is not None and is_expired(row, work.now)]
     if forgotten:
-        rows = await connection.fetch(load(Tables.remembered, locked=True), *keys_of(Tables.remembered, forgotten))
-        if any(Tables.remembered.record(*row) != known[Tables.remembered.key_of(row)] for row in rows):
+        rows = await connection.fetch(
+            load(Tables.stored_responses, locked=True), *keys_of(Tables.stored_responses, forgotten)
+        )
+        if any(Tables.stored_responses.record(*row) != known[Tables.stored_responses.key_of(row)] for row in rows):
             raise RowsAppeared
 
 

@@ -290,7 +290,7 @@ async def _reasons(url: str) -> AsyncIterator[None]:
 async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
     await connection.execute(
-        "INSERT INTO instance VALUES ('identifier_key', $1), ('epoch', $2) ON CONFLICT DO NOTHING", entropy(32), b"0"
+        "INSERT INTO constant VALUES ('identifier_key', $1), ('epoch', $2) ON CONFLICT DO NOTHING", entropy(32), b"0"
     )
-    values: dict[str, bytes] = dict(map(tuple, await connection.fetch("SELECT name, value FROM instance")))
+    values: dict[str, bytes] = dict(map(tuple, await connection.fetch("SELECT name, value FROM constant")))
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))

@@ -54,7 +54,7 @@ class Found(msgspec.Struct, frozen=True):
 def _side(own: str, other: str, sign: str, condition: str) -> str:
     return (
         f"SELECT * FROM (SELECT currency, {own}_sequence AS sequence, kind, {sign}amount AS change,"
-        f" {own}_balance AS balance, {other} AS other, payment, cash_order, created_at, debit_sequence FROM transfer"
+        f" {own}_balance AS balance, {other} AS other, payment, bank_order, created_at, debit_sequence FROM transfer"
         f" WHERE {own} = $1 AND currency = $2 AND {condition.format(f'{own}_sequence')} LIMIT $5) AS {own}_side"
     )
 
@@ -65,7 +65,7 @@ def _query(condition: str, order: str) -> Query:
     return Query(
         "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, a.name, m.payment,"
         " coalesce(CASE WHEN m.kind = 'refund' THEN r.note ELSE p.note END, ''),"
-        f" coalesce(m.cash_order, p.reference, ''), m.created_at FROM ({sides} ORDER BY sequence {order} LIMIT $5) AS m"
+        f" coalesce(m.bank_order, p.reference, ''), m.created_at FROM ({sides} ORDER BY sequence {order} LIMIT $5) AS m"
         " JOIN account a ON a.number = m.other LEFT JOIN payment p ON p.number = m.payment"
         " LEFT JOIN refund r ON m.kind = 'refund' AND r.payment = m.payment AND r.sequence = m.debit_sequence"
         f" ORDER BY m.sequence {order}"

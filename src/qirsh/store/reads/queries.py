@@ -32,7 +32,7 @@ DUE_MAIL: Final = Query(
 LAST_MAIL: Final = Query("SELECT id, sealed, created_at FROM mail ORDER BY created_at DESC, id DESC LIMIT $1")
 # The accounts around a merchant's test account.
 TEST_ACCOUNTS: Final = Query(
-    "SELECT number, kind FROM account WHERE twin_of = (SELECT twin_of FROM account WHERE number = $1)"
+    "SELECT number, kind FROM account WHERE live_account = (SELECT live_account FROM account WHERE number = $1)"
 )
 REFUNDS_OF: Final = Query(
     f"SELECT {', '.join(Refund.__struct_fields__)} FROM refund"  # noqa: S608 - our own names
@@ -69,5 +69,7 @@ PAYOUTS_OF: Final = Query(
     f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
 )
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
-TEST_ACCOUNT: Final = Query("SELECT number FROM account WHERE twin_of = $1 AND mode = 'test' AND kind = 'commercial'")
+TEST_ACCOUNT: Final = Query(
+    "SELECT number FROM account WHERE live_account = $1 AND mode = 'test' AND kind = 'commercial'"
+)
 OPERATORS: Final = Query("SELECT count(*) FROM operator WHERE ended_at IS NULL")

@@ -29,14 +29,14 @@ class Entry(msgspec.Struct, frozen=True):
     balance: int
     other: int
     payment: int | None
-    cash_order: str | None
+    bank_order: str | None
     created_at: int
 
 
 def _side(own: str, other: str, sign: str) -> str:
     return (
         f"SELECT * FROM (SELECT currency, {own}_sequence AS sequence, kind, {sign}amount AS change,"
-        f" {own}_balance AS balance, {other} AS other, payment, cash_order, created_at FROM transfer"
+        f" {own}_balance AS balance, {other} AS other, payment, bank_order, created_at FROM transfer"
         f" WHERE {own} = $1 AND currency = $2 AND {own}_sequence < $3"
         f" ORDER BY {own}_sequence DESC LIMIT $4) AS {own}_side"
     )
@@ -46,7 +46,7 @@ _BOTH_SIDES: Final = Query(
     f"{_side('debit', 'credit', '-')} UNION ALL {_side('credit', 'debit', '')} ORDER BY sequence DESC LIMIT $4"
 )
 _INCOME: Final = Query(
-    "SELECT currency, credit_sequence, kind, amount, credit_balance, debit, payment, cash_order, created_at"
+    "SELECT currency, credit_sequence, kind, amount, credit_balance, debit, payment, bank_order, created_at"
     " FROM transfer WHERE credit = $1 AND currency = $2 AND credit_sequence < $3"
     " ORDER BY credit_sequence DESC LIMIT $4"
 )

@@ -291,10 +291,10 @@ def _migrate(connection: apsw.Connection, now: int) -> None:
 
 def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
-    values = dict(connection.execute("SELECT name, value FROM instance"))
+    values = dict(connection.execute("SELECT name, value FROM constant"))
     for name, value in {"identifier_key": entropy(32), "epoch": b"0"}.items():
         if name not in values:
-            connection.execute("INSERT INTO instance VALUES (?, ?)", (name, value))
+            connection.execute("INSERT INTO constant VALUES (?, ?)", (name, value))
             values[name] = value
     return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
 

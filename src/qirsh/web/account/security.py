@@ -79,7 +79,7 @@ async def end_session(page: PageContext) -> Response:
 
 async def _devices(page: PageContext, holder: AccountHolder) -> list[tuple[bytes, Device]]:
     rows = await page.context.store.select(
-        SESSIONS_OF_PERSON, page.person, holder.person.era, page.context.clock(), LIST_ITEMS_MAX
+        SESSIONS_OF_PERSON, page.person, holder.person.session_generation, page.context.clock(), LIST_ITEMS_MAX
     )
     return [
         (

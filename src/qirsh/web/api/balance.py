@@ -45,6 +45,6 @@ def _view(context: Context, entry: Entry) -> TransferView:
         entry.balance,
         str(entry.other),
         None if entry.payment is None else context.identifiers.payment_id(entry.payment),
-        entry.cash_order,
+        entry.bank_order,
         timestamp(entry.created_at),
     )

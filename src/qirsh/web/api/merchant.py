@@ -43,8 +43,8 @@ async def currencies(_context: Context, _request: Request) -> Response:
 
 async def _answering(context: Context, account: Account) -> Account:
     """The account whose state counts: of a test account, its live one."""
-    if account.twin_of is None:
+    if account.live_account is None:
         return account
-    live = await context.store.find(Tables.accounts, account.twin_of)
+    live = await context.store.find(Tables.accounts, account.live_account)
     assert live is not None, "a test account without its live one"
     return live

@@ -32,7 +32,7 @@ async def refund(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     text = json_body(request) if request.body else b"{}"
-    only_once = idempotency_key_of(context, request, caller, text)
+    key = idempotency_key_of(context, request, caller, text)
     body = bodies.read(bodies.REFUND, text)
     command = RefundPayment(
         refund_id(context.entropy(12)),
@@ -46,7 +46,7 @@ async def refund(context: Context, request: Request) -> Response:
     def render(made: Refund, _work: UnitOfWork) -> Answer:
         return Answer(201, data(IdView(made.id)))
 
-    outcome = await context.engine.submit_and_render(command, render, once=only_once)
+    outcome = await context.engine.submit_and_render(command, render, idempotency_key=key)
     if type(outcome) is Refused:
         raise to_problem(outcome)
     made_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]

@@ -30,14 +30,14 @@ async def create(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     text = json_body(request)
-    only_once = idempotency_key_of(context, request, caller, text)
+    key = idempotency_key_of(context, request, caller, text)
     body = bodies.read(bodies.CREATE_PAYMENT, text)
     identifiers = context.identifiers
 
     def render(payment: Payment, _work: UnitOfWork) -> Answer:
         return Answer(201, b"%b%b%b" % (_BEFORE_ID, identifiers.payment_id(payment.number).encode(), _AFTER_ID))
 
-    outcome = await context.engine.submit_and_render(_command(caller.account, body), render, once=only_once)
+    outcome = await context.engine.submit_and_render(_command(caller.account, body), render, idempotency_key=key)
     if type(outcome) is Refused:
         raise to_problem(outcome)
     payment_id = outcome.body[len(_BEFORE_ID) : -len(_AFTER_ID)]
@@ -86,7 +86,7 @@ async def change_payment(context: Context, request: Request, command: Command[An
         return Answer(200, data(view))
 
     outcome = await context.engine.submit_and_render(
-        command, render, once=idempotency_key_of(context, request, caller, told)
+        command, render, idempotency_key=idempotency_key_of(context, request, caller, told)
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)

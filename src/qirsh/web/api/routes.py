@@ -206,7 +206,7 @@ ROUTES: Final = (
         "/api/v1/wallet/sessions",
         wallet.sign_in,
         None,
-        told=OperationDoc(
+        doc=OperationDoc(
             "Sign in",
             views.SessionView,
             201,
@@ -217,14 +217,14 @@ ROUTES: Final = (
         ),
     ),
     Route(
-        "GET", "/api/v1/wallet/balances", wallet.balances, SESSION, told=OperationDoc("See balances", views.BalanceList)
+        "GET", "/api/v1/wallet/balances", wallet.balances, SESSION, doc=OperationDoc("See balances", views.BalanceList)
     ),
     Route(
         "GET",
         "/api/v1/wallet/remote-payments/{id}",
         wallet.see,
         SESSION,
-        told=OperationDoc(
+        doc=OperationDoc(
             "See a payment as its payer",
             views.PayerView,
             problems=("already_paid",),
@@ -237,7 +237,7 @@ ROUTES: Final = (
         "/api/v1/wallet/remote-payments/{id}/pay",
         wallet.pay,
         SESSION,
-        told=OperationDoc(
+        doc=OperationDoc(
             "Pay a payment",
             views.PayerView,
             body=bodies.PayBody,

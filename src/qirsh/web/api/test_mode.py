@@ -18,8 +18,12 @@ async def pay_as_test(context: Context, request: Request) -> Response:
     text = json_body(request) if request.body else b"{}"
     body = bodies.read(bodies.TEST_PAY, text)
     number = payment_number(context, request)
-    circle = {kind: account for account, kind in await context.store.select(queries.TEST_ACCOUNTS, caller.account)}
-    command = PayAsTest(number, caller.account, circle["personal"], circle["house"], has_funds=body.outcome == "paid")
+    test_accounts = {
+        kind: account for account, kind in await context.store.select(queries.TEST_ACCOUNTS, caller.account)
+    }
+    command = PayAsTest(
+        number, caller.account, test_accounts["personal"], test_accounts["house"], has_funds=body.outcome == "paid"
+    )
     return await change_payment(context, request, command, text)
 
 

@@ -58,7 +58,7 @@ async def pay(context: Context, request: Request) -> Response:
     assert caller is not None
     assert caller.person is not None
     text = json_body(request)
-    only_once = idempotency_key_of(context, request, caller, b"")  # Without the body: all it holds is the PIN.
+    key = idempotency_key_of(context, request, caller, b"")  # Without the body: all it holds is the PIN.
     body = bodies.read(bodies.PAY, text)
     number = payment_number(context, request)
     payment_id = request.arguments["id"]
@@ -71,7 +71,7 @@ async def pay(context: Context, request: Request) -> Response:
 
     macs = context.keyring.pin_macs(caller.person, body.pin)
     outcome = await context.engine.submit_and_render(
-        Pay(number, caller.person, caller.account, macs), render, once=only_once
+        Pay(number, caller.person, caller.account, macs), render, idempotency_key=key
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)

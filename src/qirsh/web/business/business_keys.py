@@ -122,8 +122,8 @@ async def _shop(page: PageContext, number: str) -> Shop:
         raise Problem("not_found")
     business = await store.find(Tables.businesses, account.number)
     assert business is not None, "a commercial account without its business"
-    twins = await store.select(queries.TEST_ACCOUNT, account.number)
-    test_account: int | None = twins[0][0] if twins else None
+    found = await store.select(queries.TEST_ACCOUNT, account.number)
+    test_account: int | None = found[0][0] if found else None
     keys = await store.select(people.KEYS_OF_BOTH, account.number, test_account or account.number, KEYS_MAX)
     balances = await store.select(queries.BALANCES_OF, account.number)
     return Shop(account, business, test_account, [ApiKey(*row) for row in keys], balances)
@@ -135,7 +135,7 @@ async def _key(page: PageContext) -> tuple[ApiKey, Shop]:
     account = await page.context.store.find(Tables.accounts, key.account) if key is not None else None
     if key is None or account is None or account.owner != page.person:
         raise Problem("not_found")
-    return key, await _shop(page, str(account.twin_of or account.number))
+    return key, await _shop(page, str(account.live_account or account.number))
 
 
 async def _page(

@@ -67,7 +67,7 @@ async def request_business(page: PageContext) -> Response:
             page.user.account, asked.name, asked.origins, f"person {page.person}", asked.kind, asked.registration
         ),
         _answer,
-        once=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
+        idempotency_key=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)

@@ -70,7 +70,7 @@ class Callers:
             self._known.clear()
         self._trusted_until = asked_at + REVOCATION_TRUST_MS / 1000
 
-    def remembered(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller | None:
+    def cached(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller | None:
         """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
         authorization = headers.get(b"authorization", b"")
         if not authorization.startswith(kind.prefix):
@@ -117,9 +117,9 @@ class Callers:
     def _is_over(self, caller: Caller) -> bool:
         return caller.expires_at is not None and self._clock() >= caller.expires_at
 
-    async def _is_of_this_era(self, session: Session) -> bool:
+    async def _is_current_generation(self, session: Session) -> bool:
         person = await self._store.find(Tables.people, session.person)
-        return person is not None and person.era == session.era
+        return person is not None and person.session_generation == session.session_generation
 
     async def _find(self, token: bytes, kind: TokenKind) -> Caller | None:
         if not is_token(token.decode("latin-1")):
@@ -130,7 +130,7 @@ class Callers:
                 return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
         else:
             session = await self._store.find(Tables.sessions, hashed)
-            if session is not None and session.revoked_at is None and await self._is_of_this_era(session):
+            if session is not None and session.revoked_at is None and await self._is_current_generation(session):
                 return Caller(
                     session.account,
                     is_live=True,

@@ -113,10 +113,10 @@ class RateLimits:
         self._code = share("code", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
         self._code_of = share("code-of", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
 
-    def remembered(self, callers: Callers, request: Request, kind: TokenKind) -> Caller | None:
-        """As `Callers.remembered`, counted. Most calls end here."""
+    def cached(self, callers: Callers, request: Request, kind: TokenKind) -> Caller | None:
+        """As `Callers.cached`, counted. Most calls end here."""
         try:
-            caller = callers.remembered(request.headers, kind)
+            caller = callers.cached(request.headers, kind)
         except Problem:
             self.count_address(request)
             raise

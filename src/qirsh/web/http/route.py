@@ -36,7 +36,7 @@ class Route(msgspec.Struct, frozen=True):
     handler: Handler
     token: TokenKind | None  # None: anyone.
     scope: str | None = None
-    told: OperationDoc | None = None  # None: a page or a probe, not a call of the API.
+    doc: OperationDoc | None = None  # None: a page or a probe, not a call of the API.
     is_counted: bool = True  # False: rate limits do not apply.
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
     body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.

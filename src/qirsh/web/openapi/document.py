@@ -75,10 +75,10 @@ _RATE_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 
 def document(routes: tuple[Route, ...], base_url: str) -> Json:
     """OpenAPI 3.1 for the calls among these routes."""
-    told = [route for route in routes if route.told is not None]
-    described = _Description(told)
+    documented = [route for route in routes if route.doc is not None]
+    described = _Description(documented)
     paths: Json = {}
-    for route in told:
+    for route in documented:
         paths.setdefault(route.path, {})[route.method.lower()] = described.operation(route)
     hooks = webhooks(described.shapes)
     used = {operation["tags"][0] for path in paths.values() for operation in path.values()} | {"Webhooks"}
@@ -118,31 +118,31 @@ class _Description:
 
     def operation(self, route: Route) -> Json:
         """One call."""
-        told = route.told
-        assert told is not None
+        doc = route.doc
+        assert doc is not None
         operation: Json = {
             "operationId": operation_id(route),
             "tags": [_tag(route.path)],
-            "summary": told.summary,
-            "description": _text(route, told),
+            "summary": doc.summary,
+            "description": _text(route, doc),
             "security": [] if route.token is None else [{API_KEY if route.token is KEY else SESSION_TOKEN: []}],
         }
-        if parameters := self._parameters(route, told):
+        if parameters := self._parameters(route, doc):
             operation["parameters"] = parameters
-        if told.body is not None:
-            operation["requestBody"] = self._body(told.body)
-        operation["responses"] = {str(told.status): self._answer(route, told), **self._problems(route, told)}
+        if doc.body is not None:
+            operation["requestBody"] = self._body(doc.body)
+        operation["responses"] = {str(doc.status): self._answer(route, doc), **self._problems(route, doc)}
         return operation
 
-    def _parameters(self, route: Route, told: OperationDoc) -> list[Json]:
+    def _parameters(self, route: Route, doc: OperationDoc) -> list[Json]:
         found = []
         if named := re.search(r"([^/]+)/{(\w+)}", route.path):
             word = _IDS.get(named[1], _ID)
             schema = {"type": "string", **word.also}
             found.append(_parameter(named[2], "path", word, schema, word.example, is_required=True))
-        if told.query is not None:
-            found += self._query(told.query)
-        if told.takes_key:
+        if doc.query is not None:
+            found += self._query(doc.query)
+        if doc.takes_key:
             longest = limits.IDEMPOTENCY_KEY_CHARACTERS_MAX
             word = FieldDoc(f"Makes the call safe to repeat: up to {longest} printable ASCII characters, kept 30 days.")
             schema = {"type": "string", "minLength": 1, "maxLength": longest, "pattern": "^[!-~]([ -~]*[!-~])?$"}
@@ -174,25 +174,25 @@ class _Description:
         is_required = any(must_be for _, must_be in self.shapes.fields(shape).values())
         return {"required": is_required, "content": {JSON_TYPE: content}}
 
-    def _answer(self, route: Route, told: OperationDoc) -> Json:
-        names = ["X-Request-Id", *told.headers, *_RATE_HEADERS]
-        if told.takes_key:
+    def _answer(self, route: Route, doc: OperationDoc) -> Json:
+        names = ["X-Request-Id", *doc.headers, *_RATE_HEADERS]
+        if doc.takes_key:
             names.append("Idempotency-Replayed")
         self.headers |= set(names)
-        schema = {"type": "object", "required": ["data"], "properties": {"data": self.shapes.reference(told.answer)}}
-        example = {"data": example_of(told.answer, told.example)}
+        schema = {"type": "object", "required": ["data"], "properties": {"data": self.shapes.reference(doc.answer)}}
+        example = {"data": example_of(doc.answer, doc.example)}
         answer = {
-            "description": f"{told.summary}: done.",
+            "description": f"{doc.summary}: done.",
             "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
             "content": {JSON_TYPE: {"schema": schema, "examples": {"usual": {"value": example}}}},
         }
-        if links := self._links(route, told):
+        if links := self._links(route, doc):
             answer["links"] = links
         return answer
 
-    def _links(self, route: Route, told: OperationDoc) -> Json:
+    def _links(self, route: Route, doc: OperationDoc) -> Json:
         """What can be asked next about what was just made."""
-        if route.method != "POST" or "id" not in told.answer.__struct_encode_fields__:
+        if route.method != "POST" or "id" not in doc.answer.__struct_encode_fields__:
             return {}
         made = f"/{route.path.rpartition('/')[2]}/{{id}}"
         return {
@@ -204,8 +204,8 @@ class _Description:
             if made in other.path
         }
 
-    def _problems(self, route: Route, told: OperationDoc) -> Json:
-        shape = told.body or told.query
+    def _problems(self, route: Route, doc: OperationDoc) -> Json:
+        shape = doc.body or doc.query
         # Something of it can be wrong in any case: if nothing else, its key.
         field = next(iter(shape.__struct_encode_fields__ if shape else ()), "Idempotency-Key")
         found = {}
@@ -248,7 +248,7 @@ def _tag(path: str) -> str:
     return _TAGS[(first or parts[-1:])[0]] if parts else "Account"
 
 
-def _text(route: Route, told: OperationDoc) -> str:
+def _text(route: Route, doc: OperationDoc) -> str:
     if route.token is None:
         who = "Needs no token."
     elif route.token is KEY:
@@ -256,7 +256,7 @@ def _text(route: Route, told: OperationDoc) -> str:
         who = f"Needs an API key{scope}."
     else:
         who = "Needs a session's token."
-    return f"{told.description} {who}".strip()
+    return f"{doc.description} {who}".strip()
 
 
 def _parameter(

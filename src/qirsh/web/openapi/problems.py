@@ -40,7 +40,7 @@ FIELD_CODES: Final = {
 
 def codes_of(route: Route) -> list[str]:
     """Every code that this call can answer, in the order of the table."""
-    told = route.told
+    told = route.doc
     assert told is not None
     codes = {code for code, kind in PROBLEM_TYPES.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
     codes -= _MONEY_ONLY

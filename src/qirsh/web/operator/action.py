@@ -108,7 +108,7 @@ def reference(words: Params) -> str:
 
 
 def order_words(order: BankOrder) -> Params:
-    """A cash order, as it is told."""
+    """A bank order, as it is told."""
     return {
         "kind": order.kind,
         "account": str(order.account),

@@ -91,8 +91,8 @@ def move_account(to: str) -> Action:
         account = await submit(
             context, MoveAccount(account_number(words), target, actor.id, reason, actor.name, letters)
         )
-        twins = await context.store.select(queries.TEST_ACCOUNT, account.number)
-        return _account_words(account) | ({"testAccount": str(twins[0][0])} if twins else {})
+        test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)
+        return _account_words(account) | ({"testAccount": str(test_accounts[0][0])} if test_accounts else {})
 
     return act
 
@@ -101,10 +101,10 @@ async def issue_key(context: Context, actor: Actor, words: Params) -> Params:
     """A new API key, shown here and never again."""
     number = account_number(words)
     if words.get("test"):
-        twins = await context.store.select(queries.TEST_ACCOUNT, number)
-        if not twins:
-            raise ActionRefused("not_found", "This account has no test twin: is it an approved commercial account?")
-        number = twins[0][0]
+        test_accounts = await context.store.select(queries.TEST_ACCOUNT, number)
+        if not test_accounts:
+            raise ActionRefused("not_found", "This account has no test account: is it an approved commercial account?")
+        number = test_accounts[0][0]
     account = await context.store.find(Tables.accounts, number)
     if account is None:
         raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
@@ -168,7 +168,7 @@ def confirm_cash(kind: Kind) -> Action:
 
     async def act(context: Context, actor: Actor, words: Params) -> Params:
         bank, slip = await house(context), reference(words)
-        seen = await context.store.find(Tables.cash_orders, (bank, slip))
+        seen = await context.store.find(Tables.bank_orders, (bank, slip))
         letters = await letters_of_order(context, seen)
         asked_by = None if seen is None else seen.asked_by
         order = await submit(context, ConfirmBankTransfer(kind, bank, slip, asked_by, actor.id, actor.name, letters))

@@ -30,7 +30,7 @@ _ONLY_SAID: Final = frozenset(
 )
 
 
-class Purse(msgspec.Struct, frozen=True):
+class Funds(msgspec.Struct, frozen=True):
     """What a customer has for a payment, and what keeps them from paying it; empty where nothing does."""
 
     held: int
@@ -59,9 +59,9 @@ async def view(payment_page: PaymentPage, *, why: str, status: int = 200, email:
         assert person is not None, "a session without its person"
         values |= {"name": person.name, "account": payment_page.caller.account, "is_owner": payment_page.is_owners_test}
         if state == "payable":
-            purse = await _purse(payment_page, why)
-            values |= {"purse": purse, "shown": page.csrf.token("shown", *payment_page.agreed())}
-            if not purse.obstacle:
+            funds = await _funds(payment_page, why)
+            values |= {"funds": funds, "shown": page.csrf.token("shown", *payment_page.agreed())}
+            if not funds.obstacle:
                 values["passkey_options"] = await _passkey_options(payment_page)
         if state == "receipt":
             values["receipt_url"] = f"{page.context.base_url}/receipt/{receipt_token(page.context, payment_page.id)}"
@@ -93,7 +93,7 @@ async def _passkey_options(payment_page: PaymentPage) -> str:
     return passkeys.request_options(context, confirming(payment_page), known) if known else ""
 
 
-async def _purse(payment_page: PaymentPage, why: str) -> Purse:
+async def _funds(payment_page: PaymentPage, why: str) -> Funds:
     context, payment, account = payment_page.page.context, payment_page.payment, payment_page.page.user.account
     balance = await context.store.find(Tables.balances, (account, payment.currency))
     pin = await context.store.find(Tables.pins, payment_page.page.person)
@@ -104,7 +104,7 @@ async def _purse(payment_page: PaymentPage, why: str) -> Purse:
         obstacle = "insufficient_funds"
     if not obstacle and why in _ONLY_SAID:
         obstacle = why
-    return Purse(
+    return Funds(
         held=held,
         after=held - payment.amount,
         tries_left=tries_left,

@@ -35,10 +35,12 @@ async def simulate_outcome(context: Context, request: Request) -> Response:
 
 async def _paid(payment_page: PaymentPage, *, has_funds: bool = True) -> Command[Any]:
     number = payment_page.merchant.number
-    circle = {
+    test_accounts = {
         kind: account for account, kind in await payment_page.page.context.store.select(queries.TEST_ACCOUNTS, number)
     }
-    return PayAsTest(payment_page.payment.number, number, circle["personal"], circle["house"], has_funds=has_funds)
+    return PayAsTest(
+        payment_page.payment.number, number, test_accounts["personal"], test_accounts["house"], has_funds=has_funds
+    )
 
 
 async def _without_money(payment_page: PaymentPage) -> Command[Any]:

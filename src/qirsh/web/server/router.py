@@ -73,17 +73,17 @@ class Router:
         if route.token is not None:
             callers = self._context.callers
             if limits is None:
-                caller = callers.remembered(request.headers, route.token)
+                caller = callers.cached(request.headers, route.token)
                 if caller is None:
                     caller = await callers.look_up(request.headers, route.token)
             else:
-                caller = limits.remembered(callers, request, route.token)
+                caller = limits.cached(callers, request, route.token)
                 if caller is None:
                     caller = await limits.look_up(callers, request, route.token)
             if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
             request.caller = caller
-        if request.query and route.told is not None and route.told.query is None:
+        if request.query and route.doc is not None and route.doc.query is None:
             query.read(query.Parameters, request.query)
         return await route.handler(self._context, request)
 

@@ -25,7 +25,7 @@ async def show_wallet(page: PageContext) -> Response:
     assert account is not None, "a session without its account"
     assert person is not None, "a session without its person"
     rows = await context.store.select(queries.AVAILABLE_BALANCES, number)
-    purses = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
+    balances = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
     movements, _ = await read_movements(context.store, number, statement.from_the_top(None), {}, _LATEST)
     return page.render(
         "wallet/home.html",
@@ -33,8 +33,8 @@ async def show_wallet(page: PageContext) -> Response:
         account=number,
         state=account.state,
         identity=identity.state if identity else "",
-        purses=sorted(((currency, *purse) for currency, purse in purses.items()), key=lambda purse: purse[1] == 0),
-        has_money=any(amount for amount, _kept in purses.values()),
+        balances=sorted(((currency, *funds) for currency, funds in balances.items()), key=lambda funds: funds[1] == 0),
+        has_money=any(amount for amount, _kept in balances.values()),
         rows=rows_of(context, movements),
         deposit_hint=context.deposit_hint,
     )

@@ -1,4 +1,4 @@
-"""The test circle of a shop: its twin, the twin's customer and their mint, which no money enters or leaves."""
+"""The test accounts of a shop: its own, its customer's and their mint, which no money enters or leaves."""
 
 import itertools
 
@@ -21,7 +21,7 @@ def test_the_test_mint_pays_nobody(market: Market) -> None:
     market.refuse(market.pay(asked, person=market.owner.id, payer=market.mint))
 
 
-def test_the_test_customer_pays_the_test_twin(market: Market) -> None:
+def test_the_test_customer_pays_the_test_account(market: Market) -> None:
     asked = market.create(merchant=market.till, amount=AMOUNT_MAX)
     market.do(market.pay(asked, person=market.owner.id, payer=market.test_customer))
     assert market.held(market.till) == AMOUNT_MAX
@@ -36,7 +36,7 @@ def test_no_money_crosses_between_test_and_live_or_between_two_test_circles(mark
         market.test_customer: market.owner.id,
         test_customer: market.other.id,
     }
-    circles = {
+    pairs = {
         (market.customer.account, market.shop),
         (market.customer.account, second),
         (market.test_customer, market.till),
@@ -44,7 +44,7 @@ def test_no_money_crosses_between_test_and_live_or_between_two_test_circles(mark
     }
     for (payer, person), merchant in itertools.product(accounts.items(), (market.shop, market.till, second, till)):
         command = market.pay(market.create(merchant=merchant), person=person, payer=payer)
-        if (payer, merchant) in circles:
+        if (payer, merchant) in pairs:
             market.do(command)
         else:
             assert market.refuse(command).why is Refusal.TEST_AND_LIVE

@@ -55,7 +55,7 @@ def test_a_confirmed_deposit_moves_money_from_the_house_to_the_account(market: M
         credit_sequence=2,
         credit_balance=HELD + 10_000,
         payment=None,
-        cash_order="slip",
+        bank_order="slip",
         reverses=None,
         created_at=START + 1000,
     )
@@ -139,10 +139,10 @@ def test_a_slip_is_confirmed_once_however_often_it_is_sent(market: Market) -> No
 
 
 def test_another_house_account_may_have_a_slip_of_the_same_number(market: Market) -> None:
-    desk = market.open_house("cash desk")
+    desk = market.open_house("bank desk")
     market.do(market.ask())
     market.do(market.ask(house=desk))
-    assert len({key for key in market.cash_orders if key[1] == "slip"}) == 2
+    assert len({key for key in market.bank_orders if key[1] == "slip"}) == 2
 
 
 def test_cash_moves_only_between_a_house_account_and_one_that_is_none(market: Market) -> None:
@@ -243,7 +243,7 @@ def test_no_operator_pays_out_a_closed_account_of_their_own(market: Market) -> N
 def test_an_amount_that_is_none_is_never_booked(market: Market, amount: int, kind: str) -> None:
     # A database refuses such an order; here it is put in by hand, as if none had.
     market.do(market.ask(kind=kind))
-    market.change("cash_orders", (market.house, "slip"), amount=amount)
+    market.change("bank_orders", (market.house, "slip"), amount=amount)
     market.balances[market.customer.account, "USD"] = Balance(
         market.customer.account, "USD", 2 * AMOUNT_MAX, 1, is_house=False
     )

@@ -82,7 +82,7 @@ def test_a_reset_ends_every_session_and_works_once(market: Market) -> None:
     revocations = market.counters[REVOCATION].last if REVOCATION in market.counters else 0
     market.do(ResetPassword(EMAIL, TOKEN, "new hash", LETTERS))
     assert market.logins[EMAIL].password_hash == "new hash"
-    assert market.people[market.customer.id].era == 1
+    assert market.people[market.customer.id].session_generation == 1
     assert market.counters[REVOCATION].last == revocations + 1
     assert market.mails == {"letter": Mail("letter", b"sealed", market.now, market.now, 0)}
     assert market.refuse(ResetPassword(EMAIL, TOKEN, "newer", ())).why is Refusal.CODE_NOT_VALID
@@ -215,9 +215,9 @@ def test_a_recovery_code_is_used_up(market: Market) -> None:
 def test_signing_out_everywhere_begins_a_new_era(market: Market) -> None:
     market.do(opening(market, 1))
     person = market.do(CloseSessions(market.customer.id, "test"))
-    assert person.era == 1
-    assert market.do(opening(market, 2)).era == 1
-    assert market.sessions[b"\x01" * 32].era == 0
+    assert person.session_generation == 1
+    assert market.do(opening(market, 2)).session_generation == 1
+    assert market.sessions[b"\x01" * 32].session_generation == 0
 
 
 def test_a_locked_pin_is_unlocked_with_what_was_mailed(market: Market) -> None:

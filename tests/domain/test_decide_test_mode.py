@@ -49,7 +49,7 @@ def test_a_test_pay_is_a_pay_of_the_test_customer(market: Market) -> None:
             credit_sequence=1,
             credit_balance=250,
             payment=asked.number,
-            cash_order=None,
+            bank_order=None,
             reverses=None,
             created_at=START + 1000,
         )
@@ -134,7 +134,7 @@ def test_who_names_the_purse_or_mint_of_another_circle_has_a_fault(market: Marke
     strangers = {"payer": [test_customer, market.customer.account, market.till], "mint": [mint, market.house]}
     for stranger in [*strangers[spoilt], NOBODY]:
         before = market.tables()
-        with pytest.raises(AssertionError, match="circle"):
+        with pytest.raises(AssertionError, match="test account"):
             market.do(market.pay_as_test(asked, **{spoilt: stranger}))
         assert market.tables() == before
 

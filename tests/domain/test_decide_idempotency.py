@@ -78,8 +78,8 @@ def test_after_thirty_days_a_key_is_free_again(market: Market, fingerprint: byte
     market.now += IDEMPOTENCY_KEPT_MS
     [answer] = market.transact([once(asking(market), fingerprint=fingerprint)])
     assert answer == Answer(201, b"payment 2 pending")
-    assert market.remembered[1, "key"].fingerprint == fingerprint
-    assert market.remembered[1, "key"].created_at == market.now
+    assert market.stored_responses[1, "key"].fingerprint == fingerprint
+    assert market.stored_responses[1, "key"].created_at == market.now
 
 
 def test_a_refusal_is_not_remembered_and_the_same_key_may_succeed_later(market: Market) -> None:
@@ -119,7 +119,7 @@ def test_without_a_key_every_request_is_a_new_one(market: Market) -> None:
     submission = Submission(asking(market), None, render)
     outcomes = market.transact([submission, submission])
     assert [answer.body for answer in outcomes] == [b"payment 1 pending", b"payment 2 pending"]
-    assert market.remembered == {}
+    assert market.stored_responses == {}
 
 
 def test_an_answer_that_cannot_be_rendered_leaves_nothing(market: Market) -> None:

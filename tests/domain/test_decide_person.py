@@ -34,7 +34,7 @@ def test_a_person_joins_with_an_account_that_is_not_verified(market: Market) -> 
         kind="personal",
         mode="live",
         owner=person.id,
-        twin_of=None,
+        live_account=None,
         name="New",
         state="unverified",
         return_origins="",
