@@ -87,6 +87,29 @@ def test_two_steps_make_a_person_with_a_pin_who_is_signed_in(door: InProcess, ne
     assert [mail.kind for mail in mails_to(door, new)] == ["sign_up_code"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ({"name": "  Nasrin   Mi\u200cabad "}, {"name": "Nasrin Mi\u200cabad"}),  # A letter that nobody sees.
+        ({"name": "Jose\u0301"}, {"name": "Jos\u00e9"}),
+        ({"phone": "\u0660\u0669\u0664\u0664 \u0661\u0662\u0663 \u0664\u0665\u0666"}, {"phone": "0944 123 456"}),
+        ({"phone": " (0944) 12-34-56 "}, {"phone": "(0944) 12-34-56"}),
+        ({"phone": ""}, {"phone": ""}),
+    ],
+    ids=["a joiner", "composed", "Arabic digits", "brackets", "none"],
+)
+def test_names_and_numbers_are_taken_as_the_settings_take_them(
+    door: InProcess, new: str, typed: dict[str, str], kept: dict[str, str]
+) -> None:
+    guest = asked(door, new)
+    guest.post("/sign-up/code", code=code_to(door, new), **{**GOOD, **typed})
+    with door.books() as books:
+        [row] = books.select(
+            "SELECT p.name, p.phone FROM login l JOIN person p ON p.id = l.person WHERE l.email = ?", new
+        )
+    assert dict(zip(("name", "phone"), row, strict=True)) == {"name": GOOD["name"], "phone": GOOD["phone"]} | kept
+
+
 def test_who_came_to_pay_goes_on_to_the_payment_and_nowhere_else(door: InProcess, new: str) -> None:
     payment_id = door.payment(door.merchants[0])
     guest = asked(door, new, f"/sign-up?pay={payment_id}")

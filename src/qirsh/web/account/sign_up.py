@@ -4,8 +4,6 @@ Nobody learns here whether an address is known. It gets a mail in either case, o
 there is an account, and everything else is the same: the answer, the work, and what a wrong code costs.
 """
 
-import re
-import unicodedata
 from typing import Final
 
 import msgspec
@@ -13,7 +11,7 @@ import msgspec
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.login_credentials import ChangePin, StartChallenge
 from qirsh.domain.commands.person import Join
-from qirsh.domain.limits import NAME_CHARACTERS_MAX, PHONE_CHARACTERS_MAX
+from qirsh.domain.limits import NAME_CHARACTERS_MAX
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
@@ -25,6 +23,7 @@ from qirsh.web.auth.email_challenge import new_code, new_link_token
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault, pin_fault
 from qirsh.web.html.cookies import PENDING_SIGN_UP, set_cookie
+from qirsh.web.html.input_text import one_line, phone_number
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.html.sealed_cookie import keep, kept
@@ -36,7 +35,6 @@ _START: Final = "/sign-up"
 _CODE: Final = "/sign-up/code"
 _PURPOSE: Final = "sign-up"
 _NOBODY: Final = 0
-_PHONE: Final = re.compile(r"\+?[0-9][0-9 ()./-]{4,}")
 _TYPED: Final = ("code", "name", "phone", "password", "pin", "pin_again")
 
 
@@ -90,8 +88,6 @@ async def finish_sign_up(context: Context, request: Request) -> Response:
     # Another tab may have asked for another address meanwhile: its code is not for this form.
     form = page.open_form("join", *_TYPED, "pay", bound=(joining.token,))
     pay = payment_named(context, form["pay"])
-    form["name"] = " ".join(unicodedata.normalize("NFC", form["name"]).split())
-    form["phone"] = form["phone"].strip()
     if context.limits is not None:
         context.limits.count_code(request, joining.email)
     faults = await _faults(context, joining, form, request.language)
@@ -133,8 +129,8 @@ async def _join(page: PageContext, joining: Joining, form: dict[str, str]) -> Re
     person = await context.engine.submit(
         Join(
             email=email,
-            name=form["name"],
-            phone=form["phone"],
+            name=one_line(form["name"], NAME_CHARACTERS_MAX) or "",
+            phone=phone_number(form["phone"]) or "",
             language=page.request.language,
             password_hash=await context.passwords.hash(form["password"]),
             token_hash=token_hash(joining.token.encode()),
@@ -152,15 +148,15 @@ async def _join(page: PageContext, joining: Joining, form: dict[str, str]) -> Re
 
 async def _faults(context: Context, joining: Joining, form: dict[str, str], language: str) -> dict[str, str]:
     """What is wrong with each field. The code is tried only when nothing is, so that no try is wasted."""
-    name, phone = form["name"], form["phone"]
+    name, phone = one_line(form["name"], NAME_CHARACTERS_MAX), phone_number(form["phone"])
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], language)
-    is_name = 0 < len(name) <= NAME_CHARACTERS_MAX and name.isprintable()
-    is_phone = not phone or (len(phone) <= PHONE_CHARACTERS_MAX and _PHONE.fullmatch(phone))
     faults = {
         "code": "" if form["code"].strip() else text(language, _("Enter the six digits from the mail.")),
-        "name": "" if is_name else _name_fault(language),
-        "phone": "" if is_phone else text(language, _("Write the number with digits, as in +963 944 123 456.")),
-        "password": await password_fault(context, form["password"], language, name, joining.email),
+        "name": "" if name else _name_fault(language),
+        "phone": ""
+        if phone is not None
+        else text(language, _("Write the number with digits, as in +963 944 123 456.")),
+        "password": await password_fault(context, form["password"], language, name or "", joining.email),
         "pin": pin,
         "pin_again": pin_again,
     }

@@ -13,8 +13,8 @@ _PHONE_DIGITS_MIN: Final = 5
 
 
 def one_line(text: str, characters_max: int) -> str | None:
-    """The text with single spaces; None if it is too long, or holds what cannot be seen or turns text around."""
-    line = " ".join(text.split())
+    """With composed letters and single spaces; None if too long, or with what cannot be seen or turns text around."""
+    line = " ".join(unicodedata.normalize("NFC", text).split())
     return line if len(line) <= characters_max and line.translate(_JOINERS).isprintable() else None
 
 
