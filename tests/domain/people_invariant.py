@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from qirsh.domain import counter
-from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.limits import BUSINESSES_MAX, CODE_ATTEMPTS_MAX, KEYS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.payout import is_open
 from tests.domain.world import World
 
@@ -89,6 +89,17 @@ def _passkeys(world: World) -> Iterator[str]:
             yield f"the passkeys of person {person} are miscounted"
 
 
+def _limits_of_owners(world: World) -> Iterator[str]:
+    working = Counter(key.account for key in world.api_keys.values() if key.revoked_at is None)
+    for account in world.accounts:
+        if _counted(world, counter.api_keys(account)) != working[account]:
+            yield f"the keys of account {account} are miscounted"
+        if working[account] > KEYS_MAX:
+            yield f"account {account} has {working[account]} keys"
+        if _counted(world, counter.businesses(account)) > BUSINESSES_MAX:
+            yield f"the owner of account {account} has too many businesses"
+
+
 def _challenges(world: World) -> Iterator[str]:
     for challenge in world.challenges.values():
         if challenge.failures > CODE_ATTEMPTS_MAX:
@@ -146,6 +157,7 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _operators,
     _sessions,
     _passkeys,
+    _limits_of_owners,
     _challenges,
     _identities,
     _payouts,

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from qirsh.domain import counter
 from qirsh.domain.batch import Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
@@ -27,7 +28,7 @@ from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey, StoredResponse
 from qirsh.domain.ledger import Balance
-from qirsh.domain.limits import BALANCE_MAX, PIN_ATTEMPTS_MAX
+from qirsh.domain.limits import BALANCE_MAX, BUSINESSES_MAX, KEYS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
@@ -236,6 +237,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             personal=market.customer.account, name="Shop", return_origins="", actor="test"
         ),
         {
+            R.TOO_MANY: lambda case: case.fill(counter.businesses(case.market.customer.account), BUSINESSES_MAX),
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.personal, state="closed"),
             R.NOT_VERIFIED: lambda case: case.account(case.command.personal, state="unverified"),
             R.NOT_FOUND: lambda case: case.ask(personal=case.market.shop),
@@ -268,6 +270,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         ),
         {
             R.MOVE_NOT_ALLOWED: lambda case: _issue(case.market),
+            R.TOO_MANY: lambda case: case.fill(counter.api_keys(case.market.shop), KEYS_MAX),
             R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
             R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
             R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),

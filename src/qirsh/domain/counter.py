@@ -29,6 +29,11 @@ def passkeys(person: int) -> str:
     return f"passkeys of person {person}"
 
 
+def api_keys(account: int) -> str:
+    """How many of an account work."""
+    return f"keys of account {account}"
+
+
 def businesses(personal: int) -> str:
     """How many the owner of a personal account has ever asked for."""
     return f"businesses of account {personal}"

@@ -9,7 +9,8 @@ from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.business import Business
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
-from qirsh.domain.counter import ACCOUNT, REVOCATION, businesses
+from qirsh.domain.counter import ACCOUNT, REVOCATION, api_keys, businesses
+from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -40,6 +41,8 @@ def request(command: RequestCommercial, work: UnitOfWork) -> Account | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, personal):
         return Refused(why)
+    if work.counted(businesses(command.personal)) >= BUSINESSES_MAX:
+        return Refused(Refusal.TOO_MANY)
     account = _open(
         work,
         kind="commercial",
@@ -111,6 +114,7 @@ def issue_key_reads(command: IssueKey, keys: RowKeys) -> None:
 
 def issue_key_locks(command: IssueKey, work: UnitOfWork, keys: RowKeys) -> None:
     keys.api_keys.add(command.id)
+    keys.counters.add(api_keys(command.account))
     need_twin(work, command.account, keys)
 
 
@@ -122,6 +126,8 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
         return Refused(why)
     if work.api_keys.get(command.id) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # One form, one key: it was issued when the form came first.
+    if work.counted(api_keys(account.number)) >= KEYS_MAX:
+        return Refused(Refusal.TOO_MANY)
     key = ApiKey(
         command.id,
         command.account,
@@ -134,6 +140,7 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
         None,
     )
     work.api_keys.add(key.id, key)
+    work.count(api_keys(account.number))
     work.note(command.actor, "key.issued", f"key {key.id}", f"account {key.account}")
     return key
 
@@ -148,6 +155,7 @@ def revoke_key_locks(command: RevokeKey, work: UnitOfWork, keys: RowKeys) -> Non
     key = work.api_keys.get(command.id)
     if key is not None:
         keys.accounts.add(key.account)
+        keys.counters.add(api_keys(key.account))
 
 
 def revoke_key(command: RevokeKey, work: UnitOfWork) -> ApiKey | Refused:
@@ -159,6 +167,7 @@ def revoke_key(command: RevokeKey, work: UnitOfWork) -> ApiKey | Refused:
         return key
     revoked: ApiKey = msgspec.structs.replace(key, revoked_at=work.now)
     work.api_keys.change(key.id, revoked)
+    work.count(api_keys(key.account), -1)
     work.count(REVOCATION)
     work.note(command.actor, "key.revoked", f"key {key.id}", f"account {key.account}")
     return revoked

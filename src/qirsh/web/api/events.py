@@ -11,6 +11,7 @@ from qirsh.domain.limits import EVENTS_LISTED_MS
 from qirsh.domain.payment import Payment, at_version
 from qirsh.domain.refund import Refund
 from qirsh.store.reads import queries
+from qirsh.store.reads.bisect_by_time import last_before
 from qirsh.web.api.parameters import EventParameters
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
@@ -74,14 +75,15 @@ async def _sequence(context: Context, caller: Caller, text: str, last: int) -> i
 async def _first_listed(context: Context, account: int, last: int) -> int:
     """The sequence of the first event that is not too old to be listed; one after the last if all are."""
     oldest = context.clock() - EVENTS_LISTED_MS
-    low, high = 1, last + 1
-    # There are no gaps, so halving finds it without an index of times. Mostly the first look ends it.
-    middle = low
-    while low < high:
-        [(created_at,)] = await context.store.select(queries.EVENT_TIME, account, middle)
-        low, high = (low, middle) if created_at >= oldest else (middle + 1, high)
-        middle = (low + high) // 2
-    return low
+
+    async def time_of(sequence: int) -> int:
+        [(created_at,)] = await context.store.select(queries.EVENT_TIME, account, sequence)
+        found: int = created_at
+        return found
+
+    if not last or await time_of(1) >= oldest:  # Mostly this look ends it.
+        return 1
+    return await last_before(oldest, last, time_of) + 1
 
 
 async def _wait(context: Context, account: int, after: int, asked: EventParameters) -> list[tuple[Any, ...]]:

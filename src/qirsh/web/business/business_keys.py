@@ -67,7 +67,7 @@ async def issue_api_key(page: PageContext) -> Response:
     shop = await _shop(page, page.request.arguments["account"])
     number = str(shop.account.number)
     typed = once_form(page, "key", "name", "mode", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
-    errors, name, days = _read(typed, shop)
+    errors, name, days = _read(typed)
     if not errors and not await is_reauthenticated(page, await account_holder_of(page), typed):
         errors = {"proof": "wrong"}
     if errors:
@@ -93,6 +93,8 @@ async def issue_api_key(page: PageContext) -> Response:
     if type(outcome) is Refused:
         if outcome.why is Refusal.MOVE_NOT_ALLOWED:
             return page.redirect(shop.address, f"{number}.shown-before")
+        if outcome.why is Refusal.TOO_MANY:
+            return await _page(page, shop, typed, {"name": "too_many"}, status=422)
         raise to_problem(outcome)
     return page.render("business/api_key.html", shop=shop, key=outcome, token=token)
 
@@ -158,7 +160,7 @@ async def _page(
     )
 
 
-def _read(typed: dict[str, str], shop: Shop) -> tuple[dict[str, str], str, int | None]:
+def _read(typed: dict[str, str]) -> tuple[dict[str, str], str, int | None]:
     """What is wrong, the name, and the days until it ends."""
     errors: dict[str, str] = {}
     name = one_line(typed["name"], NAME_CHARACTERS_MAX)
@@ -173,6 +175,4 @@ def _read(typed: dict[str, str], shop: Shop) -> tuple[dict[str, str], str, int |
     days = int(text) if is_number else None
     if text and (days is None or not 1 <= days <= KEY_DAYS_MAX):
         errors["days"] = "days"
-    if sum(key.revoked_at is None for key in shop.keys) >= KEYS_MAX:
-        errors["name"] = "too_many"
     return errors, name or "", days

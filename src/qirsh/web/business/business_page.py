@@ -10,7 +10,7 @@ from qirsh.domain.business import KINDS
 from qirsh.domain.commands.account import RequestCommercial
 from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import BUSINESSES_MAX, NAME_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, URL_CHARACTERS_MAX
-from qirsh.domain.refusal import Refused
+from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -56,9 +56,8 @@ async def show_businesses(page: PageContext) -> Response:
 async def request_business(page: PageContext) -> Response:
     """A new commercial account, which an operator decides on."""
     typed = once_form(page, "business", *_FIELDS)
-    rows = await page.context.store.select(people_queries.BUSINESSES_OF, page.person, BUSINESSES_MAX)
     asked, errors = _read(typed)
-    if errors or len(rows) >= BUSINESSES_MAX:
+    if errors:
         return await _page(page, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
     mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
@@ -70,6 +69,8 @@ async def request_business(page: PageContext) -> Response:
         idempotency_key=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
     )
     if type(outcome) is Refused:
+        if outcome.why is Refusal.TOO_MANY:  # The page says so by itself.
+            return await _page(page, typed, {}, status=422)
         raise to_problem(outcome)
     return page.redirect(_ADDRESS, "business.requested")
 
