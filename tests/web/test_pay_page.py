@@ -537,7 +537,7 @@ def test_problems_of_pages_are_pages_with_the_request_id(still: InProcess, monke
 
 def test_a_fault_of_ours_is_a_page_that_tells_nothing_of_us(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = at(still)
-    monkeypatch.setattr("qirsh.web.pay.payment_page.slip_of", None)
+    monkeypatch.setattr("qirsh.web.pay.payment_page.payment_summary_of", None)
     page = page_of(visitor.open(), 500)
     for word in ("Traceback", "NoneType", "slip_of", ".py", "qirsh."):
         assert word not in page.replace("qirsh.css", "").replace("qirsh.svg", "")

@@ -25,77 +25,92 @@ from qirsh.web.pay.return_address import after_leaving
 
 async def show_pay_page(context: Context, request: Request) -> Response:
     """The page as it is for who asks."""
-    asked = await payment_page_of(context, request)
-    return await view(asked, why=asked.page.flash_about(asked.id))
+    payment_page = await payment_page_of(context, request)
+    return await view(payment_page, why=payment_page.page.flash_about(payment_page.id))
 
 
 async def leave_pay_page(context: Context, request: Request) -> Response:
     """Back to the shop without paying, or to a page that says that nothing was paid. The payment stays as it is."""
-    asked = await payment_page_of(context, request)
-    if asked.payment.status == "paid":
-        return see_other(asked.address)
-    address = after_leaving(asked.payment, asked.id, asked.merchant)
+    payment_page = await payment_page_of(context, request)
+    if payment_page.payment.status == "paid":
+        return see_other(payment_page.address)
+    address = after_leaving(payment_page.payment, payment_page.id, payment_page.merchant)
     if address is not None:
         return see_other(address)
-    return render_page(request, "pay/payment_abandoned.html", slip=asked.slip())
+    return render_page(request, "pay/payment_abandoned.html", slip=payment_page.slip())
 
 
 async def sign_in_to_pay(context: Context, request: Request) -> Response:
     """A new session, tied to no token that anybody had before."""
     form = read_form(context, request, "token", "email", "password", "code")
-    asked = await payment_page_of(context, request)
-    asked.page.csrf.check_open(form["token"], "sign-in", asked.id)
+    payment_page = await payment_page_of(context, request)
+    payment_page.page.csrf.check_open(form["token"], "sign-in", payment_page.id)
     email, password = form["email"].strip(), form["password"]
     proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
         proof = await authenticate_in_steps(context, request, email=email, password=password, code=form["code"] or None)
     if proof is None or isinstance(proof, Login):
-        if asked.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
-            return see_other(asked.address)
-        return await view(asked, why="wrong_credentials" if proof is None else "code_needed", status=422, email=email)
-    return see_other(asked.address, [await asked.page.session.begin(proof)])
+        if payment_page.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
+            return see_other(payment_page.address)
+        return await view(
+            payment_page, why="wrong_credentials" if proof is None else "code_needed", status=422, email=email
+        )
+    return see_other(payment_page.address, [await payment_page.page.session.begin(proof)])
 
 
 async def sign_out_of_pay_page(context: Context, request: Request) -> Response:
     """The payment stays on the screen, for somebody else."""
     form = read_form(context, request, "token")
-    asked = await payment_page_of(context, request)
-    asked.page.csrf.check(form["token"], "sign-out", asked.id)
-    return see_other(asked.address, [await asked.page.session.end()])
+    payment_page = await payment_page_of(context, request)
+    payment_page.page.csrf.check(form["token"], "sign-out", payment_page.id)
+    return see_other(payment_page.address, [await payment_page.page.session.end()])
 
 
 async def confirm_with_pin(context: Context, request: Request) -> Response:
     """Pay what was shown, once, and go back to the shop after the commit."""
-    form = read_form(context, request, "token", "shown", "pin")
-    asked = await payment_page_of(context, request)
-    caller = asked.page.csrf.check(form["token"], "confirm", asked.id)
-    if not asked.page.csrf.is_made_here(form["shown"], "shown", *asked.agreed()):
-        return asked.again("changed")
-    if asked.payment.status == "pending" and not is_pin(form["pin"]):
-        return asked.again("no_pin")
-    macs = context.keyring.pin_macs(asked.page.person, form["pin"])
-    return await _pay(context, request, asked, Pay(asked.payment.number, asked.page.person, caller.account, macs))
+    payment_page, pin = await _confirmation(context, request, purpose="confirm", proof="pin")
+    if pin is None:
+        return payment_page.again("changed")
+    if payment_page.payment.status == "pending" and not is_pin(pin):
+        return payment_page.again("no_pin")
+    person, account = payment_page.page.person, payment_page.page.user.account
+    macs = context.keyring.pin_macs(person, pin)
+    return await _pay(context, request, payment_page, Pay(payment_page.payment.number, person, account, macs))
 
 
 async def confirm_with_passkey(context: Context, request: Request) -> Response:
     """The same, by somebody whose device knows them. What it signs is this payment, as it was shown to this session."""
-    form = read_form(context, request, "token", "shown", "passkey")
-    asked = await payment_page_of(context, request)
-    caller = asked.page.csrf.check(form["token"], "passkey", asked.id)
-    if not asked.page.csrf.is_made_here(form["shown"], "shown", *asked.agreed()):
-        return asked.again("changed")
-    person = asked.page.person
-    used = passkeys.passkey_id(form["passkey"])
+    payment_page, answer = await _confirmation(context, request, purpose="passkey", proof="passkey")
+    if answer is None:
+        return payment_page.again("changed")
+    person, account = payment_page.page.person, payment_page.page.user.account
+    used = passkeys.passkey_id(answer)
     known = None if used is None else await context.store.find(Tables.passkeys, used)
-    proof = None
+    assertion = None
     if known is not None and known.person == person:
-        proof = passkeys.verify_assertion(context, confirming(asked), form["passkey"], known)
-    if proof is None:
-        return await _refused(context, request, asked, Refusal.PASSKEY_NOT_VALID)
+        assertion = passkeys.verify_assertion(context, confirming(payment_page), answer, known)
+    if assertion is None:
+        return await _refused(context, request, payment_page, Refusal.PASSKEY_NOT_VALID)
     command = Pay(
-        asked.payment.number, person, caller.account, pin_macs=(), passkey=proof.id, sign_count=proof.sign_count
+        payment_page.payment.number,
+        person,
+        account,
+        pin_macs=(),
+        passkey=assertion.id,
+        sign_count=assertion.sign_count,
     )
-    return await _pay(context, request, asked, command)
+    return await _pay(context, request, payment_page, command)
+
+
+async def _confirmation(
+    context: Context, request: Request, *, purpose: str, proof: str
+) -> tuple[PaymentPage, str | None]:
+    """What is confirmed and by which proof; no proof counts if the payment is not what the customer was shown."""
+    form = read_form(context, request, "token", "shown", proof)
+    payment_page = await payment_page_of(context, request)
+    payment_page.page.csrf.check(form["token"], purpose, payment_page.id)
+    is_as_shown = payment_page.page.csrf.is_made_here(form["shown"], "shown", *payment_page.agreed())
+    return payment_page, form[proof] if is_as_shown else None
 
 
 async def _pay(context: Context, request: Request, payment_page: PaymentPage, command: Pay) -> Response:
