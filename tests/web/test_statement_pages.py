@@ -13,7 +13,7 @@ import httpx2
 import pypdf
 import pytest
 
-from qirsh.store.reads.account_entries import Place, place_before
+from qirsh.store.reads.account_entries import Position, position_before
 from qirsh.web.wallet import statement_page
 from tests.altered import alter
 from tests.guest import Guest
@@ -197,10 +197,10 @@ def test_a_place_in_a_long_book_is_found_with_few_looks(moving: InProcess, monke
     monkeypatch.setattr(type(store), "select", staticmethod(counted), raising=False)
     account = int(person.account)
     for place, time in enumerate(times):
-        assert moving.run(place_before(store, account, "USD", time)) == Place(place, place)
-        assert moving.run(place_before(store, account, "USD", time + 1)) == Place(place + 1, place + 1)
+        assert moving.run(position_before(store, account, "USD", time)) == Position(place, place)
+        assert moving.run(position_before(store, account, "USD", time + 1)) == Position(place + 1, place + 1)
     assert 80 < looks <= 80 * 7
-    assert moving.run(place_before(store, account, "SYP", times[-1])) == Place(0, 0)
+    assert moving.run(position_before(store, account, "SYP", times[-1])) == Position(0, 0)
 
 
 def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:

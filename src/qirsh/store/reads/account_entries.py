@@ -1,6 +1,7 @@
-"""An account's transfers with what people know them by: newest first a page at a time, or oldest first for a statement.
+"""The entries of an account: its transfers as it sees them, newest first a page at a time, or oldest first.
 
-The sequence within a currency orders them, never a clock. It has no gaps, so the place of a moment is found by halving.
+The sequence within a currency orders them, never a clock or an id. It has no gaps, so the place of a moment is found by
+bisection. Most readers want to know by name who was on the other side; the API and its lists do not.
 """
 
 # Every part of every query is a constant of this file.
@@ -8,28 +9,43 @@ The sequence within a currency orders them, never a clock. It has no gaps, so th
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Callable
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Final, TypeVar
 
 import msgspec
 
 from qirsh.domain.ledger import Kind
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX, STATEMENT_LINES_AT_ONCE
+from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads.bisect_by_time import last_before
-from qirsh.store.reads.statement import Cursor
+
+# A sequence for each currency: what comes next in a list is below them.
+Cursor = dict[str, int]
+MAX_SEQUENCE: Final = 10**18 - 1  # Eighteen digits: no account lives to see so many transfers.
 
 
-class Movement(msgspec.Struct, frozen=True):
-    """One transfer, seen from one of its accounts."""
-
+class _Entry(msgspec.Struct, frozen=True):
     currency: str
     sequence: int
     kind: Kind
     change: int
     balance: int
     other: int
+
+
+class Entry(_Entry, frozen=True):
+    """One transfer, seen from one of its accounts."""
+
+    payment: int | None
+    bank_order: str | None
+    created_at: int
+
+
+class NamedEntry(_Entry, frozen=True):
+    """The same, with what people know it by."""
+
     other_name: str
     payment: int | None
     note: str
@@ -37,17 +53,20 @@ class Movement(msgspec.Struct, frozen=True):
     created_at: int
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Between two movements of one currency: the last one before it, and what was held then."""
+E = TypeVar("E", Entry, NamedEntry)
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Between two entries of one currency: the last one before it, and what was held then."""
 
     sequence: int
     balance: int
 
 
-class Found(msgspec.Struct, frozen=True):
-    """Movements, newest first, and where to go on; None at the end."""
+class FoundEntries(msgspec.Struct, frozen=True):
+    """Entries, newest first, and where to go on; None at the end."""
 
-    movements: list[Movement]
+    entries: list[NamedEntry]
     next: Cursor | None
 
 
@@ -59,9 +78,13 @@ def _side(own: str, other: str, sign: str, condition: str) -> str:
     )
 
 
-def _query(condition: str, order: str) -> Query:
+def _plain(sides: str) -> Query:
+    columns = "currency, sequence, kind, change, balance, other, payment, bank_order, created_at"
+    return Query(f"SELECT {columns} FROM ({sides} ORDER BY sequence DESC LIMIT $5) AS m ORDER BY sequence DESC")
+
+
+def _named(sides: str, order: str) -> Query:
     """Both sides along their index, then each with the names of its own few rows."""
-    sides = f"{_side('debit', 'credit', '-', condition)} UNION ALL {_side('credit', 'debit', '', condition)}"
     return Query(
         "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, a.name, m.payment,"
         " coalesce(CASE WHEN m.kind = 'refund' THEN r.note ELSE p.note END, ''),"
@@ -72,8 +95,14 @@ def _query(condition: str, order: str) -> Query:
     )
 
 
-_NEWEST: Final = _query("{0} < $3 AND {0} > $4 ORDER BY {0} DESC", "DESC")
-_OLDEST: Final = _query("{0} > $3 AND {0} <= $4 ORDER BY {0}", "ASC")
+_DOWN: Final = "{0} < $3 AND {0} > $4 ORDER BY {0} DESC"
+_UP: Final = "{0} > $3 AND {0} <= $4 ORDER BY {0}"
+_BOTH_DOWN: Final = f"{_side('debit', 'credit', '-', _DOWN)} UNION ALL {_side('credit', 'debit', '', _DOWN)}"
+_BOTH_UP: Final = f"{_side('debit', 'credit', '-', _UP)} UNION ALL {_side('credit', 'debit', '', _UP)}"
+_NEWEST: Final = _plain(_BOTH_DOWN)
+_INCOME: Final = _plain(_side("credit", "debit", "", _DOWN))
+_NEWEST_NAMED: Final = _named(_BOTH_DOWN, "DESC")
+_OLDEST_NAMED: Final = _named(_BOTH_UP, "ASC")
 _AT: Final = Query(
     "SELECT created_at, debit_balance FROM transfer WHERE debit = $1 AND currency = $2 AND debit_sequence = $3"
     " UNION ALL"
@@ -81,7 +110,7 @@ _AT: Final = Query(
 )
 
 
-async def place_before(store: Store, account: int, currency: str, moment: int) -> Place:
+async def position_before(store: Store, account: int, currency: str, moment: int) -> Position:
     """What had moved before a moment, in milliseconds since 1970."""
 
     async def time_of(sequence: int) -> int:
@@ -92,60 +121,86 @@ async def place_before(store: Store, account: int, currency: str, moment: int) -
     held = await store.find(Tables.balances, (account, currency))
     sequence = await last_before(moment, held.sequence if held else 0, time_of)
     if sequence == 0:
-        return Place(0, 0)
+        return Position(0, 0)
     [(_, balance)] = await store.select(_AT, account, currency, sequence)
-    return Place(sequence, balance)
+    return Position(sequence, balance)
 
 
-async def read_movements(
-    store: Store, account: int, places: Cursor, floors: Cursor, limit: int
-) -> tuple[list[Movement], Cursor]:
-    """The next of all these currencies below their places and above their floors, merged by time.
+def newest(currency: str | None) -> Cursor:
+    """Where a list begins: all currencies, or one."""
+    return {code: MAX_SEQUENCE for code in CURRENCIES if currency in {None, code}}
 
-    And the places they were read from: what comes in later is not below them, so that each is on one page.
+
+def cursor_after(cursor: Cursor, entries: Iterable[Entry]) -> Cursor:
+    """Where the list goes on after these."""
+    return cursor | {entry.currency: entry.sequence for entry in entries}
+
+
+async def read_entries(store: Store, account: int, cursor: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
+    """The next of all these currencies, merged by time; each currency in its own order.
+
+    And the cursor that they were read from: what comes in later is not below it, so that each is on one page.
     """
-    streams = await asyncio.gather(
-        *(
-            store.search(_NEWEST, account, currency, below, floors.get(currency, 0), limit)
-            for currency, below in places.items()
-        )
-    )
-    movements = [[Movement(*row) for row in stream] for stream in streams]
-    # By the heads of the streams: a clock that went back must not change the order within a currency.
-    merged = heapq.merge(*movements, key=lambda movement: -movement.created_at)
-    found = [movement for _, movement in zip(range(limit), merged, strict=False)]
-    return found, {code: own[0].sequence + 1 if own else 1 for code, own in zip(places, movements, strict=True)}
+    return await _merged(store, _NEWEST, Entry, account=account, cursor=cursor, floors={}, limit=limit)
 
 
-async def search_movements(
+async def read_income(store: Store, account: int, cursor: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
+    """The same, of entries by which money came in."""
+    return await _merged(store, _INCOME, Entry, account=account, cursor=cursor, floors={}, limit=limit)
+
+
+async def read_named_entries(
+    store: Store, account: int, cursor: Cursor, floors: Cursor, limit: int
+) -> tuple[list[NamedEntry], Cursor]:
+    """The same with names, above the floors."""
+    return await _merged(store, _NEWEST_NAMED, NamedEntry, account=account, cursor=cursor, floors=floors, limit=limit)
+
+
+async def search_entries(
     store: Store,
     account: int,
-    places: Cursor,
+    cursor: Cursor,
     floors: Cursor,
     *,
-    fits: Callable[[Movement], bool] | None,
+    fits: Callable[[NamedEntry], bool] | None,
     limit: int,
-) -> Found:
-    """One page. Where only some fit, it looks at a bounded number of movements, comes back short, and can go on."""
+) -> FoundEntries:
+    """One page. Where only some fit, it looks at a bounded number of entries, comes back short, and can go on."""
     looked_at = limit + 1 if fits is None else LIST_LOOKED_AT_MAX
-    found, places = await read_movements(store, account, places, floors, looked_at)
-    fitting: list[Movement] = []
-    for movement in found:
+    found, cursor = await read_named_entries(store, account, cursor, floors, looked_at)
+    fitting: list[NamedEntry] = []
+    for entry in found:
         if len(fitting) == limit:
-            return Found(fitting, places)
-        places = places | {movement.currency: movement.sequence}
-        if fits is None or fits(movement):
-            fitting.append(movement)
-    return Found(fitting, places if len(found) == looked_at else None)
+            return FoundEntries(fitting, cursor)
+        cursor = cursor | {entry.currency: entry.sequence}
+        if fits is None or fits(entry):
+            fitting.append(entry)
+    return FoundEntries(fitting, cursor if len(found) == looked_at else None)
 
 
-async def movements_between(
+async def entries_between(
     store: Store, account: int, currency: str, *, first: int, last: int
-) -> AsyncIterator[Movement]:
+) -> AsyncIterator[NamedEntry]:
     """All from after the first place up to the last, oldest first. None of them ever changes, so it is one picture."""
     while first < last:
-        rows = await store.search(_OLDEST, account, currency, first, last, STATEMENT_LINES_AT_ONCE)
+        rows = await store.search(_OLDEST_NAMED, account, currency, first, last, STATEMENT_LINES_AT_ONCE)
         for row in rows:
-            yield Movement(*row)
+            yield NamedEntry(*row)
         first += len(rows)
         assert rows, "a sequence has no gaps"
+
+
+async def _merged(
+    store: Store, query: Query, kind: type[E], *, account: int, cursor: Cursor, floors: Cursor, limit: int
+) -> tuple[list[E], Cursor]:
+    streams = await asyncio.gather(
+        *(
+            store.search(query, account, currency, below, floors.get(currency, 0), limit)
+            for currency, below in cursor.items()
+        )
+    )
+    entries = [[kind(*row) for row in stream] for stream in streams]
+    # By the heads of the streams: a clock that went back must not change the order within a currency.
+    merged = heapq.merge(*entries, key=lambda entry: -entry.created_at)
+    found = [entry for _, entry in zip(range(limit), merged, strict=False)]
+    return found, {code: own[0].sequence + 1 if own else 1 for code, own in zip(cursor, entries, strict=True)}

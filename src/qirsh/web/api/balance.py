@@ -2,8 +2,8 @@
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import BalanceList, BalanceView, TransferPage, TransferView, data
-from qirsh.store.reads import queries, statement
-from qirsh.store.reads.statement import Entry
+from qirsh.store.reads import account_entries, queries
+from qirsh.store.reads.account_entries import Entry
 from qirsh.web.api.parameters import TransferParameters
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, places_of
@@ -29,10 +29,10 @@ async def transfers(context: Context, request: Request) -> Response:
     assert caller is not None
     asked = read(TransferParameters, request.query)
     begin = places_of("t", asked.cursor, asked.currency)
-    found, places = await statement.read_statement(context.store, caller.account, begin, asked.limit + 1)
+    found, places = await account_entries.read_entries(context.store, caller.account, begin, asked.limit + 1)
     shown = found[: asked.limit]
     has_more = len(found) > asked.limit
-    next_cursor = cursor_of("t", statement.after(places, shown)) if has_more else None
+    next_cursor = cursor_of("t", account_entries.cursor_after(places, shown)) if has_more else None
     return Response(200, data(TransferPage([_view(context, entry) for entry in shown], next_cursor, has_more)))
 
 

@@ -11,7 +11,7 @@ from qirsh.contract.views import PaymentPage, data, payment_view
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.tables import Tables
-from qirsh.store.reads import statement
+from qirsh.store.reads import account_entries
 from qirsh.store.reads.payment_search import END_OF_TIME, PaymentCursor, PaymentFilter, search_payments
 from qirsh.web.api.parameters import PaymentParameters
 from qirsh.web.http.context import Context
@@ -79,7 +79,7 @@ async def _by_payment(
         return [], None
     is_plain = wanted.reference is None and not wanted.metadata and asked.created_after is asked.created_before is None
     looked_at = asked.limit + 1 if is_plain else LIST_LOOKED_AT_MAX
-    entries, places = await statement.read_income(context.store, wanted.merchant, begin, looked_at)
+    entries, places = await account_entries.read_income(context.store, wanted.merchant, begin, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
     for start in range(0, len(entries), _LOADED_AT_ONCE):
@@ -91,7 +91,7 @@ async def _by_payment(
                 return payments, None
             if len(payments) == asked.limit:
                 return payments, cursor_of("p", places)
-            places = statement.after(places, [entry])
+            places = account_entries.cursor_after(places, [entry])
             payment = by_number.get(entry.payment) if entry.kind == "pay" and entry.payment else None
             if payment is not None and _fits(payment, wanted):
                 payments.append(payment)

@@ -4,8 +4,8 @@ import base64
 import binascii
 
 from qirsh.domain.money import CURRENCIES
-from qirsh.store.reads import statement
-from qirsh.store.reads.statement import Cursor
+from qirsh.store.reads import account_entries
+from qirsh.store.reads.account_entries import Cursor
 from qirsh.web.http.problems import FieldError, Problem
 
 
@@ -34,7 +34,7 @@ def bad_cursor() -> Problem:
 
 def places_of(kind: str, text: str | None, currency: str | None) -> Cursor:
     """Where the list begins: at a cursor, or at the top."""
-    places = statement.from_the_top(currency)
+    places = account_entries.newest(currency)
     if text is not None:
         places = {
             code: place

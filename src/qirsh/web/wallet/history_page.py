@@ -9,15 +9,14 @@ import msgspec
 
 from qirsh.domain.limits import LIST_ITEMS_DEFAULT, NAME_CHARACTERS_MAX
 from qirsh.domain.money import CURRENCIES
-from qirsh.store.reads import statement
-from qirsh.store.reads.account_entries import Movement, place_before, search_movements
-from qirsh.store.reads.statement import Cursor
+from qirsh.store.reads import account_entries
+from qirsh.store.reads.account_entries import Cursor, NamedEntry, position_before, search_entries
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, places_of
 from qirsh.web.http.message import Response
-from qirsh.web.wallet.movement_row import Row, rows_of
 from qirsh.web.wallet.period import Period, read_day, read_query, unreadable
+from qirsh.web.wallet.transaction_row import Row, rows_of
 
 _ADDRESS: Final = "/wallet/history"
 _FIELDS: Final = ("currency", "kind", "from", "to", "words")
@@ -43,14 +42,14 @@ async def show_history(page: PageContext) -> Response:
         return _page(page, wanted, [], older="", is_first=True, status=422)
     context, account = page.context, page.user.account
     places, floors = await _bounds(context, account, wanted, asked["after"])
-    found = await search_movements(
+    found = await search_entries(
         context.store, account, places, floors, fits=_fits(context, wanted), limit=LIST_ITEMS_DEFAULT
     )
     older = ""
     if found.next is not None:
         kept = {name: value for name, value in wanted.fields.items() if value}
         older = f"{_ADDRESS}?{urlencode({**kept, 'after': cursor_of(_LIST, found.next)})}"
-    return _page(page, wanted, rows_of(context, found.movements), older=older, is_first=not asked["after"])
+    return _page(page, wanted, rows_of(context, found.entries), older=older, is_first=not asked["after"])
 
 
 def _wanted(asked: dict[str, str]) -> Wanted:
@@ -78,24 +77,24 @@ async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -
     if wanted.days is None:
         return places, {}
     floors = {
-        code: (await place_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in places
+        code: (await position_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in places
     }
     if not cursor:
         places = {
-            code: (await place_before(context.store, account, code, wanted.days.end_ms)).sequence + 1
-            for code in statement.from_the_top(currency)
+            code: (await position_before(context.store, account, code, wanted.days.end_ms)).sequence + 1
+            for code in account_entries.newest(currency)
         }
     return places, floors
 
 
-def _fits(context: Context, wanted: Wanted) -> Callable[[Movement], bool] | None:
+def _fits(context: Context, wanted: Wanted) -> Callable[[NamedEntry], bool] | None:
     """None: everything does. Words are looked for as they stand; no sign means more than itself."""
     kind, words = wanted.fields["kind"], _folded(wanted.fields["words"])
     if not kind and not words:
         return None
     digits = words.replace(" ", "")
 
-    def fits(movement: Movement) -> bool:
+    def fits(movement: NamedEntry) -> bool:
         if kind and movement.kind != kind:
             return False
         if not words:

@@ -18,7 +18,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.store.reads.account_entries import Movement, Place, movements_between, place_before
+from qirsh.store.reads.account_entries import NamedEntry, Position, entries_between, position_before
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import statement_pdf
 from qirsh.web.documents.statement import Line, Statement
@@ -26,8 +26,8 @@ from qirsh.web.documents.statement_csv import statement_csv
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response, head
-from qirsh.web.wallet.movement_row import row_of
 from qirsh.web.wallet.period import Period, month_of, read_day, read_month, read_query, today, unreadable
+from qirsh.web.wallet.transaction_row import row_of
 
 _FIELDS: Final = ("currency", "month", "from", "to")
 _MONTHS: Final = 24
@@ -50,8 +50,8 @@ class Asked(msgspec.Struct, frozen=True):
 class Bounds(msgspec.Struct, frozen=True):
     """The places between which it lies."""
 
-    opening: Place
-    closing: Place
+    opening: Position
+    closing: Position
 
     @property
     def lines(self) -> int:
@@ -146,8 +146,8 @@ def _until(period: Period, day: date) -> Period:
 
 
 async def _bounds(context: Context, account: int, asked: Asked) -> Bounds:
-    opening = await place_before(context.store, account, asked.currency, asked.period.begin_ms)
-    closing = await place_before(context.store, account, asked.currency, asked.period.end_ms)
+    opening = await position_before(context.store, account, asked.currency, asked.period.begin_ms)
+    closing = await position_before(context.store, account, asked.currency, asked.period.end_ms)
     return Bounds(opening, closing)
 
 
@@ -155,7 +155,7 @@ async def _statement(page: PageContext, asked: Asked, bounds: Bounds) -> Stateme
     context, account, period = page.context, page.user.account, asked.period
     person = await context.store.find(Tables.people, page.person)
     assert person is not None, "a session without its person"
-    movements = movements_between(
+    movements = entries_between(
         context.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
     )
     return Statement(
@@ -171,7 +171,7 @@ async def _statement(page: PageContext, asked: Asked, bounds: Bounds) -> Stateme
     )
 
 
-def _line(context: Context, movement: Movement, period: Period) -> Line:
+def _line(context: Context, movement: NamedEntry, period: Period) -> Line:
     row = row_of(context, movement)
     return Line(
         # Where a clock went back at midnight, the order of the books decides to which day a movement belongs.

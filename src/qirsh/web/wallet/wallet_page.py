@@ -4,11 +4,11 @@ from typing import Final
 
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
-from qirsh.store.reads import queries, statement
-from qirsh.store.reads.account_entries import read_movements
+from qirsh.store.reads import account_entries, queries
+from qirsh.store.reads.account_entries import read_named_entries
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
-from qirsh.web.wallet.movement_row import rows_of
+from qirsh.web.wallet.transaction_row import rows_of
 
 _LATEST: Final = 10
 
@@ -26,7 +26,7 @@ async def show_wallet(page: PageContext) -> Response:
     assert person is not None, "a session without its person"
     rows = await context.store.select(queries.AVAILABLE_BALANCES, number)
     balances = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
-    movements, _ = await read_movements(context.store, number, statement.from_the_top(None), {}, _LATEST)
+    movements, _ = await read_named_entries(context.store, number, account_entries.newest(None), {}, _LATEST)
     return page.render(
         "wallet/home.html",
         name=person.name,

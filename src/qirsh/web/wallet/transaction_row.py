@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from qirsh.domain.ledger import Kind
-from qirsh.store.reads.account_entries import Movement
+from qirsh.store.reads.account_entries import NamedEntry
 from qirsh.web.http.context import Context
 
 
@@ -23,7 +23,7 @@ class Row(msgspec.Struct, frozen=True):
     at: int
 
 
-def row_of(context: Context, movement: Movement) -> Row:
+def row_of(context: Context, movement: NamedEntry) -> Row:
     """Seen from the account's owner."""
     is_cash = movement.kind in {"deposit", "withdrawal"}
     return Row(
@@ -39,6 +39,6 @@ def row_of(context: Context, movement: Movement) -> Row:
     )
 
 
-def rows_of(context: Context, movements: Iterable[Movement]) -> list[Row]:
+def rows_of(context: Context, movements: Iterable[NamedEntry]) -> list[Row]:
     """In the same order."""
     return [row_of(context, movement) for movement in movements]
