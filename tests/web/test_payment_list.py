@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qirsh.store.reads import payment_search
-from qirsh.web.api import payment_list
+from qirsh.web.http import payments
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from tests.live import PAYMENTS, InProcess, Live, Merchant, World, create, field_errors, in_process, live, pay, retrieve
 from tests.postgres import PostgresServer
@@ -167,7 +167,7 @@ def test_any_filters_together_find_what_a_plain_search_finds(catalogue: Catalogu
     limit = data.draw(st.sampled_from([1, 2, 3, 20, 100]))
     with pytest.MonkeyPatch.context() as patched:
         looked_at = data.draw(st.sampled_from([2, 9, 1000]))
-        for module in (payment_search, payment_list):
+        for module in (payment_search, payments):
             patched.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
         found = walk(catalogue.world, catalogue.merchant.key, **query, limit=limit)
     expected = catalogue.expected(query)
@@ -190,7 +190,7 @@ def assert_in_order_of_payment(catalogue: Catalogue, found: list[dict[str, Any]]
 def test_few_rows_looked_at_a_page_only_makes_pages_short(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (payment_search, payment_list):
+    for module in (payment_search, payments):
         monkeypatch.setattr(module, "LIST_LOOKED_AT_MAX", 5)
     long_ago = at(0)
     pairs: list[dict[str, str]] = [

@@ -6,7 +6,7 @@ from qirsh.store.reads import account_entries, queries
 from qirsh.store.reads.account_entries import Entry
 from qirsh.web.api.parameters import TransferParameters
 from qirsh.web.http.context import Context
-from qirsh.web.http.cursor import cursor_of, places_of
+from qirsh.web.http.cursor import cursor_of, read_cursor
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.query import read
 
@@ -28,7 +28,7 @@ async def transfers(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     asked = read(TransferParameters, request.query)
-    begin = places_of("t", asked.cursor, asked.currency)
+    begin = read_cursor("t", asked.cursor, asked.currency)
     found, places = await account_entries.read_entries(context.store, caller.account, begin, asked.limit + 1)
     shown = found[: asked.limit]
     has_more = len(found) > asked.limit

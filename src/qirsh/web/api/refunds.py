@@ -16,10 +16,10 @@ from qirsh.store.reads import queries
 from qirsh.web.api import bodies
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
 from qirsh.web.api.parameters import PageParameters
-from qirsh.web.api.remote_payments import own_payment, payment_number
 from qirsh.web.http.context import Context
-from qirsh.web.http.cursor import cursor, parts_of
+from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.message import Request, Response, json_body
+from qirsh.web.http.payments import find_payment_of, payment_number
 from qirsh.web.http.problems import Problem, to_problem
 from qirsh.web.http.query import read
 
@@ -36,7 +36,7 @@ async def refund(context: Context, request: Request) -> Response:
     body = bodies.read(bodies.REFUND, text)
     command = RefundPayment(
         refund_id(context.entropy(12)),
-        payment_number(context, request),
+        payment_number(context, request.arguments["id"]),
         caller.account,
         None if body.amount is UNSET else body.amount,
         body.note,
@@ -57,12 +57,13 @@ async def refund(context: Context, request: Request) -> Response:
 async def refunds_of(context: Context, request: Request) -> Response:
     """The refunds of one payment, oldest first."""
     asked = read(PageParameters, request.query)
-    after = parts_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
-    payment = await own_payment(context, request)
+    after = numbers_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
+    assert request.caller is not None
+    payment = await find_payment_of(context, request.caller.account, request.arguments["id"])
     rows = await context.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
     refunds = [Refund(*row) for row in rows[: asked.limit]]
     has_more = len(rows) > asked.limit
-    next_cursor = cursor("r", refunds[-1].version) if has_more else None
+    next_cursor = encode_cursor("r", refunds[-1].version) if has_more else None
     views = [_view(request, payment, made, request.arguments["id"]) for made in refunds]
     return Response(200, data(RefundPage(views, next_cursor, has_more)))
 

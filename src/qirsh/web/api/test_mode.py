@@ -5,10 +5,11 @@ from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.store.reads import queries
 from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body
-from qirsh.web.api.remote_payments import change_payment, payment_number
+from qirsh.web.api.remote_payments import change_payment
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, json_body
+from qirsh.web.http.payments import payment_number
 from qirsh.web.http.problems import Problem
 
 
@@ -17,7 +18,7 @@ async def pay_as_test(context: Context, request: Request) -> Response:
     caller = _tester(request)
     text = json_body(request) if request.body else b"{}"
     body = bodies.read(bodies.TEST_PAY, text)
-    number = payment_number(context, request)
+    number = payment_number(context, request.arguments["id"])
     test_accounts = {
         kind: account for account, kind in await context.store.select(queries.TEST_ACCOUNTS, caller.account)
     }
@@ -31,14 +32,18 @@ async def expire_as_test(context: Context, request: Request) -> Response:
     """200 with the expired payment, whatever the clock says."""
     caller = _tester(request)
     no_body(request)
-    return await change_payment(context, request, ExpireAsTest(payment_number(context, request), caller.account), b"")
+    return await change_payment(
+        context, request, ExpireAsTest(payment_number(context, request.arguments["id"]), caller.account), b""
+    )
 
 
 async def cancel_as_test(context: Context, request: Request) -> Response:
     """200 with the cancelled payment."""
     caller = _tester(request)
     no_body(request)
-    return await change_payment(context, request, CancelPayment(payment_number(context, request), caller.account), b"")
+    return await change_payment(
+        context, request, CancelPayment(payment_number(context, request.arguments["id"]), caller.account), b""
+    )
 
 
 def _tester(request: Request) -> Caller:

@@ -12,10 +12,10 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
-from qirsh.web.api.remote_payments import payment_number
 from qirsh.web.auth.credentials import authenticate_request, open_session
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, json_body
+from qirsh.web.http.payments import payment_number
 from qirsh.web.http.problems import Problem, to_problem
 
 
@@ -39,7 +39,7 @@ async def balances(context: Context, request: Request) -> Response:
 
 async def see(context: Context, request: Request) -> Response:
     """What the payer may see of a payment, before and after."""
-    payment = await context.store.find(Tables.payments, payment_number(context, request))
+    payment = await context.store.find(Tables.payments, payment_number(context, request.arguments["id"]))
     if payment is None:
         raise Problem("not_found")
     merchant = await context.store.find(Tables.accounts, payment.merchant)
@@ -60,7 +60,7 @@ async def pay(context: Context, request: Request) -> Response:
     text = json_body(request)
     key = idempotency_key_of(context, request, caller, b"")  # Without the body: all it holds is the PIN.
     body = bodies.read(bodies.PAY, text)
-    number = payment_number(context, request)
+    number = payment_number(context, request.arguments["id"])
     payment_id = request.arguments["id"]
 
     def render(payment: Payment, work: UnitOfWork) -> Answer:

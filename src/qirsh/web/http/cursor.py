@@ -9,12 +9,12 @@ from qirsh.store.reads.account_entries import Cursor
 from qirsh.web.http.problems import FieldError, Problem
 
 
-def cursor(*parts: int | str) -> str:
+def encode_cursor(*values: int | str) -> str:
     """The place after these, as text for an address."""
-    return base64.urlsafe_b64encode(".".join(map(str, parts)).encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(".".join(map(str, values)).encode()).decode().rstrip("=")
 
 
-def parts_of(text: str, kind: str, count: int) -> list[int]:
+def numbers_of(text: str, kind: str, count: int) -> list[int]:
     """The numbers of a cursor of this kind, or a problem."""
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True).decode("ascii")
@@ -32,18 +32,18 @@ def bad_cursor() -> Problem:
     return Problem("validation_failed", errors=[FieldError("cursor", "invalid", detail)])
 
 
-def places_of(kind: str, text: str | None, currency: str | None) -> Cursor:
+def read_cursor(kind: str, text: str | None, currency: str | None) -> Cursor:
     """Where the list begins: at a cursor, or at the top."""
-    places = account_entries.newest(currency)
+    cursor = account_entries.newest(currency)
     if text is not None:
-        places = {
+        cursor = {
             code: place
-            for code, place in zip(CURRENCIES, parts_of(text, kind, len(CURRENCIES)), strict=True)
-            if code in places
+            for code, place in zip(CURRENCIES, numbers_of(text, kind, len(CURRENCIES)), strict=True)
+            if code in cursor
         }
-    return places
+    return cursor
 
 
-def cursor_of(kind: str, places: Cursor) -> str:
+def cursor_of(kind: str, cursor: Cursor) -> str:
     """A place for each currency, in the order of the table."""
-    return cursor(kind, *(places.get(code, 0) for code in CURRENCIES))
+    return encode_cursor(kind, *(cursor.get(code, 0) for code in CURRENCIES))

@@ -12,7 +12,7 @@ from qirsh.web.html.rendering import see_other
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import Problem
+from qirsh.web.http.payments import find_payment
 from qirsh.web.pay.payment_summary import PaymentSummary, payment_summary_of
 from qirsh.web.pay.return_address import after_leaving, after_paying, form_origin
 
@@ -90,12 +90,3 @@ async def payment_page_of(context: Context, request: Request) -> PaymentPage:
     merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     return PaymentPage(request.arguments["id"], payment, merchant, await page_context_of(context, request))
-
-
-async def find_payment(context: Context, payment_id: str) -> Payment:
-    """The payment with this id. A mistyped one never reaches the database."""
-    number = context.identifiers.payment_number(payment_id)
-    payment = None if number is None else await context.store.find(Tables.payments, number)
-    if payment is None:
-        raise Problem("not_found")
-    return payment

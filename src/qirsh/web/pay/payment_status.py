@@ -13,9 +13,9 @@ from qirsh.domain.payment import Payment, Status, is_due
 from qirsh.web.documents.qr import qr_svg
 from qirsh.web.html.rendering import see_other
 from qirsh.web.http.context import Context
-from qirsh.web.http.final_payment import final_or_late
 from qirsh.web.http.message import Request, Response, head
-from qirsh.web.pay.payment_page import find_payment, payment_page_of
+from qirsh.web.http.payments import final_or_late, find_payment
+from qirsh.web.pay.payment_page import payment_page_of
 from qirsh.web.pay.return_address import after_paying
 
 _PENDING: Final = 1

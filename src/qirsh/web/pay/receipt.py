@@ -16,8 +16,8 @@ from qirsh.web.documents.receipt import Receipt
 from qirsh.web.html.rendering import render_page
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.payments import find_payment
 from qirsh.web.http.problems import Problem
-from qirsh.web.pay.payment_page import find_payment
 from qirsh.web.pay.payment_summary import payment_summary_of
 
 _ID_DIGITS: Final = 16

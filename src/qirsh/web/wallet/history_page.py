@@ -13,7 +13,7 @@ from qirsh.store.reads import account_entries
 from qirsh.store.reads.account_entries import Cursor, NamedEntry, position_before, search_entries
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.context import Context
-from qirsh.web.http.cursor import cursor_of, places_of
+from qirsh.web.http.cursor import cursor_of, read_cursor
 from qirsh.web.http.message import Response
 from qirsh.web.wallet.period import Period, read_day, read_query, unreadable
 from qirsh.web.wallet.transaction_row import Row, rows_of
@@ -73,7 +73,7 @@ def _wanted(asked: dict[str, str]) -> Wanted:
 async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -> tuple[Cursor, Cursor]:
     """Where this page begins in each currency, and where the list ends."""
     currency = wanted.fields["currency"] or None
-    places = places_of(_LIST, cursor or None, currency)
+    places = read_cursor(_LIST, cursor or None, currency)
     if wanted.days is None:
         return places, {}
     floors = {
