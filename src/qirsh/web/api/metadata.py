@@ -18,25 +18,6 @@ def why_not_metadata(value: Any) -> tuple[str, str] | None:  # noqa: ANN401 - JS
     return _why_not_part(value, 1)
 
 
-def colons_in(value: Any, *, in_texts: bool) -> int:  # noqa: ANN401 - JSON is anything
-    """How many colons the JSON of an object or array holds: one a key, and those in its texts if they count."""
-    colons = 0
-    if type(value) is dict:
-        colons = len(value)
-        if in_texts:
-            for key in value:
-                colons += key.count(":")
-        value = value.values()
-    for child in value:
-        kind = type(child)
-        if kind is str:
-            if in_texts:
-                colons += child.count(":")
-        elif kind is dict or kind is list:
-            colons += colons_in(child, in_texts=in_texts)
-    return colons
-
-
 def _why_not_part(value: Any, depth: int) -> tuple[str, str] | None:  # noqa: ANN401 - JSON is anything
     if depth > limits.METADATA_DEPTH_MAX:
         return ("too_deep", f"Must be nested at most {limits.METADATA_DEPTH_MAX} deep.")
