@@ -30,6 +30,12 @@ _DEVICE: Final = {
 }
 
 
+def in_one_language(code: str) -> pytest.MarkDecorator:
+    """Each journey in one language each time, each language with two of them, and all together in the long run."""
+    long_run = [pytest.param(other, marks=pytest.mark.slow) for other in LANGUAGES if other != code]
+    return pytest.mark.parametrize("code", [code, *long_run])
+
+
 def send(page: Page, action: str, **typed: str) -> None:
     """The form that posts there, filled in."""
     form = f'main form[action="{action}"]'
@@ -116,7 +122,7 @@ def test_a_new_customer_comes_from_a_shop_joins_and_pays_in_arabic(
     assert page.inner_text(".card .big >> text=149.02") == "149.02"
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("ar")
 def test_a_wallet_from_day_to_day(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
     payment_id = scene.payment(amount=10098, note=NOTES[code])
@@ -179,7 +185,7 @@ def downloaded(page: Page, link: str) -> bytes:
     return Path(kept.value.path()).read_bytes()
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("tr")
 def test_a_payout_is_asked_for_and_taken_back(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
     page = open_page(**PHONE)
@@ -198,7 +204,7 @@ def test_a_payout_is_asked_for_and_taken_back(scene: Scene, open_page: Open, sig
     assert scene.held(customer) == FUNDS
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("en")
 def test_an_account_is_secured(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
     page = open_page(**PHONE)
@@ -237,7 +243,7 @@ def test_an_account_is_secured(scene: Scene, open_page: Open, sight: Sight, code
     assert path_of(page, scene) == "/wallet"
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("ar")
 def test_a_passkey_signs_in_and_pays(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
     page = open_page(**PHONE)
@@ -268,7 +274,7 @@ def press_passkey(page: Page) -> None:
         page.locator("[data-passkey-button]").click()
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("tr")
 def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     customer = scene.customer()
     page = open_page(**PHONE)
@@ -300,7 +306,7 @@ def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page:
     assert re.fullmatch(r"[0-9]{16}", payment_id)
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("en")
 def test_settings_change_and_somebody_is_forgotten(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     person = scene.person(verified=True)
     page = open_page(**PHONE)

@@ -57,7 +57,10 @@ def test_a_customer_pays_and_comes_back_to_the_shop(scene: Scene, open_page: Ope
     assert scene.held(customer) == FUNDS - 10098
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# Paid in each way above; what comes after it is looked at on a phone, and elsewhere in the long run.
+@pytest.mark.parametrize(
+    "kind", ["phone", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind != "phone")]
+)
 def test_the_receipt_stays_a_receipt(scene: Scene, open_page: Open, kind: str) -> None:
     customer = scene.customer()
     page = open_page(**KINDS[kind])
@@ -274,6 +277,8 @@ def look(page: Page, address: str | None) -> None:
         assert page.evaluate(LARGEST).startswith("amount"), where
 
 
-@pytest.mark.parametrize(("kind", "scheme"), [("desktop", "light"), ("phone", "dark")])
+@pytest.mark.parametrize(
+    ("kind", "scheme"), [pytest.param("desktop", "light", marks=pytest.mark.slow), ("phone", "dark")]
+)
 def test_every_page_can_be_read_and_touched(scene: Scene, open_page: Open, kind: str, scheme: str) -> None:
     walk(scene, open_page(color_scheme=scheme, **KINDS[kind]))

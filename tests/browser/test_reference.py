@@ -56,7 +56,7 @@ def test_a_deep_link_leads_to_its_call(scene: Scene, open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("device", "colours"),
     [
-        pytest.param({}, "light", id="desktop-light"),
+        pytest.param({}, "light", id="desktop-light", marks=pytest.mark.slow),
         pytest.param(PHONE, "dark", id="phone-dark"),
         pytest.param({}, "dark", id="desktop-dark", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.slow),
