@@ -26,7 +26,6 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 import httpx2
 import msgspec
 import pyotp
-from argon2 import PasswordHasher
 
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.money import CURRENCIES
@@ -43,8 +42,10 @@ from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.server.router import Router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
+from tests.forked import Process, start
 from tests.operators import LONG_AGO_MS, appointed
 from tests.postgres import PostgresServer
+from tests.quick_passwords import quick_hasher
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ BALANCES: Final = "/api/v1/wallet/balances"
 SESSIONS: Final = "/api/v1/wallet/sessions"
 TRIALS: Final = "/api/v1/test/remote-payments"
 
-# What serves. Killed with its parent, so that a test run that is killed leaves no server behind.
+# What serves.
 _SERVE: Final = """
 import uvloop
 from qirsh.service import opened, serve
@@ -72,7 +73,8 @@ async def main():
         await serve(settings, parts)
 uvloop.run(main())
 """
-_COMMAND: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-c", _SERVE)
+# Killed with its parent, so that a test run that is killed leaves no server behind.
+TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
 _START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 _SHARED: Final = 4
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
@@ -547,12 +549,13 @@ class Live(World):
     With others beside it on the same database, calls and acts go to each in turn.
     """
 
-    def __init__(self, settings: Settings, *beside: Settings) -> None:
+    def __init__(self, settings: Settings, *beside: Settings, is_afresh: bool = False) -> None:
         super().__init__(settings)
+        self._is_afresh = is_afresh
         self.log = self.settings.data_dir / "server.log"
         self.places = (settings, *beside)
-        self.process: subprocess.Popen[bytes]
-        self._beside: list[subprocess.Popen[bytes]] = []
+        self.process: Process
+        self._beside: list[Process] = []
         self._turns = itertools.cycle(self.places)
 
     def __enter__(self) -> Self:
@@ -603,11 +606,14 @@ class Live(World):
             call = self.at(self.places.index(next(self._turns)), call)
         return await super().sent(call)
 
-    def _spawned(self, place: Settings) -> subprocess.Popen[bytes]:
+    def _spawned(self, place: Settings) -> Process:
+        told = {**os.environ, **environment(place)}
         with self.log.open("ab") as log:
-            return subprocess.Popen(_COMMAND, env={**os.environ, **environment(place)}, stdout=log, stderr=log)
+            if self._is_afresh:
+                return subprocess.Popen((*TIED, "-c", _SERVE), env=told, stdout=log, stderr=log, text=True)
+            return start(("-c", _SERVE), env=told, stdout=log, stderr=log)
 
-    def _wait_for(self, number: int, process: subprocess.Popen[bytes]) -> None:
+    def _wait_for(self, number: int, process: Process) -> None:
         ready = self.at(number, Call("GET", "/readyz"))
         for _ in range(_START_LOOKS_MAX):
             if process.poll() is not None:
@@ -638,7 +644,7 @@ class Live(World):
 class _QuickPasswords(Passwords):
     def __init__(self) -> None:
         super().__init__()
-        self._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        self._hasher = quick_hasher()
 
 
 @contextlib.contextmanager
@@ -664,12 +670,16 @@ def live(
     people: int = 2,
     processes: int = 1,
     more: Mapping[str, str] = {},
+    is_afresh: bool = False,
 ) -> Iterator[Live]:
-    """A world that is served, with more settings if told. It is settled before the servers start: that is quick."""
+    """A world that is served, with more settings if told. It is settled before the servers start: that is quick.
+
+    Those who start afresh hash passwords with the usual effort.
+    """
     with _settings(server, processes, more) as places:
         with InProcess(places[0], lambda: time.time_ns() // 1_000_000) as founding:
             founding.settle(shops=shops, people=people)
-        world = Live(*places)
+        world = Live(*places, is_afresh=is_afresh)
         world.operators, world.merchants = founding.operators, founding.merchants
         world.customers = founding.customers
         with world:

@@ -16,8 +16,10 @@ from typing import Any, Final, NamedTuple
 from click.testing import CliRunner
 
 from qirsh.cli.main import qirsh
+from tests.forked import Process, Program, start
+from tests.quick_passwords import quick_passwords
 
-QIRSH: Final = (sys.executable, "-m", "qirsh")
+QIRSH: Final = ("-m", "qirsh")
 PASSWORD: Final = "correct horse battery"
 _PATIENCE_S: Final = 60
 
@@ -25,7 +27,7 @@ _PATIENCE_S: Final = 60
 class Running:
     """A program that serves, and what it has printed until it was ready."""
 
-    def __init__(self, process: subprocess.Popen[str], printed: str) -> None:
+    def __init__(self, process: Process, printed: str) -> None:
         self.process = process
         self.printed = printed
         found = re.search(r"http://[\w.]+:\d+", printed)
@@ -71,21 +73,29 @@ class House:
 
     def run(self, *words: str, stdin: str = "", **variables: str) -> Ended:
         """In a process of its own."""
-        process = subprocess.run(
-            [*QIRSH, *words],
-            input=stdin,
-            env=self.environment(**variables),
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_S,
-            check=False,
+        with self.started(*words, umask=-1, **variables) as process:
+            printed, complained = process.communicate(stdin, _PATIENCE_S)
+            return Ended(process.wait(), printed, complained)
+
+    def started(self, *words: str, umask: int = -1, **variables: str) -> Program:
+        """From its first moment on."""
+        pipe = subprocess.PIPE
+        told = self.environment(**variables)
+        return start([*QIRSH, *words], env=told, stdin=pipe, stdout=pipe, stderr=pipe, umask=umask)
+
+    def started_afresh(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        """The same as a shell does it, which takes a second: with a new interpreter, and the limits of this process."""
+        pipe = subprocess.PIPE
+        told = self.environment(**variables)
+        return subprocess.Popen(
+            [sys.executable, *QIRSH, *words], env=told, stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
-        return Ended(process.returncode, process.stdout, process.stderr)
 
     def invoke(self, *words: str, stdin: str = "", **variables: str) -> Ended:
         """In this process, which is much faster."""
         environment: dict[str, str | None] = dict.fromkeys(os.environ)
-        result = CliRunner().invoke(qirsh, words, input=stdin, env=environment | self.environment(**variables))
+        with quick_passwords():
+            result = CliRunner().invoke(qirsh, words, input=stdin, env=environment | self.environment(**variables))
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         return Ended(result.exit_code, result.stdout, result.stderr)
 
@@ -97,16 +107,16 @@ class House:
         return answer
 
     @contextmanager
-    def serving(self, *words: str, until: str, umask: int = -1, **variables: str) -> Iterator[Running]:
+    def serving(
+        self, *words: str, until: str, umask: int = -1, is_afresh: bool = False, **variables: str
+    ) -> Iterator[Running]:
         """The program from the moment it has printed `until`; it is gone afterwards."""
-        with subprocess.Popen(
-            [*QIRSH, *words],
-            env=self.environment(**variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            umask=umask,
-        ) as process:
+        process: Process
+        if is_afresh:
+            process = self.started_afresh(*words, **variables)
+        else:
+            process = self.started(*words, umask=umask, **variables)
+        with process:
             watchdog = threading.Timer(_PATIENCE_S, process.kill)
             watchdog.start()
             try:

@@ -17,7 +17,8 @@ import pytest
 from qirsh.cli.demo.seed import SHOP
 from qirsh.domain.money import CURRENCIES
 from tests.cli.conftest import LAST_LINE, Made
-from tests.cli.program import QIRSH, House, Running
+from tests.cli.program import House, Running
+from tests.forked import Program
 
 WORKSHOP = "demo-in-the-making"
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -134,16 +135,10 @@ def test_what_was_tried_is_not_offered_again(house: House) -> None:
         assert again | {"payment": demo["payment"], "requestedAccount": demo["requestedAccount"]} == demo
 
 
-def being_made(house: House) -> subprocess.Popen[str]:
+def being_made(house: House) -> Program:
     """A demo that has begun to fill its database, and is not done."""
     while True:
-        process = subprocess.Popen(
-            [*QIRSH, "demo"],
-            env=house.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = house.started("demo")
         while not house.database.exists():
             if (house.folder / WORKSHOP / "qirsh.db-wal").exists():
                 return process
@@ -161,7 +156,7 @@ def test_killed_while_it_was_being_made_it_begins_again_and_works(empty: House) 
         process.communicate()
     assert (empty.folder / WORKSHOP).exists()
     assert not empty.database.exists()
-    with empty.serving("demo", until=LAST_LINE) as running:
+    with empty.serving("demo", until=LAST_LINE, is_afresh=True) as running:
         assert '"status":"paid"' in pasted(running)
         assert not (empty.folder / WORKSHOP).exists()
 

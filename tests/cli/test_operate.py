@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -230,7 +231,7 @@ def on_a_terminal(house: House, words: tuple[str, ...], answers: list[tuple[str,
     """Run as a person would: each question is answered with a line when it appears."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [*QIRSH, *words],
+        [sys.executable, *QIRSH, *words],
         env=house.environment(),
         stdin=slave,
         stdout=slave,

@@ -12,9 +12,10 @@ import pytest
 
 from qirsh.engine.clock import system_clock
 from tests.cli.conftest import LAST_LINE
-from tests.cli.program import PASSWORD, QIRSH, Ended, House
+from tests.cli.program import PASSWORD, Ended, House
 from tests.cli.test_demo import pasted
 from tests.cli.test_doctor import findings
+from tests.forked import Program
 from tests.postgres import PostgresServer, server
 
 CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
@@ -173,11 +174,9 @@ def test_credentials_of_another_demo_are_refused(
 
 
 @contextmanager
-def being_made(house: PostgresHouse) -> Iterator[subprocess.Popen[str]]:
+def being_made(house: PostgresHouse) -> Iterator[Program]:
     """A demo that has begun to fill its database, and is not done."""
-    with subprocess.Popen(
-        [*QIRSH, "demo"], env=house.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with house.started("demo") as process:
         while not (house.folder / "secret.key").exists():
             assert process.poll() is None
             time.sleep(0.005)

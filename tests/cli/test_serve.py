@@ -49,7 +49,7 @@ def few_descriptors() -> Iterator[None]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number: int, empty: House) -> None:
-    with empty.serving("serve", until=READY) as running:
+    with empty.serving("serve", until=READY, is_afresh=True) as running:
         assert running.get("/healthz") == {"status": "ok"}
         assert running.stop(number) == 0
         assert running.process.stderr is not None
@@ -133,7 +133,7 @@ def test_nothing_it_makes_can_be_opened_by_others_whatever_the_umask(empty: Hous
 
 
 def test_the_descriptor_limit_is_raised(empty: House, few_descriptors: None) -> None:  # noqa: ARG001 - inherited
-    with empty.serving("serve", until=READY) as running:
+    with empty.serving("serve", until=READY, is_afresh=True) as running:
         limits = Path(f"/proc/{running.process.pid}/limits").read_text().splitlines()
     [line] = [line for line in limits if line.startswith("Max open files")]
     soft, hard = line.split()[3:5]

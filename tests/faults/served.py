@@ -8,10 +8,9 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -19,15 +18,14 @@ import httpx2
 
 from qirsh.settings import read_settings
 from tests.faults.shim import Plan
-from tests.live import Call, InProcess, Live, free_port
+from tests.forked import start
+from tests.live import TIED, Call, InProcess, Live, free_port
 
 T = TypeVar("T")
 
 START_S_MAX: Final = 20  # Without help, also after a kill, and beside other load.
 
 _ROOT: Final = Path(__file__).parent.parent.parent
-# Killed with its parent, so that a test run that is killed leaves no server behind.
-TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable, "-m")
 SCENE_S_MAX: Final = 180  # Whoever takes longer hangs.
 _READY: Final = b"Qirsh is listening on"
 
@@ -102,9 +100,13 @@ class Served(Bounded):
         """Begin to start."""
         what = ("qirsh", "serve") if self._plan is None else ("tests.faults.shim", json.dumps(self._plan._asdict()))
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                (*self.limits, *TIED, *what), env=self.environment, stdout=subprocess.PIPE, stderr=log, bufsize=0
-            )
+            if self.limits:
+                words = (*self.limits, *TIED, "-m", *what)
+                self.process = subprocess.Popen(
+                    words, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True
+                )
+            else:
+                self.process = start(("-m", *what), env=self.environment, stdout=subprocess.PIPE, stderr=log)
 
     def start(self) -> None:
         """Until it says that it is ready, which must not take long."""
@@ -151,13 +153,19 @@ class Served(Bounded):
 
     def verify(self) -> None:
         """As an operator would: all rules hold."""
-        command = (sys.executable, "-m", "qirsh", "verify")
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        verify(self.environment)
 
     def now_ready(self) -> httpx2.Response:
         """What it says of itself."""
         return self.send(Call("GET", "/readyz"))
+
+
+def verify(environment: Mapping[str, str]) -> None:
+    """As an operator would, to whom nothing may be told that is wrong."""
+    pipe = subprocess.PIPE
+    with start(("-m", "qirsh", "verify"), env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as asked:
+        told = asked.communicate()
+        assert asked.returncode == 0, told
 
 
 @contextlib.contextmanager

@@ -5,8 +5,6 @@ import contextlib
 import os
 import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,7 +15,8 @@ from tests.database import database_at
 from tests.faults.history import BESIDE, History
 from tests.faults.line import Answer, Line, Lost, NotSent
 from tests.faults.load import Load
-from tests.faults.served import SCENE_S_MAX, TIED, Bounded, scratch_folder
+from tests.faults.served import SCENE_S_MAX, Bounded, scratch_folder, verify
+from tests.forked import Process, start
 from tests.live import Call, InProcess, environment, free_port
 from tests.postgres import PostgresServer
 
@@ -72,7 +71,7 @@ class Several(Bounded):
             raise
 
     @property
-    def processes(self) -> list[subprocess.Popen[bytes]]:
+    def processes(self) -> list[Process]:
         return [self.process, *self._beside]
 
     def spawn(self, number: int) -> None:
@@ -83,10 +82,10 @@ class Several(Bounded):
         else:
             self._beside[number - 1] = process
 
-    def _spawned(self, place: Settings) -> subprocess.Popen[bytes]:
+    def _spawned(self, place: Settings) -> Process:
         with _log_of(place).open("ab") as log:
             told = {**os.environ, **environment(place)}
-            return subprocess.Popen((*TIED, "qirsh", "serve"), env=told, stdout=log, stderr=log)
+            return start(("-m", "qirsh", "serve"), env=told, stdout=log, stderr=log)
 
     # What they say of themselves.
 
@@ -115,10 +114,7 @@ class Several(Bounded):
 
     def verify(self) -> None:
         """As an operator would: all rules hold."""
-        command = (sys.executable, "-m", "qirsh", "verify")
-        told = {**os.environ, **environment(self.settings)}
-        done = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        verify({**os.environ, **environment(self.settings)})
 
     # Payments that expire.
 

@@ -15,6 +15,7 @@ from tests.faults.history import History
 from tests.faults.line import Line, taken
 from tests.faults.load import Load
 from tests.faults.served import Served
+from tests.forked import start
 from tests.live import create, refused, retrieve, wait_until
 
 # With the SQLite that Debian has, not ours.
@@ -117,9 +118,7 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(world
     link.symlink_to(world.settings.data_dir)
     for folder in (world.settings.data_dir, link):
         environment = {**world.environment, "QIRSH_PORT": "0", "QIRSH_DATA_DIR": str(folder)}
-        second = subprocess.Popen(
-            (sys.executable, "-m", "qirsh", "serve"), env=environment, stderr=subprocess.PIPE, text=True
-        )
+        second = start(("-m", "qirsh", "serve"), env=environment, stderr=subprocess.PIPE)
         world.run(load.run(lambda running=second: running.poll() is not None))  # type: ignore[misc]
         _, complaint = second.communicate()
         assert second.returncode == 2

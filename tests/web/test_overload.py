@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Iterator
 
 import httpx2
 import pytest
@@ -10,11 +11,20 @@ import pytest
 from qirsh.engine import batcher, passwords
 from qirsh.store.postgres import store as postgres
 from qirsh.store.sqlite import store as sqlite
-from tests.live import InProcess, Live, create, in_process, outcome, pay, refused, retrieve, sign_in
+from tests.live import InProcess, Live, create, in_process, live, outcome, pay, refused, retrieve, sign_in
 from tests.postgres import PostgresServer
 
 
-def test_payments_flow_while_fifty_people_sign_in_at_once(world: Live) -> None:
+@pytest.fixture
+def laborious(engine: PostgresServer | None) -> Iterator[Live]:
+    """A world that hashes passwords with the usual effort."""
+    with live(engine, is_afresh=True) as world:
+        yield world
+        assert world.complaints() == []
+
+
+def test_payments_flow_while_fifty_people_sign_in_at_once(laborious: Live) -> None:
+    world = laborious
     merchant, customer = world.merchants[0], world.customer()
 
     async def storm() -> tuple[list[httpx2.Response], list[float]]:
