@@ -13,7 +13,13 @@ PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python
 apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
 
-export HYPOTHESIS_PROFILE ?= ci
+# The first examples of each test for each change; all of them in the long run.
+export HYPOTHESIS_PROFILE ?= short
+# What took longest.
+LONGEST := --durations=15 --durations-min=1
+# Of the API, what needs no page.
+API := $(addprefix tests/web/test_,$(addsuffix .py,access bad_input cancel events every_route idempotency idor \
+	metadata_fidelity openapi payment_list refunds remote_payments security trials wallet))
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## /\1\t/p' Makefile | expand -t 14
@@ -27,11 +33,20 @@ test: setup debian-postgresql debian-browser ## check, then every test but the s
 	@$(MAKE) --no-print-directory -j3 -Otarget check unit browser
 	@$(MAKE) --no-print-directory faults
 
+quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
+	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
+
+inner: setup
+	@$(BIN)/pytest -q -n 2 $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
+
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
+test-all: export HYPOTHESIS_PROFILE = ci
 test-all: test ## the slow ones and the wheel too
 	@$(MAKE) --no-print-directory wheel-check
 
-check: setup description ## format, lint, types, the API's description
+check: tidy description ## format, lint, types, the API's description
+
+tidy: setup
 	@$(BIN)/ruff format -q --check --output-format concise .
 	@$(BIN)/ruff check -q --output-format concise .
 	@$(BIN)/mypy --no-error-summary
@@ -45,15 +60,15 @@ description: setup
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
 unit: setup
-	@$(BIN)/pytest -q -n 2 tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 2 $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait: two at a time, and nothing else beside them.
 faults: setup
-	@$(BIN)/pytest -q -n 2 tests/faults
+	@$(BIN)/pytest -q -n 2 $(LONGEST) tests/faults
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser
-	@$(BIN)/pytest -q tests/browser
+	@$(BIN)/pytest -q $(LONGEST) tests/browser
 
 bench: setup ## load on this machine, with wrk
 	@command -v wrk >/dev/null || $(call apt,wrk)
@@ -117,5 +132,5 @@ system:
 	  $(BIN)/pip check -q && sha256sum requirements-dev.txt > .venv/tools.lock; }
 	@touch $@
 
-.PHONY: help setup run test test-all check description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
+.PHONY: help setup run test quick inner test-all check tidy description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
 	debian-browser system

@@ -17,6 +17,8 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# The same examples as well, the first of them only: for each change. The long run has all.
+settings.register_profile("short", settings.get_profile("ci"), max_examples=25, stateful_step_count=20)
 settings.register_profile("dev", deadline=None, max_examples=30, stateful_step_count=20)
 # "ci" repeats the same examples for ever; this one looks for new ones, by hand or at night.
 settings.register_profile(

@@ -1,6 +1,7 @@
 """Worlds that the tests of the web share: starting and settling one costs more than most tests."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -47,23 +48,67 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
     return chosen
 
 
-# What these look at is decided before a database is asked, but for pages, each of which has SQL of its own; or it is
-# how a page shows what others have asked of both engines. On PostgreSQL they have their turn in the long run.
+# All of it is asked of SQLite. Of PostgreSQL it is asked each time as far as the store can matter, and the rest in the
+# long run.
+#
+# What is searched, remembered, counted and fought over: every case.
+_OF_THE_STORE: Final = frozenset(
+    {
+        "test_bank.py",
+        "test_events.py",
+        "test_idempotency.py",
+        "test_metadata_indexer.py",
+        "test_model.py",
+        "test_payment_list.py",
+        "test_processes.py",
+        "test_races.py",
+        "test_refund_races.py",
+        "test_same_answers.py",
+        "test_statement.py",
+    }
+)
+# What is decided before a database is asked: nothing but the pages, each of which has SQL of its own.
 _BEFORE_ANY_DATABASE: Final = frozenset(
-    {"test_access.py", "test_bad_input.py", "test_page_access.py", "test_pay_page_guards.py"}
+    {
+        "test_access.py",
+        "test_bad_input.py",
+        "test_page_access.py",
+        "test_pay_page_guards.py",
+        "test_rate_limit_served.py",
+    }
 )
+# How a page shows what others have asked of both engines: the first test of a file.
 _AFTER_ANY_DATABASE: Final = frozenset(
-    {"test_pay_endings.py", "test_receipt.py", "test_page_language.py", "test_statement_pages.py", "test_entrance.py"}
+    {
+        "test_demo_mail.py",
+        "test_entrance.py",
+        "test_following.py",
+        "test_page_language.py",
+        "test_passkey_pages.py",
+        "test_pay_endings.py",
+        "test_pay_page.py",
+        "test_pay_passkey.py",
+        "test_receipt.py",
+        "test_settings_page.py",
+        "test_statement_pages.py",
+    }
 )
+# Fifty people who are nobody: the work is that of their passwords.
+_OF_PASSWORDS: Final = "test_payments_flow_while_fifty_people_sign_in_at_once"
+_HERE: Final = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before those that are slow are left out."""
+    """Before those that are slow are left out. Of all other tests PostgreSQL gets one case each."""
+    met: set[tuple[str, str]] = set()
     for item in items:
-        if (
-            item.path.name in _BEFORE_ANY_DATABASE | _AFTER_ANY_DATABASE
-            and "[postgresql" in item.name
-            and "is_shown_to_whom" not in item.name
-        ):
+        name, _, case = item.name.partition("[")
+        file = item.path.name
+        if item.path.parent != _HERE or not case.startswith("postgresql") or file in _OF_THE_STORE:
+            continue
+        thing = (file, "" if file in _AFTER_ANY_DATABASE else name)
+        is_chosen = "is_shown_to_whom" in name if file in _BEFORE_ANY_DATABASE else thing not in met
+        if not is_chosen or name == _OF_PASSWORDS:
             item.add_marker(pytest.mark.slow)
+        met.add(thing)
