@@ -14,7 +14,7 @@ apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
 
 # The first examples of each test for each change; all of them in the long run.
-export HYPOTHESIS_PROFILE ?= short
+export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
 # Of the API, what needs no page.
@@ -40,7 +40,6 @@ inner: setup
 	@$(BIN)/pytest -q -n 2 $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
-test-all: export HYPOTHESIS_PROFILE = ci
 test-all: test ## the slow ones and the wheel too
 	@$(MAKE) --no-print-directory wheel-check
 
