@@ -186,7 +186,7 @@ def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -
 
     assert still.run(both()) == ["", "move_not_allowed"]
     with still.books() as books:
-        rows = books.select("SELECT action FROM audit WHERE subject = ? ORDER BY at", f"account {account}")
+        rows = books.select("SELECT action FROM audit WHERE subject = ? ORDER BY at, id", f"account {account}")
     assert [action for (action,) in rows] == ["identity.submitted", "account.verified"]
 
 
