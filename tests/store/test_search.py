@@ -206,7 +206,7 @@ def test_a_search_that_was_cut_off_holds_no_old_snapshot(tmp_path: Path) -> None
 
     async def scene() -> None:
         opened = open_store(path)
-        rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT a.name, i FROM n, instance a"
+        rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT a.name, i FROM n, constant a"
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await opened.search(Query(f"SELECT count(*) FROM ({rows})"))  # noqa: S608 - ours

@@ -43,16 +43,6 @@ class Tables:
     balances = Table[tuple[int, str], Balance](
         "balance", Balance, key="account currency", changes="amount sequence held", phase=Phase.BALANCES
     )
-    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter,
-    # and whoever makes the first balance of an account holds the account.
-    accounts = Table[int, Account](
-        "account",
-        Account,
-        key="number",
-        changes="name state return_origins updated_at",
-        is_locked=False,
-        phase=Phase.PARTIES,
-    )
     event_counters = Table[int, EventCounter](
         "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
     )
@@ -76,6 +66,16 @@ class Tables:
     )
     api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
     sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
+    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter, so
+    # it must come after those; and whoever makes the first balance of an account holds the account.
+    accounts = Table[int, Account](
+        "account",
+        Account,
+        key="number",
+        changes="name state return_origins updated_at",
+        is_locked=False,
+        phase=Phase.PARTIES,
+    )
     people = Table[int, Person](
         "person",
         Person,

@@ -39,13 +39,12 @@ async def lock_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowK
     """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
     for table in LOCK_ORDER:
         wanted = vars(keys).get(table.attribute)
-        if wanted and table is Tables.payments:
+        if table is Tables.payments and wanted:
             wanted = wanted - work.payments.known.keys()
-        if not wanted or table is Tables.stored_responses:
-            continue
-        await _load(connection, work, table, wanted, locked=table.is_locked)
-        if table is Tables.balances:
-            await _hold_missing(connection, [key for key in wanted if work.balances.known[key] is None])
+        elif table is Tables.accounts:
+            await _hold_missing(connection, [key for key in keys.balances if work.balances.known[key] is None])
+        if wanted and table is not Tables.stored_responses:
+            await _load(connection, work, table, wanted, locked=table.is_locked)
     used = list(keys.stored_responses)
     if not used:
         return int(await connection.fetchval(_NOW_ALONE))
