@@ -18,8 +18,7 @@ export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
 # Of the API, what needs no page.
-API := $(addprefix tests/web/test_,$(addsuffix .py,access bad_input cancel events every_route idempotency idor \
-	metadata_fidelity openapi payment_list refunds remote_payments security trials wallet))
+API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## /\1\t/p' Makefile | expand -t 14

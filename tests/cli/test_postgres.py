@@ -12,9 +12,9 @@ import pytest
 
 from qirsh.engine.clock import system_clock
 from tests.cli.conftest import LAST_LINE
+from tests.cli.demo.test_demo import pasted
+from tests.cli.doctor.test_doctor import findings
 from tests.cli.program import PASSWORD, Ended, House
-from tests.cli.test_demo import pasted
-from tests.cli.test_doctor import findings
 from tests.forked import Program
 from tests.postgres import PostgresServer, server
 

@@ -98,7 +98,7 @@ class PostgresEngine(Engine):
 
 @pytest.fixture(scope="session", params=["sqlite", *installations()])
 def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]:
-    """Each engine in batch, PostgreSQL in each version that is at hand."""
+    """Each engine in turn, PostgreSQL in each version that is at hand."""
     if request.param == "sqlite":
         yield SqliteEngine(filled)
         return
@@ -108,7 +108,7 @@ def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]
 
 @pytest.fixture
 def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
-    """A stranger with a shell, on each engine in batch."""
+    """A stranger with a shell, on each engine in turn."""
     with any_engine.hand(tmp_path) as hand:
         yield hand
 
@@ -130,6 +130,6 @@ _HERE: Final = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
     for item in items:
-        is_of_debian = item.path.parent == _HERE and "debian-" in item.name.partition("[")[2]
+        is_of_debian = _HERE in item.path.parents and "debian-" in item.name.partition("[")[2]
         if is_of_debian and item.path.name not in _ON_EVERY_VERSION:
             item.add_marker(pytest.mark.slow)

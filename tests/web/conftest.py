@@ -64,7 +64,7 @@ _OF_THE_STORE: Final = frozenset(
         "test_races.py",
         "test_refund_races.py",
         "test_same_answers.py",
-        "test_statement.py",
+        "test_balance.py",
     }
 )
 # What is decided before a database is asked: nothing but the pages, each of which has SQL of its own.
@@ -81,16 +81,16 @@ _BEFORE_ANY_DATABASE: Final = frozenset(
 _AFTER_ANY_DATABASE: Final = frozenset(
     {
         "test_demo_mail.py",
-        "test_entrance.py",
-        "test_following.py",
-        "test_page_language.py",
-        "test_passkey_pages.py",
+        "test_sign_in.py",
+        "test_payment_status.py",
+        "test_language.py",
+        "test_passkey_page.py",
         "test_pay_endings.py",
         "test_pay_page.py",
         "test_pay_passkey.py",
         "test_receipt.py",
         "test_settings_page.py",
-        "test_statement_pages.py",
+        "test_statement_page.py",
     }
 )
 # Fifty people who are nobody: the work is that of their passwords.
@@ -105,7 +105,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name, _, case = item.name.partition("[")
         file = item.path.name
-        if item.path.parent != _HERE or not case.startswith("postgresql") or file in _OF_THE_STORE:
+        if _HERE not in item.path.parents or not case.startswith("postgresql") or file in _OF_THE_STORE:
             continue
         thing = (file, "" if file in _AFTER_ANY_DATABASE else name)
         is_chosen = "is_shown_to_whom" in name if file in _BEFORE_ANY_DATABASE else thing not in met

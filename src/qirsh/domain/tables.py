@@ -66,8 +66,8 @@ class Tables:
     )
     api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
     sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
-    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter, so
-    # it must come after those; and whoever makes the first balance of an account holds the account.
+    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter,
+    # so accounts come after those; and whoever makes the first balance of an account holds the account.
     accounts = Table[int, Account](
         "account",
         Account,

@@ -14,8 +14,7 @@ from qirsh.domain.tables import Tables
 from qirsh.store.interface import Store, StoreBroken, UnusableDatabase
 from qirsh.store.sqlite.verify import verify
 from tests.store.filled import FILLED, open_store
-from tests.store.test_conformance import asking, house, opening, submit
-from tests.store.test_sqlite import (
+from tests.store.sqlite.test_sqlite import (
     FIRST,
     by_hand,
     die,
@@ -25,6 +24,7 @@ from tests.store.test_sqlite import (
     scene_of_finding,
     write_and_die,
 )
+from tests.store.test_conformance import asking, house, opening, submit
 
 NAMES: Final = ("qirsh.db", "qirsh.db-wal")
 

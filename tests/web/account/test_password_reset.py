@@ -16,7 +16,7 @@ from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
 from tests.mailbox import last_mail, link_of, mails_to, word_of
 from tests.postgres import PostgresServer
-from tests.web.test_entrance import code_now, guarded
+from tests.web.account.test_sign_in import code_now, guarded
 
 NEW: Final = "seven green lamps at noon"
 DEAD: Final = "This link no longer works"

@@ -11,7 +11,7 @@ from qirsh.language.catalog import LANGUAGES
 from tests.altered import alter
 from tests.live import PASSWORD, WRONG_PIN, Call, InProcess, Live, World
 from tests.visitor import Visitor
-from tests.web.test_pay_page_guards import over_https
+from tests.web.pay.test_pay_page_guards import over_https
 
 YEAR: Final = "Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
 

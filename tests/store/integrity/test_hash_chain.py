@@ -15,7 +15,7 @@ from tests.chain import digests, follows, row_bytes, sections
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand
 
-DOCS: Final = (Path(__file__).parents[2] / "docs/audit-chain.md").read_text()
+DOCS: Final = (Path(__file__).parents[3] / "docs/audit-chain.md").read_text()
 # What a stranger might want to hide in a detail.
 ODD: Final = ("قرش واحد", "👩‍👩‍👧‍👦 é", "\\u0000 \\x00 %00", "1,2:3,\n4,", "12:", "", "1.0", "1", "'quoted'", "a\ttab")
 
