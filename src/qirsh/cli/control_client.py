@@ -66,31 +66,31 @@ def found(settings: Settings) -> Server | None:
     return None
 
 
-def send(settings: Settings, wish: OperatorRequest) -> OperatorReply:
+def send(settings: Settings, request: OperatorRequest) -> OperatorReply:
     """Carried out by the running server, or here when none runs, under the same lock."""
     give_up_at = time.monotonic() + _STARTING_S_MAX
     while True:
         with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-            return _sent(settings, wish)
+            return _sent(settings, request)
         try:
-            return uvloop.run(_performed(settings, wish))
+            return uvloop.run(_performed(settings, request))
         except DatabaseInUse:
             if time.monotonic() > give_up_at:
                 raise
             time.sleep(0.1)
 
 
-async def _performed(settings: Settings, wish: OperatorRequest) -> OperatorReply:
+async def _performed(settings: Settings, request: OperatorRequest) -> OperatorReply:
     async with opened(settings) as context:
-        return await perform(context, wish)
+        return await perform(context, request)
 
 
-def _sent(settings: Settings, wish: OperatorRequest) -> OperatorReply:
+def _sent(settings: Settings, request: OperatorRequest) -> OperatorReply:
     with _connected(settings) as connection:
-        if wish.act.startswith("audit "):
+        if request.act.startswith("audit "):
             connection.settimeout(_CHECK_S_MAX)
         try:
-            connection.sendall(msgspec.json.encode(wish) + b"\n")
+            connection.sendall(msgspec.json.encode(request) + b"\n")
             with connection.makefile("rb") as lines:
                 return msgspec.json.decode(lines.readline(), type=OperatorReply)
         except (OSError, msgspec.MsgspecError):

@@ -82,8 +82,8 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
     """Add a person with a personal account."""
     password = new_secret("password", from_stdin=password_stdin)
     pin = new_secret("PIN", from_stdin=pin_stdin)
-    words = {"email": email, "name": name, "password": password, "pin": pin}
-    send_action("person add", words, as_json=as_json)
+    params = {"email": email, "name": name, "password": password, "pin": pin}
+    send_action("person add", params, as_json=as_json)
 
 
 @person_group.command("pin")
@@ -112,8 +112,8 @@ def account_group() -> None:
 @as_json_option
 def account_request(*, personal_account: str, name: str, origins: tuple[str, ...], as_json: bool) -> None:
     """Request a commercial account for the owner of a verified personal account."""
-    words = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
-    send_action("account request", words, as_json=as_json)
+    params = {"account": personal_account, "name": name, "returnOrigins": " ".join(origins)}
+    send_action("account request", params, as_json=as_json)
 
 
 def _add_move(verb: str, summary: str) -> None:
@@ -156,10 +156,10 @@ def key_issue(
     *, account: str, test: bool, name: str, scopes: tuple[str, ...], expires_in_days: int | None, as_json: bool
 ) -> None:
     """Make a key for an approved commercial account. It is shown once."""
-    words = {"account": account, "test": test, "name": name, "scopes": " ".join(scopes)}
+    params = {"account": account, "test": test, "name": name, "scopes": " ".join(scopes)}
     if expires_in_days is not None:
-        words["expiresInDays"] = expires_in_days
-    send_action("key issue", words, as_json=as_json)
+        params["expiresInDays"] = expires_in_days
+    send_action("key issue", params, as_json=as_json)
 
 
 @key_group.command("revoke")
@@ -181,8 +181,8 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @_reference
     @as_json_option
     def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
-        words = {"account": account, "amount": amount, "currency": currency, "reference": reference}
-        send_action(f"{verb} ask", words, as_json=as_json)
+        params = {"account": account, "amount": amount, "currency": currency, "reference": reference}
+        send_action(f"{verb} ask", params, as_json=as_json)
 
     @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")
     @_reference
@@ -220,11 +220,11 @@ def audit_lift(*, reason: str, as_json: bool) -> None:
 
 
 def send_action(
-    act: str, words: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
+    act: str, params: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
 ) -> dict[str, Any]:
     """Ask the service, and tell what was done: fact by fact, or as `show` does."""
     settings = read_settings()
-    reply = _sent(settings, act, words)
+    reply = _sent(settings, act, params)
     if as_json:
         click.echo(msgspec.json.encode(reply).decode())
     if reply.code in _TROUBLE:
@@ -240,9 +240,9 @@ def send_action(
     return reply.done
 
 
-def _sent(settings: Settings, act: str, words: dict[str, Any]) -> OperatorReply:
+def _sent(settings: Settings, act: str, params: dict[str, Any]) -> OperatorReply:
     if act == "operator create" and operators(settings) == 0:
-        reply = control_client.send(settings, OperatorRequest(act, words))
+        reply = control_client.send(settings, OperatorRequest(act, params))
         if reply.code != "wrong_credentials":
             return reply
         # Somebody was faster, or the server has its database elsewhere.
@@ -251,12 +251,12 @@ def _sent(settings: Settings, act: str, words: dict[str, Any]) -> OperatorReply:
         message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)
     by = ask_credentials()
-    return control_client.send(settings, OperatorRequest(act, words, by.email, by.password, by.code))
+    return control_client.send(settings, OperatorRequest(act, params, by.email, by.password, by.code))
 
 
-def print_done(words: str, done: dict[str, Any]) -> None:
+def print_done(params: str, done: dict[str, Any]) -> None:
     """What was done, and its facts."""
-    click.echo(words)
+    click.echo(params)
     width = max(map(len, done))
     for name, value in done.items():
         click.echo(f"  {name:<{width}}  {' '.join(value) if isinstance(value, list) else value}")

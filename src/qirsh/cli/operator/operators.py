@@ -35,15 +35,15 @@ def operator_group() -> None:
 @as_json_option
 def operator_create(*, email: str, name: str, password_stdin: bool, as_json: bool) -> None:
     """Make the first operator, or ask for another one, who gets a link by mail and chooses their own secrets."""
-    words = {"email": email, "name": name}
+    params = {"email": email, "name": name}
     if operators(read_settings()) == 0:
-        words["password"] = new_secret("password", from_stdin=password_stdin)
+        params["password"] = new_secret("password", from_stdin=password_stdin)
     elif password_stdin:
         message = (
             "there is an operator already: a new one chooses their own password, by the link that is mailed to them"
         )
         raise click.UsageError(message)
-    send_action("operator create", words, as_json=as_json, show=_show)
+    send_action("operator create", params, as_json=as_json, show=_show)
 
 
 @operator_group.command("confirm")

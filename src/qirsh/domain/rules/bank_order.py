@@ -43,9 +43,9 @@ def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
         return Refused(Refusal.TEST_AND_LIVE)
     assert is_amount(command.amount)
     if command.payout is not None:
-        asked = work.payouts.get(command.payout)
-        assert asked is not None, "the order was made from a payout"
-        payout.order(work, asked, command.reference)
+        requested = work.payouts.get(command.payout)
+        assert requested is not None, "the order was made from a payout"
+        payout.order(work, requested, command.reference)
     order = BankOrder(
         command.house,
         command.reference,
@@ -93,15 +93,15 @@ def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refus
         return Refused(Refusal.OWN_REQUEST)
     if why := why_not_pair(work, asks=order.asked_by, confirms=command.operator):
         return Refused(why)
-    asked = None if order.payout is None else work.payouts.get(order.payout)
-    if asked is not None and asked.state == "refused":
+    requested = None if order.payout is None else work.payouts.get(order.payout)
+    if requested is not None and requested.state == "refused":
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     if order.state != "asked":
         return Refused(Refusal.ALREADY_CONFIRMED)
     house_side = balance(work, order.house, order.currency, is_house=True)
     account_side = balance(work, order.account, order.currency)
-    if asked is not None:  # What was held for it is what moves.
-        account_side = ledger.holding(account_side, -asked.amount)
+    if requested is not None:  # What was held for it is what moves.
+        account_side = ledger.holding(account_side, -requested.amount)
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
@@ -124,12 +124,13 @@ def _empties_closed(order: BankOrder, account: Account) -> bool:
 
 def _is_of(command: RequestBankTransfer, work: UnitOfWork) -> bool:
     """Whether the order is what somebody asked for, and still wants."""
-    asked = None if command.payout is None else work.payouts.get(command.payout)
+    requested = None if command.payout is None else work.payouts.get(command.payout)
     return (
-        asked is not None
+        requested is not None
         and command.kind == "withdrawal"
-        and asked.state == "asked"
-        and (asked.account, asked.currency, asked.amount) == (command.account, command.currency, command.amount)
+        and requested.state == "asked"
+        and (requested.account, requested.currency, requested.amount)
+        == (command.account, command.currency, command.amount)
     )
 
 

@@ -65,32 +65,32 @@ def pay_reads(command: Pay, keys: RowKeys) -> None:
 
 
 def pay_locks(command: Pay, work: UnitOfWork, keys: RowKeys) -> None:
-    asked = work.payments.get(command.payment)
-    if asked is None:
+    found = work.payments.get(command.payment)
+    if found is None:
         return
     keys.payments.add(command.payment)
     if command.passkey:
         keys.passkeys.add(command.passkey)
     else:
         keys.pins.add(command.person)
-    keys.balances.add((command.payer, asked.currency))
-    keys.balances.add((asked.merchant, asked.currency))
-    keys.event_counters.add(asked.merchant)
-    keys.accounts.add(asked.merchant)
+    keys.balances.add((command.payer, found.currency))
+    keys.balances.add((found.merchant, found.currency))
+    keys.event_counters.add(found.merchant)
+    keys.accounts.add(found.merchant)
     need_twin(work, command.payer, keys)
 
 
 def pay(command: Pay, work: UnitOfWork) -> Payment | Refused:
-    asked = work.payments.get(command.payment)
+    found = work.payments.get(command.payment)
     payer = work.accounts.get(command.payer)
     # Only people pay, and only from what is theirs.
-    if asked is None or payer is None or payer.kind != "personal" or payer.owner != command.person:
+    if found is None or payer is None or payer.kind != "personal" or payer.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
-    merchant = work.accounts.get(asked.merchant)
+    merchant = work.accounts.get(found.merchant)
     assert merchant is not None, "a payment without its merchant"
     why = (
         why_not_acting(work, payer)
-        or payment.why_not_payable(asked, work.now)
+        or payment.why_not_payable(found, work.now)
         or _why_not_between(work, payer=payer, merchant=merchant)
     )
     if why:
@@ -101,17 +101,17 @@ def pay(command: Pay, work: UnitOfWork) -> Payment | Refused:
         refused = check_pin(work.pins.get(command.person), command.pin_macs, work)
     if refused:
         return refused
-    return post_pay(work, asked, payer=command.payer)
+    return post_pay(work, found, payer=command.payer)
 
 
-def post_pay(work: UnitOfWork, asked: Payment, *, payer: int) -> Payment | Refused:
+def post_pay(work: UnitOfWork, found: Payment, *, payer: int) -> Payment | Refused:
     """The money moves, if it is there, and the payment is paid. Everything else has been asked before."""
-    debit = balance(work, payer, asked.currency)
-    credit = balance(work, asked.merchant, asked.currency)
-    if why := ledger.why_not(debit, credit, asked.amount):
+    debit = balance(work, payer, found.currency)
+    credit = balance(work, found.merchant, found.currency)
+    if why := ledger.why_not(debit, credit, found.amount):
         return Refused(why)
-    move(work, "pay", debit=debit, credit=credit, amount=asked.amount, payment=asked.number)
-    paid = payment.moved(asked, "paid", work.now, payer=payer)
+    move(work, "pay", debit=debit, credit=credit, amount=found.amount, payment=found.number)
+    paid = payment.moved(found, "paid", work.now, payer=payer)
     record(work, paid)
     return paid
 
@@ -122,21 +122,21 @@ def cancel_reads(command: CancelPayment, keys: RowKeys) -> None:
 
 
 def cancel_locks(command: CancelPayment, work: UnitOfWork, keys: RowKeys) -> None:
-    asked = work.payments.get(command.payment)
-    if asked is not None:
+    found = work.payments.get(command.payment)
+    if found is not None:
         keys.payments.add(command.payment)
-        keys.event_counters.add(asked.merchant)
+        keys.event_counters.add(found.merchant)
     need_twin(work, command.merchant, keys)
 
 
 def cancel(command: CancelPayment, work: UnitOfWork) -> Payment | Refused:
-    asked = work.payments.get(command.payment)
+    found = work.payments.get(command.payment)
     merchant = work.accounts.get(command.merchant)
-    if asked is None or merchant is None or asked.merchant != command.merchant:
+    if found is None or merchant is None or found.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := why_not_acting(work, merchant) or payment.why_not_payable(asked, work.now):
+    if why := why_not_acting(work, merchant) or payment.why_not_payable(found, work.now):
         return Refused(why)
-    cancelled = payment.moved(asked, "cancelled", work.now)
+    cancelled = payment.moved(found, "cancelled", work.now)
     record(work, cancelled)
     return cancelled
 
@@ -146,21 +146,21 @@ def expire_reads(command: ExpirePayment, keys: RowKeys) -> None:
 
 
 def expire_locks(command: ExpirePayment, work: UnitOfWork, keys: RowKeys) -> None:
-    asked = work.payments.get(command.payment)
-    if asked is not None:
+    found = work.payments.get(command.payment)
+    if found is not None:
         keys.payments.add(command.payment)
-        keys.event_counters.add(asked.merchant)
+        keys.event_counters.add(found.merchant)
 
 
 def expire(command: ExpirePayment, work: UnitOfWork) -> Payment | Refused:
-    asked = work.payments.get(command.payment)
-    if asked is None:
+    found = work.payments.get(command.payment)
+    if found is None:
         return Refused(Refusal.NOT_FOUND)
-    if asked.status != "pending":
-        return Refused(payment.TOO_LATE[asked.status])
-    if not payment.is_due(asked, work.now):
+    if found.status != "pending":
+        return Refused(payment.TOO_LATE[found.status])
+    if not payment.is_due(found, work.now):
         return Refused(Refusal.NOT_EXPIRED)
-    expired = payment.moved(asked, "expired", work.now)
+    expired = payment.moved(found, "expired", work.now)
     record(work, expired)
     return expired
 

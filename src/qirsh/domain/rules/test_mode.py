@@ -22,20 +22,20 @@ def pay_reads(command: PayAsTest, keys: RowKeys) -> None:
 
 def pay_locks(command: PayAsTest, work: UnitOfWork, keys: RowKeys) -> None:
     need_twin(work, command.merchant, keys)
-    asked = work.payments.get(command.payment)
-    if asked is not None:
+    found = work.payments.get(command.payment)
+    if found is not None:
         keys.payments.add(command.payment)
-        parties = (asked.merchant, command.payer, command.mint)
-        keys.balances.update({(party, asked.currency) for party in parties})
-        keys.event_counters.add(asked.merchant)
+        parties = (found.merchant, command.payer, command.mint)
+        keys.balances.update({(party, found.currency) for party in parties})
+        keys.event_counters.add(found.merchant)
 
 
 def pay(command: PayAsTest, work: UnitOfWork) -> Payment | Refused:
-    asked = work.payments.get(command.payment)
+    found = work.payments.get(command.payment)
     merchant = work.accounts.get(command.merchant)
-    if asked is None or merchant is None or asked.merchant != command.merchant:
+    if found is None or merchant is None or found.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := why_not_acting(work, merchant) or payment.why_not_payable(asked, work.now) or _why_not_test(merchant):
+    if why := why_not_acting(work, merchant) or payment.why_not_payable(found, work.now) or _why_not_test(merchant):
         return Refused(why)
     for number, kind in ((command.payer, "personal"), (command.mint, "house")):
         party = work.accounts.get(number)
@@ -43,9 +43,9 @@ def pay(command: PayAsTest, work: UnitOfWork) -> Payment | Refused:
         assert (party.kind, party.live_account) == (kind, merchant.live_account), "of another test account"
     if not command.has_funds:
         return Refused(Refusal.INSUFFICIENT_FUNDS)
-    if balance(work, command.payer, asked.currency).amount < asked.amount:
-        fill_purse(work, mint=command.mint, payer=command.payer, currency=asked.currency)
-    return post_pay(work, asked, payer=command.payer)
+    if balance(work, command.payer, found.currency).amount < found.amount:
+        fill_purse(work, mint=command.mint, payer=command.payer, currency=found.currency)
+    return post_pay(work, found, payer=command.payer)
 
 
 def expire_reads(command: ExpireAsTest, keys: RowKeys) -> None:
@@ -55,20 +55,20 @@ def expire_reads(command: ExpireAsTest, keys: RowKeys) -> None:
 
 def expire_locks(command: ExpireAsTest, work: UnitOfWork, keys: RowKeys) -> None:
     need_twin(work, command.merchant, keys)
-    asked = work.payments.get(command.payment)
-    if asked is not None:
+    found = work.payments.get(command.payment)
+    if found is not None:
         keys.payments.add(command.payment)
-        keys.event_counters.add(asked.merchant)
+        keys.event_counters.add(found.merchant)
 
 
 def expire(command: ExpireAsTest, work: UnitOfWork) -> Payment | Refused:
-    asked = work.payments.get(command.payment)
+    found = work.payments.get(command.payment)
     merchant = work.accounts.get(command.merchant)
-    if asked is None or merchant is None or asked.merchant != command.merchant:
+    if found is None or merchant is None or found.merchant != command.merchant:
         return Refused(Refusal.NOT_FOUND)
-    if why := why_not_acting(work, merchant) or payment.TOO_LATE.get(asked.status) or _why_not_test(merchant):
+    if why := why_not_acting(work, merchant) or payment.TOO_LATE.get(found.status) or _why_not_test(merchant):
         return Refused(why)
-    expired = payment.moved(asked, "expired", work.now)
+    expired = payment.moved(found, "expired", work.now)
     record(work, expired)
     return expired
 

@@ -92,7 +92,7 @@ REFERENCES: Final = Invariant(
 )
 
 
-class Look:
+class Snapshot:
     """A connection that cannot write, for callers who have nothing else to wait for."""
 
     def __init__(self, runner: asyncio.Runner, connection: asyncpg.Connection) -> None:
@@ -109,29 +109,31 @@ class Look:
 
 
 @contextmanager
-def read_only(url: str) -> Iterator[Look]:
+def read_only(url: str) -> Iterator[Snapshot]:
     """One connection. Whatever the server refuses is `CannotTell`, in words that never hold the password."""
     with asyncio.Runner() as runner, _reasons():
         connection = runner.run(_connected(url))
         try:
-            yield Look(runner, connection)
+            yield Snapshot(runner, connection)
         finally:
             connection.terminate()
 
 
 def verify(url: str, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None) -> list[Violation]:
     """Every invariant, on one snapshot. Meanwhile the server cannot clear away what is updated, and grows by it."""
-    with read_only(url) as look:
-        look.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        _check_schema_is_ours(look)
+    with read_only(url) as snapshot:
+        snapshot.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        _check_schema_is_ours(snapshot)
         progress(GUARDS)
-        violations = [_violation(GUARDS, *fault) for fault in look.broken_guards()]
+        violations = [_violation(GUARDS, *fault) for fault in snapshot.broken_guards()]
         for invariant in (REFERENCES, *invariants.ALL):
             progress(invariant)
-            violations += _violations_of(invariant, look)
+            violations += _violations_of(invariant, snapshot)
         for invariant in hash_chain.checks(head):
             progress(invariant)
-        return violations + _whole_or_not(look, hash_chain.CHAIN.name, lambda: hash_chain.violations(look.select, head))
+        return violations + _whole_or_not(
+            snapshot, hash_chain.CHAIN.name, lambda: hash_chain.violations(snapshot.select, head)
+        )
 
 
 async def _connected(url: str) -> asyncpg.Connection:
@@ -161,16 +163,16 @@ def _reasons() -> Iterator[None]:
         raise CannotTell(f"the database cannot be read: {str(error) or type(error).__name__}") from error
 
 
-def _check_schema_is_ours(look: Look) -> None:
-    [(is_ours,)] = look.select("SELECT to_regclass('schema_migration') IS NOT NULL")
+def _check_schema_is_ours(snapshot: Snapshot) -> None:
+    [(is_ours,)] = snapshot.select("SELECT to_regclass('schema_migration') IS NOT NULL")
     if not is_ours:
         raise CannotTell("the database has no tables of Qirsh")
-    applied = dict(look.select("SELECT number, digest FROM schema_migration"))
+    applied = dict(snapshot.select("SELECT number, digest FROM schema_migration"))
     if pending := migrate.pending(migrate.migrations("postgres"), applied):
         raise CannotTell(f"the database lacks migration {pending[0].number} ({pending[0].name}): start the server once")
     found = {
         name
-        for (name,) in look.select(
+        for (name,) in snapshot.select(
             "SELECT c.relname::text FROM pg_class c JOIN pg_class m ON m.oid = to_regclass('schema_migration')"
             " WHERE c.relnamespace = m.relnamespace AND c.relkind = 'r'"
         )
@@ -179,17 +181,17 @@ def _check_schema_is_ours(look: Look) -> None:
         raise CannotTell(f"the database lacks the table {min(missing)}: restore a backup")
 
 
-def _violations_of(invariant: Invariant, look: Look) -> list[Violation]:
-    return _whole_or_not(look, invariant.name, lambda: violations_of(invariant, look.select))
+def _violations_of(invariant: Invariant, snapshot: Snapshot) -> list[Violation]:
+    return _whole_or_not(snapshot, invariant.name, lambda: violations_of(invariant, snapshot.select))
 
 
-def _whole_or_not(look: Look, name: str, check: Callable[[], list[Violation]]) -> list[Violation]:
+def _whole_or_not(snapshot: Snapshot, name: str, check: Callable[[], list[Violation]]) -> list[Violation]:
     """A page that the server finds damaged is told, and the other checks go on."""
-    look.select("SAVEPOINT one_check")
+    snapshot.select("SAVEPOINT one_check")
     try:
         return check()
     except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
-        look.select("ROLLBACK TO one_check")
+        snapshot.select("ROLLBACK TO one_check")
         return [_violation(WHOLE, str(error), name)]
 
 

@@ -46,7 +46,7 @@ class FoundPayments(msgspec.Struct, frozen=True):
     next: PaymentCursor | None
 
 
-class _Look:
+class _Search:
     """A query in the making: arguments are numbered in the order in which they are written."""
 
     def __init__(self, wanted: PaymentFilter) -> None:
@@ -80,17 +80,17 @@ async def search_payments(
     """One page."""
     begin = min((wanted.created_before, 0), (after.created_at, after.number) if after else (END_OF_TIME, 0))
     if wanted.reference is None and not wanted.metadata:
-        return await _look(store, _ranges(wanted, begin, limit + 1), limit + 1, limit)
-    looks = [_by_text(wanted, begin)]
+        return await _run(store, _ranges(wanted, begin, limit + 1), limit + 1, limit)
+    searches = [_by_text(wanted, begin)]
     if wanted.reference is None and (wanted.status or wanted.currency):
         # Which of two conditions is the rare one, nobody knows: look along both, and take what got further.
-        looks.append(_ranges(wanted, begin, LIST_LOOKED_AT_MAX))
-    found = await asyncio.gather(*(_look(store, look, LIST_LOOKED_AT_MAX, limit) for look in looks))
+        searches.append(_ranges(wanted, begin, LIST_LOOKED_AT_MAX))
+    found = await asyncio.gather(*(_run(store, search, LIST_LOOKED_AT_MAX, limit) for search in searches))
     return max(found, key=lambda page: (page.next is None, len(page.numbers), page.next and -page.next.created_at))
 
 
-async def _look(store: Store, look: _Look, looked_at: int, limit: int) -> FoundPayments:
-    rows = await store.search(look.sql, *look.arguments)
+async def _run(store: Store, search: _Search, looked_at: int, limit: int) -> FoundPayments:
+    rows = await store.search(search.sql, *search.arguments)
     matching = [PaymentCursor(created_at, number) for created_at, number, is_match in rows if is_match]
     if len(matching) > limit:
         return FoundPayments([place.number for place in matching[:limit]], matching[limit - 1])
@@ -98,10 +98,10 @@ async def _look(store: Store, look: _Look, looked_at: int, limit: int) -> FoundP
     return FoundPayments([place.number for place in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
 
 
-def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Look:
+def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Search:
     """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
-    look = _Look(wanted)
-    after, at, number, most = map(look.argument, (wanted.created_after, *begin, count))
+    search = _Search(wanted)
+    after, at, number, most = map(search.argument, (wanted.created_after, *begin, count))
     ranges = [
         "SELECT * FROM (SELECT created_at, number FROM payment"
         f" WHERE merchant = $1 AND status = '{status}' AND currency = '{currency}' AND created_at > {after}"
@@ -110,27 +110,27 @@ def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Look:
         for currency in ([wanted.currency] if wanted.currency else CURRENCIES)
     ]
     candidates = f"{' UNION ALL '.join(ranges)} ORDER BY created_at DESC, number DESC LIMIT {most}"
-    return look.finish(candidates, [], wanted.metadata)
+    return search.finish(candidates, [], wanted.metadata)
 
 
-def _by_text(wanted: PaymentFilter, begin: tuple[int, int]) -> _Look:
+def _by_text(wanted: PaymentFilter, begin: tuple[int, int]) -> _Search:
     """Those under one reference, or under one text of their metadata."""
-    look = _Look(wanted)
+    search = _Search(wanted)
     metadata = list(wanted.metadata)
     if wanted.reference is not None:
-        place, number = f"payment WHERE merchant = $1 AND reference = {look.argument(wanted.reference)}", "number"
+        place, number = f"payment WHERE merchant = $1 AND reference = {search.argument(wanted.reference)}", "number"
     else:
-        key, value = map(look.argument, metadata.pop(0))
+        key, value = map(search.argument, metadata.pop(0))
         place, number = f"payment_metadata WHERE merchant = $1 AND key = {key} AND value = {value}", "payment"
-    place += f" AND created_at > {look.argument(wanted.created_after)}"
-    at, before, most = map(look.argument, (*begin, LIST_LOOKED_AT_MAX))
+    place += f" AND created_at > {search.argument(wanted.created_after)}"
+    at, before, most = map(search.argument, (*begin, LIST_LOOKED_AT_MAX))
     candidates = (
         f"SELECT created_at, {number} AS number FROM {place} AND (created_at, {number}) < ({at}, {before})"
         f" ORDER BY created_at DESC, {number} DESC LIMIT {most}"
     )
     held = {"status": wanted.status, "currency": wanted.currency}
-    conditions = [f"p.{column} = {look.argument(value)}" for column, value in held.items() if value is not None]
+    conditions = [f"p.{column} = {search.argument(value)}" for column, value in held.items() if value is not None]
     if conditions:
         # Not EXISTS: PostgreSQL would gather all payments of this status first, to look up a few hundred of them.
         conditions = [f"(SELECT {' AND '.join(conditions)} FROM payment p WHERE p.number = c.number)"]
-    return look.finish(candidates, conditions, metadata)
+    return search.finish(candidates, conditions, metadata)

@@ -132,7 +132,7 @@ class SqliteStore:
             self._fill(work, batch.keys_to_read())
             self._fill(work, batch.keys_to_lock(work))
             batch.decide(work)
-            self._keep(work)
+            self._write_changes(work)
         except BaseException as error:
             self._roll_back(error)
             raise
@@ -186,7 +186,7 @@ class SqliteStore:
                 for row in load(self._cursor, table, missing):
                     known[key_of(row)] = record(*row)
 
-    def _keep(self, work: UnitOfWork) -> None:
+    def _write_changes(self, work: UnitOfWork) -> None:
         """One statement a table."""
         for how, table in WRITE_ORDER:
             rows = vars(work).get(table.attribute)

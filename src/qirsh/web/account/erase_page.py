@@ -49,13 +49,13 @@ async def show_erase(context: Context, request: Request) -> Response:
 async def erase_account(page: PageContext) -> Response:
     """Once the password, and the code where there is one, have been given again."""
     typed = page.form("erase", *REAUTH_FIELDS)
-    keeper = await account_holder_of(page)
-    login = keeper.login
+    holder = await account_holder_of(page)
+    login = holder.login
     left, businesses = await _left(page)
     if left:
-        return await _page(page, keeper, status=422)
-    if not await is_reauthenticated(page, keeper, typed):
-        return await _page(page, keeper, error="wrong", status=422)
+        return await _page(page, holder, status=422)
+    if not await is_reauthenticated(page, holder, typed):
+        return await _page(page, holder, error="wrong", status=422)
     store = page.context.store
     outcome = await page.context.engine.submit(
         ErasePerson(
@@ -70,7 +70,7 @@ async def erase_account(page: PageContext) -> Response:
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.MONEY_LEFT:  # It came in this very moment.
-            return await _page(page, keeper, status=422)
+            return await _page(page, holder, status=422)
         raise to_problem(outcome)
     gone = page.redirect(_ADDRESS, "erase.done")
     gone.headers.append(await page.session.end())

@@ -62,7 +62,7 @@ async def show_passkeys(page: PageContext) -> Response:
 async def prepare_passkey(page: PageContext) -> Response:
     """The proof, and the name of the new one."""
     form = page.form("passkeys", *REAUTH_FIELDS, "name")
-    keeper = await account_holder_of(page)
+    holder = await account_holder_of(page)
     name = " ".join(unicodedata.normalize("NFC", form["name"]).split())
     fault = ""
     if not (0 < len(name) <= NAME_CHARACTERS_MAX and name.isprintable()):
@@ -70,7 +70,7 @@ async def prepare_passkey(page: PageContext) -> Response:
         fault = text(page.request.language, message, most=NAME_CHARACTERS_MAX)
     if fault or not await _can_add(page):
         return await _page(page, status=422, name=form["name"], fault=fault)
-    if not await is_reauthenticated(page, keeper, form):
+    if not await is_reauthenticated(page, holder, form):
         return await _page(page, status=422, name=form["name"], is_wrong=True)
     adding = Adding(page.session.hash, name, page.context.clock() + _ADDING_MS)
     return see_other(_NEW, [keep(page.context, PENDING_PASSKEY, adding)])
@@ -127,10 +127,10 @@ async def remove_passkey(page: PageContext) -> Response:
     """It signs nobody in any more."""
     own = await _named(page)
     form = page.form("passkey-remove", *REAUTH_FIELDS, bound=(own.id,))
-    keeper = await account_holder_of(page)
-    if not await is_reauthenticated(page, keeper, form):
+    holder = await account_holder_of(page)
+    if not await is_reauthenticated(page, holder, form):
         return await _remove_page(page, own, status=422, is_wrong=True)
-    letters = mail_to_holder(page, keeper, "passkey_removed", name=own.name)
+    letters = mail_to_holder(page, holder, "passkey_removed", name=own.name)
     outcome = await page.context.engine.submit(RemovePasskey(own.key, page.person, letters))
     if type(outcome) is Refused:
         raise to_problem(outcome)
@@ -179,13 +179,13 @@ async def _page(
 
 
 async def _new_page(page: PageContext, adding: Adding, *, status: int = 200, has_failed: bool = False) -> Response:
-    keeper = await account_holder_of(page)
+    holder = await account_holder_of(page)
     options = passkeys.creation_options(
         page.context,
         passkeys.adding(page.session.hash.hex(), page.person),
         person=page.person,
-        email=keeper.login.email,
-        name=keeper.person.name,
+        email=holder.login.email,
+        name=holder.person.name,
         known=[own.key for own in await _own(page)],
     )
     return page.render(
@@ -194,7 +194,7 @@ async def _new_page(page: PageContext, adding: Adding, *, status: int = 200, has
 
 
 async def _remove_page(page: PageContext, own: Own, *, status: int = 200, is_wrong: bool = False) -> Response:
-    keeper = await account_holder_of(page)
+    holder = await account_holder_of(page)
     return page.render(
-        "account/passkey_remove.html", status=status, passkey=own, has_factor=keeper.has_factor, is_wrong=is_wrong
+        "account/passkey_remove.html", status=status, passkey=own, has_factor=holder.has_factor, is_wrong=is_wrong
     )

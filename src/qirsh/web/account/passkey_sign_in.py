@@ -23,10 +23,10 @@ async def authenticate_by_passkey(page: PageContext, answer: str) -> VerifiedLog
     context = page.context
     if context.limits is not None:
         context.limits.count_sign_in(page.request, None)
-    proof = await _proof(context, page.csrf.visitor, answer)
-    if proof is None:
+    verified = await _proof(context, page.csrf.visitor, answer)
+    if verified is None:
         await context.engine.submit(RecordFailure("nobody", "somebody"))
-    return proof
+    return verified
 
 
 async def _proof(context: Context, visitor: str, answer: str) -> VerifiedLogin | None:

@@ -35,17 +35,17 @@ async def show_password_change(page: PageContext) -> Response:
 async def change_password(page: PageContext) -> Response:
     """Every session ends; this browser gets a new one."""
     form = page.form("password", *REAUTH_FIELDS, "new_password")
-    keeper, context = await account_holder_of(page), page.context
-    about = (keeper.person.name, keeper.login.email)
+    holder, context = await account_holder_of(page), page.context
+    about = (holder.person.name, holder.login.email)
     fault = await password_fault(context, form["new_password"], page.request.language, *about)
     if fault:
-        return _password_page(page, keeper, status=422, fault=fault)
+        return _password_page(page, holder, status=422, fault=fault)
     # Hashed before the proof, so that hardly any time passes between the proof and what it is for.
     hashed = await context.passwords.hash(form["new_password"])
-    if not await is_reauthenticated(page, keeper, form):
-        return _password_page(page, keeper, status=422, is_wrong=True)
-    letters = mail_to_holder(page, keeper, "password_changed")
-    outcome = await context.engine.submit(ChangePassword(keeper.login.email, page.person, hashed, letters))
+    if not await is_reauthenticated(page, holder, form):
+        return _password_page(page, holder, status=422, is_wrong=True)
+    letters = mail_to_holder(page, holder, "password_changed")
+    outcome = await context.engine.submit(ChangePassword(holder.login.email, page.person, hashed, letters))
     if type(outcome) is Refused:
         raise to_problem(outcome)
     changed = page.redirect(SECURITY, "password.changed")
@@ -63,22 +63,22 @@ async def show_email_change(page: PageContext) -> Response:
 async def request_email_change(page: PageContext) -> Response:
     """A link goes to the new address. If that is somebody's, none does, and nobody is told."""
     form = page.form("new-email", *REAUTH_FIELDS, "email")
-    keeper, email = await account_holder_of(page), normal_email(form["email"])
+    holder, email = await account_holder_of(page), normal_email(form["email"])
     language = page.request.language
     if not page.context.has_mail:
-        return _email_page(page, keeper, status=422)
+        return _email_page(page, holder, status=422)
     fault = ""
     if email is None:
         fault = text(language, _("This is not an e-mail address. Write it as in name@example.org."))
-    elif email == keeper.login.email:
+    elif email == holder.login.email:
         fault = text(language, _("You sign in with this address already."))
     if email is None or fault:
-        return _email_page(page, keeper, status=422, new_email=form["email"], fault=fault)
-    if not await is_reauthenticated(page, keeper, form):
-        return _email_page(page, keeper, status=422, new_email=form["email"], is_wrong=True)
+        return _email_page(page, holder, status=422, new_email=form["email"], fault=fault)
+    if not await is_reauthenticated(page, holder, form):
+        return _email_page(page, holder, status=422, new_email=form["email"], is_wrong=True)
     if page.context.limits is not None:
         page.context.limits.count_mail(page.request, email)
-    await _write_to(page, keeper, email)
+    await _write_to(page, holder, email)
     return page.redirect(_EMAIL, "email.sent")
 
 

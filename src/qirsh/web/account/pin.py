@@ -41,18 +41,18 @@ async def show_pin(page: PageContext) -> Response:
 async def change_pin(page: PageContext) -> Response:
     """A PIN; or, if the one before is locked, a code that is mailed."""
     form = page.form("pin", *REAUTH_FIELDS, *_NEW, "pay")
-    keeper, pay = await account_holder_of(page), payment_named(page.context, form["pay"])
+    holder, pay = await account_holder_of(page), payment_named(page.context, form["pay"])
     is_locked = await _state(page) == "locked"
     faults = ("", "") if is_locked else pin_fault(form["pin"], form["pin_again"], page.request.language)
     if any(faults) or (is_locked and not page.context.has_mail):
-        return await _page(page, keeper, pay, status=422, faults=faults)
-    if not await is_reauthenticated(page, keeper, form):
-        return await _page(page, keeper, pay, status=422, is_wrong=True)
+        return await _page(page, holder, pay, status=422, faults=faults)
+    if not await is_reauthenticated(page, holder, form):
+        return await _page(page, holder, pay, status=422, is_wrong=True)
     if is_locked:
-        await _write_to(page, keeper)
+        await _write_to(page, holder)
         return see_other(keep_payment(_CODE, pay))
     mac = page.context.keyring.pin_mac(page.person, form["pin"])
-    letters = mail_to_holder(page, keeper, "pin_changed")
+    letters = mail_to_holder(page, holder, "pin_changed")
     outcome = await page.context.engine.submit(ChangePin(page.person, mac, f"person {page.person}", letters))
     if type(outcome) is Refused:
         raise to_problem(outcome)
@@ -72,22 +72,22 @@ async def show_pin_code(page: PageContext) -> Response:
 async def unlock_pin(page: PageContext) -> Response:
     """The new PIN, by who reads the mail of the person."""
     form = page.form("pin-code", "code", *_NEW, "pay")
-    keeper, context = await account_holder_of(page), page.context
+    holder, context = await account_holder_of(page), page.context
     pay = payment_named(context, form["pay"])
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], page.request.language)
     if pin or pin_again:
         # The code is tried only when the rest is right, so that no try is wasted.
-        return _code_page(page, keeper, pay, status=422, faults={"pin": pin, "pin_again": pin_again})
+        return _code_page(page, holder, pay, status=422, faults={"pin": pin, "pin_again": pin_again})
     if context.limits is not None:
-        context.limits.count_code(page.request, keeper.login.email)
+        context.limits.count_code(page.request, holder.login.email)
     outcome = await context.engine.submit(
         UnlockPin(
             person=page.person,
-            email=keeper.login.email,
+            email=holder.login.email,
             pin_mac=context.keyring.pin_mac(page.person, form["pin"]),
             token_hash=_tie(page),
-            code_macs=context.keyring.code_macs(_PURPOSE, keeper.login.email, form["code"].replace(" ", "")),
-            letters=mail_to_holder(page, keeper, "pin_changed"),
+            code_macs=context.keyring.code_macs(_PURPOSE, holder.login.email, form["code"].replace(" ", "")),
+            letters=mail_to_holder(page, holder, "pin_changed"),
         )
     )
     if type(outcome) is not Refused:
@@ -95,7 +95,7 @@ async def unlock_pin(page: PageContext) -> Response:
     if outcome.why is not Refusal.CODE_NOT_VALID:
         raise to_problem(outcome)
     fault = _code_fault(outcome.attempts_left or 0, page.request.language)
-    return _code_page(page, keeper, pay, status=422, faults={"code": fault})
+    return _code_page(page, holder, pay, status=422, faults={"code": fault})
 
 
 async def _write_to(page: PageContext, holder: AccountHolder) -> None:

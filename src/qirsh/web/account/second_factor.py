@@ -37,37 +37,37 @@ def codes_left(login: Login) -> int:
 @signed_in
 async def show_totp_setup(page: PageContext) -> Response:
     """A new seed, which counts for nothing until its first code has come back."""
-    keeper = await account_holder_of(page)
-    if keeper.has_factor:
+    holder = await account_holder_of(page)
+    if holder.has_factor:
         return see_other(SECURITY)
-    return _seed_page(page, keeper, new_seed(page.context.entropy))
+    return _seed_page(page, holder, new_seed(page.context.entropy))
 
 
 @signed_in
 async def turn_on_totp(page: PageContext) -> Response:
     """From now on a code is asked for; the recovery codes are shown this once."""
     form = page.form("totp", "password", "code", "seed")
-    keeper, context = await account_holder_of(page), page.context
+    holder, context = await account_holder_of(page), page.context
     seed = _unsealed(page, form["seed"])
-    if keeper.has_factor or seed is None:
-        return page.redirect(SECURITY, "totp.already" if keeper.has_factor else "totp.late")
+    if holder.has_factor or seed is None:
+        return page.redirect(SECURITY, "totp.already" if holder.has_factor else "totp.late")
     sealed = seal_seed(context.keyring, seed)
     step = totp_step(context, sealed, form["code"].replace(" ", ""))
-    if not await is_reauthenticated(page, keeper, {**form, "code": ""}):
+    if not await is_reauthenticated(page, holder, {**form, "code": ""}):
         if (await account_holder_of(page)).has_factor:
             return page.redirect(SECURITY, "totp.already")
-        return _seed_page(page, keeper, seed, status=422, why="password")
+        return _seed_page(page, holder, seed, status=422, why="password")
     if step is None:
-        return _seed_page(page, keeper, seed, status=422, why="code")
+        return _seed_page(page, holder, seed, status=422, why="code")
     codes = _new_codes(context)
     outcome = await context.engine.submit(
         SetSecondFactor(
-            email=keeper.login.email,
+            email=holder.login.email,
             person=page.person,
             totp_sealed=sealed,
             totp_step=step,
             recovery=_macs(context, page.person, codes),
-            letters=mail_to_holder(page, keeper, "second_factor_on"),
+            letters=mail_to_holder(page, holder, "second_factor_on"),
             instead_of=None,
         )
     )
@@ -90,15 +90,15 @@ async def show_totp_off(page: PageContext) -> Response:
 async def turn_off_totp(page: PageContext) -> Response:
     """No code is asked for any more."""
     form = page.form("totp-off", *REAUTH_FIELDS)
-    keeper = await account_holder_of(page)
-    if not keeper.has_factor:
+    holder = await account_holder_of(page)
+    if not holder.has_factor:
         return see_other(SECURITY)
-    if keeper.is_operator:
-        return _off_page(page, keeper, status=422)
-    if not await is_reauthenticated(page, keeper, form):
-        return _off_page(page, keeper, status=422, is_wrong=True)
-    letters = mail_to_holder(page, keeper, "second_factor_off")
-    outcome = await _set(page, keeper, totp_sealed=None, recovery=b"", letters=letters)
+    if holder.is_operator:
+        return _off_page(page, holder, status=422)
+    if not await is_reauthenticated(page, holder, form):
+        return _off_page(page, holder, status=422, is_wrong=True)
+    letters = mail_to_holder(page, holder, "second_factor_off")
+    outcome = await _set(page, holder, totp_sealed=None, recovery=b"", letters=letters)
     return page.redirect(SECURITY, "totp.off" if outcome is None else "totp.changed")
 
 
@@ -112,15 +112,15 @@ async def show_recovery_codes(page: PageContext) -> Response:
 async def renew_recovery_codes(page: PageContext) -> Response:
     """Ten new codes, shown this once. Those before work no more."""
     form = page.form("recovery", *REAUTH_FIELDS)
-    keeper = await account_holder_of(page)
-    if not keeper.has_factor:
+    holder = await account_holder_of(page)
+    if not holder.has_factor:
         return see_other(SECURITY)
-    if not await is_reauthenticated(page, keeper, form):
-        return _recovery_page(page, keeper, status=422, is_wrong=True)
+    if not await is_reauthenticated(page, holder, form):
+        return _recovery_page(page, holder, status=422, is_wrong=True)
     codes = _new_codes(page.context)
     macs = _macs(page.context, page.person, codes)
-    letters = mail_to_holder(page, keeper, "recovery_renewed")
-    refused = await _set(page, keeper, totp_sealed=keeper.login.totp_sealed, recovery=macs, letters=letters)
+    letters = mail_to_holder(page, holder, "recovery_renewed")
+    refused = await _set(page, holder, totp_sealed=holder.login.totp_sealed, recovery=macs, letters=letters)
     if refused is not None:
         return page.redirect(SECURITY, "totp.changed")
     return page.render("account/recovery_codes.html", codes=codes, is_first=False)

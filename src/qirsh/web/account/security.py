@@ -33,19 +33,19 @@ class Device(msgspec.Struct, frozen=True):
 @signed_in
 async def show_security(page: PageContext) -> Response:
     """All of it at a glance, each with the way to change it."""
-    keeper = await account_holder_of(page)
+    holder = await account_holder_of(page)
     pin = await page.context.store.find(Tables.pins, page.person)
     return page.render(
         "account/security.html",
-        email=keeper.login.email,
+        email=holder.login.email,
         said=page.flash,
         pin="none" if pin is None else "set" if attempts_left(pin) else "locked",
-        has_factor=keeper.has_factor,
-        is_operator=keeper.is_operator,
-        codes_left=codes_left(keeper.login),
+        has_factor=holder.has_factor,
+        is_operator=holder.is_operator,
+        codes_left=codes_left(holder.login),
         passkeys=len(await page.context.store.select(PASSKEYS_OF_PERSON, page.person)),
         passkeys_max=PASSKEYS_MAX,
-        devices=[device for _, device in await _devices(page, keeper)],
+        devices=[device for _, device in await _devices(page, holder)],
     )
 
 

@@ -53,13 +53,15 @@ async def sign_in(context: Context, request: Request) -> Response:
     page = await page_context_of(context, request)
     form = page.open_form("sign-in", "email", "password", "code", "pay")
     email, password, pay = form["email"].strip(), form["password"], payment_named(context, form["pay"])
-    proof = None
+    verified = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        proof = await authenticate_in_steps(context, request, email=email, password=password, code=form["code"] or None)
-    if isinstance(proof, Login):
-        half = Half(proof.email, _print(proof), context.clock() + _HALF_MS)
+        verified = await authenticate_in_steps(
+            context, request, email=email, password=password, code=form["code"] or None
+        )
+    if isinstance(verified, Login):
+        half = Half(verified.email, _print(verified), context.clock() + _HALF_MS)
         return see_other(keep_payment(_CODE, pay), [keep(context, PENDING_2FA, half)])
-    entered = proof and await _enter(page, proof, pay)
+    entered = verified and await _enter(page, verified, pay)
     return entered or _page(page, pay, status=422, why="wrong", email=email)
 
 
@@ -68,8 +70,8 @@ async def sign_in_with_passkey(context: Context, request: Request) -> Response:
     page = await page_context_of(context, request)
     form = page.open_form("sign-in-passkey", "passkey", "pay")
     pay = payment_named(context, form["pay"])
-    proof = await authenticate_by_passkey(page, form["passkey"])
-    entered = proof and await _enter(page, proof, pay)
+    verified = await authenticate_by_passkey(page, form["passkey"])
+    entered = verified and await _enter(page, verified, pay)
     return entered or _page(page, pay, status=422, why="passkey")
 
 
@@ -92,8 +94,8 @@ async def submit_sign_in_code(context: Context, request: Request) -> Response:
     login = await _half_login(page)
     if login is None:
         return page.redirect(keep_payment(SIGN_IN, pay), "sign-in.late")
-    proof = await authenticate_second_factor(context, request, login, form["code"])
-    entered = proof and await _enter(page, proof, pay)
+    verified = await authenticate_second_factor(context, request, login, form["code"])
+    entered = verified and await _enter(page, verified, pay)
     return entered or page.render("account/sign_in_code.html", status=422, pay=pay, why="wrong")
 
 
@@ -109,10 +111,10 @@ async def sign_out(context: Context, request: Request) -> Response:
     return left
 
 
-async def _enter(page: PageContext, proof: VerifiedLogin, pay: str) -> Response | None:
+async def _enter(page: PageContext, verified: VerifiedLogin, pay: str) -> Response | None:
     """On to where they wanted to go; None if what was right a moment ago is not any more."""
     try:
-        session = await page.session.begin(proof)
+        session = await page.session.begin(verified)
     except Problem as problem:
         if problem.code not in {"wrong_credentials", "passkey_not_valid"}:
             raise

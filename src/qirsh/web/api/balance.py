@@ -27,11 +27,11 @@ async def transfers(context: Context, request: Request) -> Response:
     """The account's statement, newest first."""
     caller = request.caller
     assert caller is not None
-    asked = read(TransferParameters, request.query)
-    begin = read_cursor("t", asked.cursor, asked.currency)
-    found, places = await account_entries.read_entries(context.store, caller.account, begin, asked.limit + 1)
-    shown = found[: asked.limit]
-    has_more = len(found) > asked.limit
+    query = read(TransferParameters, request.query)
+    begin = read_cursor("t", query.cursor, query.currency)
+    found, places = await account_entries.read_entries(context.store, caller.account, begin, query.limit + 1)
+    shown = found[: query.limit]
+    has_more = len(found) > query.limit
     next_cursor = cursor_of("t", account_entries.cursor_after(places, shown)) if has_more else None
     return Response(200, data(TransferPage([_view(context, entry) for entry in shown], next_cursor, has_more)))
 

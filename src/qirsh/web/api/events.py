@@ -32,18 +32,18 @@ async def list_events(context: Context, request: Request) -> Response:
     """
     caller = request.caller
     assert caller is not None
-    asked = read(EventParameters, request.query)
+    query = read(EventParameters, request.query)
     rows = await context.store.select(queries.LAST_EVENT, caller.account)
     last = rows[0][0] if rows else 0
     after = await _first_listed(context, caller.account, last) - 1
-    if asked.cursor is not None:
-        after = max(after, await _sequence(context, caller, asked.cursor, last))
-    rows = await context.store.search(queries.EVENTS_AFTER, caller.account, after, asked.limit + 1)
-    if not rows and asked.wait:
-        rows = await _wait(context, caller.account, after, asked)
-    items = [_view(context, caller, row) for row in rows[: asked.limit]]
-    next_cursor = items[-1].id if items else asked.cursor
-    return Response(200, data(EventPage(items, next_cursor, len(rows) > asked.limit)))
+    if query.cursor is not None:
+        after = max(after, await _sequence(context, caller, query.cursor, last))
+    rows = await context.store.search(queries.EVENTS_AFTER, caller.account, after, query.limit + 1)
+    if not rows and query.wait:
+        rows = await _wait(context, caller.account, after, query)
+    items = [_view(context, caller, row) for row in rows[: query.limit]]
+    next_cursor = items[-1].id if items else query.cursor
+    return Response(200, data(EventPage(items, next_cursor, len(rows) > query.limit)))
 
 
 async def see_event(context: Context, request: Request) -> Response:
@@ -86,15 +86,15 @@ async def _first_listed(context: Context, account: int, last: int) -> int:
     return await last_before(oldest, last, time_of) + 1
 
 
-async def _wait(context: Context, account: int, after: int, asked: EventParameters) -> list[tuple[Any, ...]]:
+async def _wait(context: Context, account: int, after: int, query: EventParameters) -> list[tuple[Any, ...]]:
     loop = asyncio.get_running_loop()
-    end = loop.time() + asked.wait
+    end = loop.time() + query.wait
     while True:
         with context.waiters.registered(events_of(account)) as changed:
             # The counter is a look-up: thousands may wait without a search each second.
             [(last,)] = await context.store.select(queries.LAST_EVENT, account) or [(0,)]
             if last > after:
-                return await context.store.search(queries.EVENTS_AFTER, account, after, asked.limit + 1)
+                return await context.store.search(queries.EVENTS_AFTER, account, after, query.limit + 1)
             left_s = end - loop.time()
             if left_s <= 0 or context.waiters.is_closed:
                 return []

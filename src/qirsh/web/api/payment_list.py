@@ -14,19 +14,19 @@ async def list_payments(context: Context, request: Request) -> Response:
     """One page."""
     caller = request.caller
     assert caller is not None
-    asked = read(PaymentParameters, request.query)
+    query = read(PaymentParameters, request.query)
     wanted = PaymentFilter(
         merchant=caller.account,
-        status=asked.status,
-        currency=asked.currency,
-        reference=asked.reference,
-        created_after=-1 if asked.created_after is None else _time(asked.created_after),
-        created_before=END_OF_TIME if asked.created_before is None else _time(asked.created_before, is_end=True),
-        metadata=tuple(asked.metadata.items()),
+        status=query.status,
+        currency=query.currency,
+        reference=query.reference,
+        created_after=-1 if query.created_after is None else _time(query.created_after),
+        created_before=END_OF_TIME if query.created_before is None else _time(query.created_before, is_end=True),
+        metadata=tuple(query.metadata.items()),
     )
-    paid_after = None if asked.paid_after is None else _time(asked.paid_after)
+    paid_after = None if query.paid_after is None else _time(query.paid_after)
     found, next_cursor = await payments.list_payments(
-        context, wanted, paid_after=paid_after, cursor=asked.cursor, limit=asked.limit
+        context, wanted, paid_after=paid_after, cursor=query.cursor, limit=query.limit
     )
     identifiers, base_url, is_live = context.identifiers, context.base_url, caller.is_live
     items = [

@@ -56,13 +56,13 @@ async def refund(context: Context, request: Request) -> Response:
 
 async def refunds_of(context: Context, request: Request) -> Response:
     """The refunds of one payment, oldest first."""
-    asked = read(PageParameters, request.query)
-    after = numbers_of(asked.cursor, "r", 1)[0] if asked.cursor else 0
+    query = read(PageParameters, request.query)
+    after = numbers_of(query.cursor, "r", 1)[0] if query.cursor else 0
     assert request.caller is not None
     payment = await find_payment_of(context, request.caller.account, request.arguments["id"])
-    rows = await context.store.search(queries.REFUNDS_OF, payment.number, after, asked.limit + 1)
-    refunds = [Refund(*row) for row in rows[: asked.limit]]
-    has_more = len(rows) > asked.limit
+    rows = await context.store.search(queries.REFUNDS_OF, payment.number, after, query.limit + 1)
+    refunds = [Refund(*row) for row in rows[: query.limit]]
+    has_more = len(rows) > query.limit
     next_cursor = encode_cursor("r", refunds[-1].version) if has_more else None
     views = [_view(request, payment, made, request.arguments["id"]) for made in refunds]
     return Response(200, data(RefundPage(views, next_cursor, has_more)))

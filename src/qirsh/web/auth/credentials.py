@@ -39,11 +39,11 @@ async def authenticate_request(
 ) -> VerifiedLogin | None:
     """As `authenticate`, over HTTP: tries are counted, by where they come from and whom they claim to be."""
 
-    async def proving() -> VerifiedLogin | None:
+    async def verifying() -> VerifiedLogin | None:
         login = await _by_password_renewed(context, email, password)
         return None if login is None else _with_factor(context, login, code)
 
-    return await _counted(context, request, email, proving)
+    return await _counted(context, request, email, verifying)
 
 
 async def authenticate_in_steps(
@@ -51,13 +51,13 @@ async def authenticate_in_steps(
 ) -> VerifiedLogin | Login | None:
     """The same, where a code can be asked for next. A login says that only the password is proved so far."""
 
-    async def proving() -> VerifiedLogin | Login | None:
+    async def verifying() -> VerifiedLogin | Login | None:
         login = await _by_password_renewed(context, email, password)
         if login is None or (login.totp_sealed is not None and not code):
             return login
         return _with_factor(context, login, code)
 
-    return await _counted(context, request, email, proving)
+    return await _counted(context, request, email, verifying)
 
 
 async def authenticate_second_factor(
@@ -65,10 +65,10 @@ async def authenticate_second_factor(
 ) -> VerifiedLogin | None:
     """The step after the password. A wrong code counts as much as a wrong password."""
 
-    async def proving() -> VerifiedLogin | None:
+    async def verifying() -> VerifiedLogin | None:
         return _with_factor(context, login, code)
 
-    return await _counted(context, request, login.email, proving)
+    return await _counted(context, request, login.email, verifying)
 
 
 async def authenticate(context: Context, *, email: str, password: str, code: str | None) -> VerifiedLogin | None:
@@ -78,14 +78,14 @@ async def authenticate(context: Context, *, email: str, password: str, code: str
 
 
 async def _counted(
-    context: Context, request: Request, email: str, proving: Callable[[], Awaitable[T | None]]
+    context: Context, request: Request, email: str, verifying: Callable[[], Awaitable[T | None]]
 ) -> T | None:
     address = normal_email(email)
     if context.limits is not None:
         context.limits.count_sign_in(request, address)
     has_failed = False
     try:
-        proved = await proving()
+        proved = await verifying()
         has_failed = proved is None
     finally:
         if context.limits is not None and not has_failed:
@@ -135,9 +135,9 @@ def second_factor(context: Context, login: Login, code: str) -> VerifiedLogin | 
     return None
 
 
-async def open_session(context: Context, proof: VerifiedLogin, kind: str, request: Request) -> tuple[str, Session]:
+async def open_session(context: Context, verified: VerifiedLogin, kind: str, request: Request) -> tuple[str, Session]:
     """A new token of this kind for who has proved who they are, and what is kept of it."""
-    person = await context.store.find(Tables.people, proof.login.person)
+    person = await context.store.find(Tables.people, verified.login.person)
     assert person is not None, "a login without its person"
     token = make_token(kind, context.entropy(32))
     session = await context.engine.submit(
@@ -147,12 +147,12 @@ async def open_session(context: Context, proof: VerifiedLogin, kind: str, reques
             account=person.account,
             actor=f"person {person.id}",
             agent=agent_of(request),
-            email=proof.login.email,
-            password_hash=proof.login.password_hash,
-            totp_step=proof.totp_step,
-            recovery_hash=proof.recovery_hash,
-            passkey=proof.passkey,
-            sign_count=proof.sign_count,
+            email=verified.login.email,
+            password_hash=verified.login.password_hash,
+            totp_step=verified.totp_step,
+            recovery_hash=verified.recovery_hash,
+            passkey=verified.passkey,
+            sign_count=verified.sign_count,
         )
     )
     if type(session) is Refused:

@@ -143,11 +143,11 @@ async def _key(page: PageContext) -> tuple[ApiKey, Shop]:
 async def _page(
     page: PageContext, shop: Shop, typed: dict[str, str], errors: dict[str, str], status: int = 200
 ) -> Response:
-    keeper = await account_holder_of(page)
+    holder = await account_holder_of(page)
     return page.render(
         "business/business.html",
         status=status,
-        has_factor=keeper.has_factor,
+        has_factor=holder.has_factor,
         shop=shop,
         typed=typed,
         errors=errors,

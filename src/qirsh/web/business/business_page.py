@@ -25,7 +25,7 @@ _ADDRESS: Final = "/wallet/business"
 _FIELDS: Final = ("name", "kind", "registration", "origins")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class BusinessRequest(msgspec.Struct, frozen=True):
     """What a form asks for, after a look at it."""
 
     name: str
@@ -56,14 +56,14 @@ async def show_businesses(page: PageContext) -> Response:
 async def request_business(page: PageContext) -> Response:
     """A new commercial account, which an operator decides on."""
     typed = once_form(page, "business", *_FIELDS)
-    asked, errors = _read(typed)
+    wanted, errors = _read(typed)
     if errors:
         return await _page(page, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
-    mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(asked))
+    mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(wanted))
     outcome = await page.context.engine.submit_and_render(
         RequestCommercial(
-            page.user.account, asked.name, asked.origins, f"person {page.person}", asked.kind, asked.registration
+            page.user.account, wanted.name, wanted.origins, f"person {page.person}", wanted.kind, wanted.registration
         ),
         _answer,
         idempotency_key=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
@@ -100,7 +100,7 @@ async def _page(page: PageContext, typed: dict[str, str], errors: dict[str, str]
     )
 
 
-def _read(typed: dict[str, str]) -> tuple[Asked, dict[str, str]]:
+def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
     name = one_line(typed["name"], NAME_CHARACTERS_MAX)
     registration = one_line(typed["registration"], REFERENCE_CHARACTERS_MAX)
     errors = {} if name else {"name": "name"}
@@ -113,4 +113,4 @@ def _read(typed: dict[str, str]) -> tuple[Asked, dict[str, str]]:
     origins = " ".join(dict.fromkeys(lines))
     if len(origins) > URL_CHARACTERS_MAX or any(origin(line) != line for line in lines):
         errors["origins"] = "origins"
-    return Asked(name or "", typed["kind"], registration or "", origins), errors
+    return BusinessRequest(name or "", typed["kind"], registration or "", origins), errors

@@ -47,55 +47,55 @@ class _Block(NamedTuple):
 def drawn(receipt: Receipt, code: str) -> bytes:
     """The file."""
     title = text(code, "Receipt %(payment)s", payment=receipt.payment_id)
-    sheet = PageCanvas(code, title=title, size=(_WIDTH, _HEIGHT), made_at=receipt.paid_at)
+    canvas = PageCanvas(code, title=title, size=(_WIDTH, _HEIGHT), made_at=receipt.paid_at)
     blocks = [
-        _head(sheet, receipt, code),
-        _payee(sheet, receipt),
-        _amount(sheet, receipt, code),
-        *_note(sheet, receipt),
-        _facts(sheet, receipt, code),
-        *_proof(sheet, receipt, code),
+        _head(canvas, receipt, code),
+        _payee(canvas, receipt),
+        _amount(canvas, receipt, code),
+        *_note(canvas, receipt),
+        _facts(canvas, receipt, code),
+        *_proof(canvas, receipt, code),
     ]
     needed = sum(block.height for block in blocks) + 2 * _EDGE + _TOOTH + 6
-    sheet.add_page(format=(_WIDTH, max(_HEIGHT, needed)))
-    _slip(sheet)
+    canvas.add_page(format=(_WIDTH, max(_HEIGHT, needed)))
+    _slip(canvas)
     y = _EDGE
     for block in blocks:
         block.draw(y)
         y += block.height
-    return sheet.finished()
+    return canvas.finished()
 
 
-def _slip(sheet: PageCanvas) -> None:
-    sheet.fill(0, 0, sheet.w, sheet.h, PAPER)
-    bottom = sheet.h - _EDGE
+def _slip(canvas: PageCanvas) -> None:
+    canvas.fill(0, 0, canvas.w, canvas.h, PAPER)
+    bottom = canvas.h - _EDGE
     teeth = int((_WIDTH - 2 * _EDGE) / _TOOTH)
     corners = [(_EDGE, _EDGE), (_WIDTH - _EDGE, _EDGE), (_WIDTH - _EDGE, bottom)]
     for tooth in range(teeth):
         right = _WIDTH - _EDGE - tooth * _TOOTH
         corners += [(right - _TOOTH / 2, bottom - _TOOTH / 2), (right - _TOOTH, bottom)]
-    sheet.set_fill_color(*CARD)
-    sheet.set_draw_color(*LINE)
-    sheet.set_line_width(0.2)
-    sheet.polygon(corners, style="DF")
+    canvas.set_fill_color(*CARD)
+    canvas.set_draw_color(*LINE)
+    canvas.set_line_width(0.2)
+    canvas.polygon(corners, style="DF")
 
 
-def _head(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
+def _head(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
     word, colour, ground = _state(receipt, code)
     face = Face(9, colour, is_bold=True)
 
     def draw(y: float) -> None:
-        sheet.mark(plain(receipt.service_name), _INSET, y + 12, Face(14, is_bold=True))
-        sheet.put_figure(receipt.base_url.partition("://")[2], _INSET, y + 17.5, _SMALL, width=70)
-        width = sheet.width_of(one_line(word, is_rtl=sheet.is_rtl), face)
-        sheet.fill(_WIDTH - _INSET - width - 6, y + 9, width + 6, 7, ground)
-        sheet.put(word, _WIDTH - _INSET - 3, y + 13.7, face, to_end=True)
+        canvas.mark(plain(receipt.service_name), _INSET, y + 12, Face(14, is_bold=True))
+        canvas.put_figure(receipt.base_url.partition("://")[2], _INSET, y + 17.5, _SMALL, width=70)
+        width = canvas.width_of(one_line(word, is_rtl=canvas.is_rtl), face)
+        canvas.fill(_WIDTH - _INSET - width - 6, y + 9, width + 6, 7, ground)
+        canvas.put(word, _WIDTH - _INSET - 3, y + 13.7, face, to_end=True)
         if receipt.is_test:
-            sheet.fill(_INSET, y + 21.5, _INNER, 7.5, BRASS_SOFT)
-            sheet.put(
+            canvas.fill(_INSET, y + 21.5, _INNER, 7.5, BRASS_SOFT)
+            canvas.put(
                 text(code, "Test payment: no real money moved."), _INSET + 3, y + 26.5, Face(9, BRASS, is_bold=True)
             )
-        sheet.rule(_INSET, y + (32 if receipt.is_test else 22), _INNER)
+        canvas.rule(_INSET, y + (32 if receipt.is_test else 22), _INNER)
 
     return _Block(34 if receipt.is_test else 24, draw)
 
@@ -108,43 +108,43 @@ def _state(receipt: Receipt, code: str) -> tuple[str, Colour, Colour]:
     return text(code, "Paid"), GREEN, GREEN_SOFT
 
 
-def _payee(sheet: PageCanvas, receipt: Receipt) -> _Block:
-    rows = sheet.wrapped(plain(receipt.payee), _INNER, _NAME)
+def _payee(canvas: PageCanvas, receipt: Receipt) -> _Block:
+    rows = canvas.wrapped(plain(receipt.payee), _INNER, _NAME)
 
     def draw(y: float) -> None:
         for number, row in enumerate(rows):
-            sheet.put_line(row, _INSET, y + 7 + number * _NAME.height, _NAME)
+            canvas.put_line(row, _INSET, y + 7 + number * _NAME.height, _NAME)
         account = grouped(receipt.payee_account)
-        sheet.put_figure(account, _INSET, y + 6 + len(rows) * _NAME.height, _SMALL, width=_INNER)
+        canvas.put_figure(account, _INSET, y + 6 + len(rows) * _NAME.height, _SMALL, width=_INNER)
 
     return _Block(len(rows) * _NAME.height + 7, draw)
 
 
-def _amount(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
+def _amount(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
     digits = money(receipt.amount_minor, receipt.currency, code)
 
     def draw(y: float) -> None:
-        width = sheet.put_figure(digits, _INSET, y + 14, Face(34, INK, is_bold=True), width=_INNER - 22)
+        width = canvas.put_figure(digits, _INSET, y + 14, Face(34, INK, is_bold=True), width=_INNER - 22)
         name = currency_name(receipt.currency, code)
-        sheet.put(name, _INSET + width + 3, y + 14, Face(14, SOFT, is_bold=True))
+        canvas.put(name, _INSET + width + 3, y + 14, Face(14, SOFT, is_bold=True))
 
     return _Block(20, draw)
 
 
-def _note(sheet: PageCanvas, receipt: Receipt) -> list[_Block]:
+def _note(canvas: PageCanvas, receipt: Receipt) -> list[_Block]:
     """The shop's own words, set apart so that they cannot be taken for the service's."""
-    rows = sheet.wrapped(plain(receipt.note), _INNER - 5, _NOTE)
+    rows = canvas.wrapped(plain(receipt.note), _INNER - 5, _NOTE)
     height = len(rows) * _NOTE.height
 
     def draw(y: float) -> None:
-        sheet.fill(_INSET, y, 0.9, height, LINE)
+        canvas.fill(_INSET, y, 0.9, height, LINE)
         for number, row in enumerate(rows):
-            sheet.put_line(row, _INSET + 4, y + (number + 0.7) * _NOTE.height, _NOTE)
+            canvas.put_line(row, _INSET + 4, y + (number + 0.7) * _NOTE.height, _NOTE)
 
     return [_Block(height + 5, draw)] if rows else []
 
 
-def _facts(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
+def _facts(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
     refunded = ""
     if receipt.refunded_minor:
         refunded = (
@@ -158,41 +158,41 @@ def _facts(sheet: PageCanvas, receipt: Receipt, code: str) -> _Block:
         (text(code, "Shop's reference"), plain(receipt.reference)),
         (text(code, "Amount refunded"), refunded),
     ]
-    rows = [(word, sheet.wrapped(fact, _INNER * 0.62, _FACT, most=4)) for word, fact in facts if fact]
+    rows = [(word, canvas.wrapped(fact, _INNER * 0.62, _FACT, most=4)) for word, fact in facts if fact]
     height = sum(len(fact) * _FACT.height + 1.6 for _, fact in rows)
 
     def draw(y: float) -> None:
-        sheet.rule(_INSET, y, _INNER, is_dashed=True)
+        canvas.rule(_INSET, y, _INNER, is_dashed=True)
         y += 7
         for word, fact in rows:
-            sheet.put(word, _INSET, y, _WORD)
+            canvas.put(word, _INSET, y, _WORD)
             for line in fact:
-                sheet.put_line(line, _WIDTH - _INSET, y, _FACT, to_end=True)
+                canvas.put_line(line, _WIDTH - _INSET, y, _FACT, to_end=True)
                 y += _FACT.height
             y += 1.6
 
     return _Block(height + 6, draw)
 
 
-def _proof(sheet: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
+def _proof(canvas: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
     """Paper can be forged: where the same receipt stands, to whoever doubts this one."""
     address = receipt.share_url
     if not address:
         return []
     words = text(code, "Is this receipt true? Scan the code or open this address, and compare.")
-    told = sheet.wrapped(words, _INNER - _QR - 6, _WORD, most=4)
-    shown = sheet.wrapped(figure(address), _INNER - _QR - 6, _SMALL, most=5)
+    told = canvas.wrapped(words, _INNER - _QR - 6, _WORD, most=4)
+    shown = canvas.wrapped(figure(address), _INNER - _QR - 6, _SMALL, most=5)
 
     def draw(y: float) -> None:
-        sheet.rule(_INSET, y, _INNER, is_dashed=True)
-        sheet.qr(address, _INSET - 2, y + 3, _QR)
-        sheet.link(0, y + 3, sheet.w, _QR, link=address)
+        canvas.rule(_INSET, y, _INNER, is_dashed=True)
+        canvas.qr(address, _INSET - 2, y + 3, _QR)
+        canvas.link(0, y + 3, canvas.w, _QR, link=address)
         y += 10
         for line in told:
-            sheet.put_line(line, _INSET + _QR + 3, y, _WORD)
+            canvas.put_line(line, _INSET + _QR + 3, y, _WORD)
             y += _WORD.height
         for line in shown:
-            sheet.put_line(line, _INSET + _QR + 3, y + 1, _SMALL)
+            canvas.put_line(line, _INSET + _QR + 3, y + 1, _SMALL)
             y += _SMALL.height
 
     return [_Block(_QR + 6, draw)]

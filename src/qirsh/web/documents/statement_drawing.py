@@ -50,18 +50,18 @@ class _Row(NamedTuple):
 
 def drawn(statement: Statement, code: str) -> bytes:
     """The file."""
-    sheet = PageCanvas(code, title=_title(statement.account, code), size=_SIZE, made_at=_midnight(statement.to_day))
-    pages = _pages([_row(sheet, line, code) for line in statement.lines])
+    canvas = PageCanvas(code, title=_title(statement.account, code), size=_SIZE, made_at=_midnight(statement.to_day))
+    pages = _pages([_row(canvas, line, code) for line in statement.lines])
     for number, rows in enumerate(pages, start=1):
-        sheet.add_page()
-        y = _first_head(sheet, statement, code) if number == 1 else _next_head(sheet, statement, code)
-        y = _table_head(sheet, statement, code, y)
+        canvas.add_page()
+        y = _first_head(canvas, statement, code) if number == 1 else _next_head(canvas, statement, code)
+        y = _table_head(canvas, statement, code, y)
         for row in rows:
-            y = _draw_row(sheet, row, statement.currency, code, y)
+            y = _draw_row(canvas, row, statement.currency, code, y)
         if not statement.lines:
-            sheet.put(text(code, "No money moved in these days."), _EDGE, y + 8, Face(9.5, SOFT))
-        _foot(sheet, code, number, len(pages))
-    return sheet.finished()
+            canvas.put(text(code, "No money moved in these days."), _EDGE, y + 8, Face(9.5, SOFT))
+        _foot(canvas, code, number, len(pages))
+    return canvas.finished()
 
 
 def _title(account: str, code: str) -> str:
@@ -87,7 +87,7 @@ def _pages(rows: list[_Row]) -> list[list[_Row]]:
     return pages
 
 
-def _row(sheet: PageCanvas, line: Line, code: str) -> _Row:
+def _row(canvas: PageCanvas, line: Line, code: str) -> _Row:
     name = plain(line.other_name)
     told: list[tuple[str, Face, int]] = [(text(code, KINDS[line.what]), _STRONG, 1), (name, _WORD, 2)]
     numbers = []
@@ -101,31 +101,31 @@ def _row(sheet: PageCanvas, line: Line, code: str) -> _Row:
         (written, face)
         for words, face, most in told
         if words
-        for written in sheet.wrapped(words, _DETAILS_WIDTH, face, most=most)
+        for written in canvas.wrapped(words, _DETAILS_WIDTH, face, most=most)
     ]
-    moment = sheet.wrapped(day(line.at, code), _DETAILS - _EDGE - 3, _WORD, most=2)
+    moment = canvas.wrapped(day(line.at, code), _DETAILS - _EDGE - 3, _WORD, most=2)
     moment = [*moment, one_line(datetime.fromtimestamp(line.at // 1000, UTC).strftime("%H:%M UTC"), is_rtl=False)]
     height = max(len(moment) * _WORD.height, sum(face.height for _, face in details)) + 3
     return _Row(line, moment, details, height)
 
 
-def _first_head(sheet: PageCanvas, statement: Statement, code: str) -> float:
-    sheet.fill(0, 0, _SIZE[0], 50, PAPER)
-    sheet.fill(0, 50, _SIZE[0], 0.8, BRASS)
-    sheet.mark(plain(statement.service_name), _EDGE, 21, Face(15, is_bold=True))
-    sheet.put(text(code, "Statement"), _END, 21, Face(15, GREEN, is_bold=True), to_end=True)
+def _first_head(canvas: PageCanvas, statement: Statement, code: str) -> float:
+    canvas.fill(0, 0, _SIZE[0], 50, PAPER)
+    canvas.fill(0, 50, _SIZE[0], 0.8, BRASS)
+    canvas.mark(plain(statement.service_name), _EDGE, 21, Face(15, is_bold=True))
+    canvas.put(text(code, "Statement"), _END, 21, Face(15, GREEN, is_bold=True), to_end=True)
     name = Face(12, is_bold=True)
-    for number, written in enumerate(sheet.wrapped(plain(statement.holder), 98, name, most=2)):
-        sheet.put_line(written, _EDGE, 35 + number * name.height, name)
+    for number, written in enumerate(canvas.wrapped(plain(statement.holder), 98, name, most=2)):
+        canvas.put_line(written, _EDGE, 35 + number * name.height, name)
     word = Face(9, SOFT)
     account = text(code, "Account %(account)s", account=figure(grouped(statement.account)))
-    sheet.put(account, _END, 35, word, to_end=True)
-    sheet.put(_days(statement, code), _END, 41, word, to_end=True)
-    _totals(sheet, statement, code)
+    canvas.put(account, _END, 35, word, to_end=True)
+    canvas.put(_days(statement, code), _END, 41, word, to_end=True)
+    _totals(canvas, statement, code)
     return 86
 
 
-def _totals(sheet: PageCanvas, statement: Statement, code: str) -> None:
+def _totals(canvas: PageCanvas, statement: Statement, code: str) -> None:
     totals = (
         (text(code, "Opening balance"), money(statement.opening_minor, statement.currency, code)),
         (text(code, "Money in"), _signed(statement.in_minor, statement.currency, code)),
@@ -137,53 +137,53 @@ def _totals(sheet: PageCanvas, statement: Statement, code: str) -> None:
     for number, (word, digits) in enumerate(totals):
         x = _EDGE + number * (width + gap)
         is_last = number == len(totals) - 1
-        sheet.fill(x, 57, width, 20, GREEN_SOFT if is_last else PAPER)
-        sheet.put(word, x + 3, 63.5, Face(8, SOFT))
+        canvas.fill(x, 57, width, 20, GREEN_SOFT if is_last else PAPER)
+        canvas.put(word, x + 3, 63.5, Face(8, SOFT))
         face = Face(12, GREEN if is_last else INK, is_bold=True)
-        sheet.put_figure(digits, x + 3, 71.5, face, width=width - 6)
+        canvas.put_figure(digits, x + 3, 71.5, face, width=width - 6)
 
 
-def _next_head(sheet: PageCanvas, statement: Statement, code: str) -> float:
-    sheet.mark(plain(statement.service_name), _EDGE, 16, Face(10, is_bold=True))
+def _next_head(canvas: PageCanvas, statement: Statement, code: str) -> float:
+    canvas.mark(plain(statement.service_name), _EDGE, 16, Face(10, is_bold=True))
     title = _title(figure(grouped(statement.account)), code)
-    sheet.put(f"{title} · {_days(statement, code)}", _END, 16, Face(8, SOFT), to_end=True)
+    canvas.put(f"{title} · {_days(statement, code)}", _END, 16, Face(8, SOFT), to_end=True)
     return 25
 
 
-def _table_head(sheet: PageCanvas, statement: Statement, code: str, y: float) -> float:
+def _table_head(canvas: PageCanvas, statement: Statement, code: str, y: float) -> float:
     currency = currency_name(statement.currency, code)
-    sheet.put(text(code, "Date and time"), _EDGE, y + 4, _HEAD)
-    sheet.put(text(code, "What"), _DETAILS, y + 4, _HEAD)
+    canvas.put(text(code, "Date and time"), _EDGE, y + 4, _HEAD)
+    canvas.put(text(code, "What"), _DETAILS, y + 4, _HEAD)
     for words, x in (
         (text(code, "Amount, %(currency)s", currency=isolated(currency)), _AMOUNT),
         (text(code, "Balance, %(currency)s", currency=isolated(currency)), _BALANCE),
     ):
-        sheet.put(words, x if sheet.is_rtl else x + _FIGURES_WIDTH, y + 4, _HEAD, to_end=not sheet.is_rtl)
-    sheet.rule(_EDGE, y + 7, _INNER, GREEN)
+        canvas.put(words, x if canvas.is_rtl else x + _FIGURES_WIDTH, y + 4, _HEAD, to_end=not canvas.is_rtl)
+    canvas.rule(_EDGE, y + 7, _INNER, GREEN)
     return y + 8
 
 
-def _draw_row(sheet: PageCanvas, row: _Row, currency: str, code: str, y: float) -> float:
+def _draw_row(canvas: PageCanvas, row: _Row, currency: str, code: str, y: float) -> float:
     line = row.line
     for number, written in enumerate(row.moment):
-        sheet.put_line(written, _EDGE, y + 4.5 + number * _WORD.height, _WORD)
+        canvas.put_line(written, _EDGE, y + 4.5 + number * _WORD.height, _WORD)
     at = y + 4.5
     for written, face in row.details:
-        sheet.put_line(written, _DETAILS, at, face)
+        canvas.put_line(written, _DETAILS, at, face)
         at += face.height
     amount = _signed(line.amount_minor, currency, code)
     balance = money(line.balance_after_minor, currency, code)
     face = Face(8.5, GREEN if line.amount_minor > 0 else INK, is_bold=True)
-    sheet.put_in_column(amount, _AMOUNT, y + 4.5, face, width=_FIGURES_WIDTH)
-    sheet.put_in_column(balance, _BALANCE, y + 4.5, _WORD, width=_FIGURES_WIDTH)
-    sheet.rule(_EDGE, y + row.height, _INNER, LINE)
+    canvas.put_in_column(amount, _AMOUNT, y + 4.5, face, width=_FIGURES_WIDTH)
+    canvas.put_in_column(balance, _BALANCE, y + 4.5, _WORD, width=_FIGURES_WIDTH)
+    canvas.rule(_EDGE, y + row.height, _INNER, LINE)
     return y + row.height
 
 
-def _foot(sheet: PageCanvas, code: str, number: int, count: int) -> None:
-    sheet.rule(_EDGE, 284, _INNER)
+def _foot(canvas: PageCanvas, code: str, number: int, count: int) -> None:
+    canvas.rule(_EDGE, 284, _INNER)
     words = text(code, "Page %(page)s of %(pages)s", page=figure(str(number)), pages=figure(str(count)))
-    sheet.put(words, _END, 289, _SMALL, to_end=True)
+    canvas.put(words, _END, 289, _SMALL, to_end=True)
 
 
 def _signed(amount_minor: int, currency: str, code: str) -> str:

@@ -62,11 +62,11 @@ async def is_reauthenticated(page: PageContext, holder: AccountHolder, form: dic
     email, password = holder.login.email, form["password"]
     if not 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
         return False
-    proof = await authenticate_request(page.context, page.request, email=email, password=password, code=form["code"])
-    if proof is None or proof.login.person != page.person:
+    verified = await authenticate_request(page.context, page.request, email=email, password=password, code=form["code"])
+    if verified is None or verified.login.person != page.person:
         return False
     used = await page.context.engine.submit(
-        UseLoginCode(page.person, email, proof.login.password_hash, proof.totp_step, proof.recovery_hash)
+        UseLoginCode(page.person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash)
     )
     if type(used) is not Refused:
         return True

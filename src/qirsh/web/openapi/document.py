@@ -80,7 +80,7 @@ def document(routes: tuple[Route, ...], base_url: str) -> Json:
     paths: Json = {}
     for route in documented:
         paths.setdefault(route.path, {})[route.method.lower()] = described.operation(route)
-    hooks = webhooks(described.shapes)
+    hooks = webhooks(described.schemas)
     used = {operation["tags"][0] for path in paths.values() for operation in path.values()} | {"Webhooks"}
     made: Json = {
         "openapi": "3.1.0",
@@ -98,7 +98,7 @@ def document(routes: tuple[Route, ...], base_url: str) -> Json:
         "paths": paths,
         "webhooks": hooks,
         "components": {
-            "schemas": dict(sorted((described.shapes.schemas | problems.schemas()).items())),
+            "schemas": dict(sorted((described.schemas.schemas | problems.schemas()).items())),
             "responses": dict(sorted(described.responses.items())),
             "headers": {name: _header(name) for name in _HEADERS if name in described.headers},
             "securitySchemes": _security_schemes(),
@@ -111,7 +111,7 @@ class _Description:
     """Operations, and the components that they have made necessary."""
 
     def __init__(self, routes: list[Route]) -> None:
-        self.shapes = Schemas()
+        self.schemas = Schemas()
         self.responses: Json = {}
         self.headers: set[str] = set()
         self._routes = routes
@@ -149,10 +149,10 @@ class _Description:
             found.append(_parameter("Idempotency-Key", "header", word, schema, "order-1042"))
         return found
 
-    def _query(self, shape: Schema) -> list[Json]:
+    def _query(self, struct: Schema) -> list[Json]:
         found = []
-        for name, (field, is_required) in self.shapes.fields(shape).items():
-            word = field_doc(shape.__name__, name) or FieldDoc("")
+        for name, (field, is_required) in self.schemas.fields(struct).items():
+            word = field_doc(struct.__name__, name) or FieldDoc("")
             schema = _without_null(field)
             text = schema.pop("description", word.text)
             if schema["type"] == "object":
@@ -161,17 +161,17 @@ class _Description:
                 schema = {"type": "object", "additionalProperties": schema["additionalProperties"] | SINGLE_LINE}
                 shown: Any = {"cart": "c-5581"}
             else:
-                shown = field_example(shape, name)
+                shown = field_example(struct, name)
             parameter = _parameter(name, "query", FieldDoc(text), schema, shown, is_required=is_required)
             if schema["type"] == "object":
                 parameter |= {"style": "deepObject", "explode": True}
             found.append(parameter)
         return found
 
-    def _body(self, shape: Schema) -> Json:
-        content = {"schema": self.shapes.reference(shape), "examples": {"usual": {"value": example_of(shape)}}}
+    def _body(self, struct: Schema) -> Json:
+        content = {"schema": self.schemas.reference(struct), "examples": {"usual": {"value": example_of(struct)}}}
         # Where nothing must be said, nothing has to be sent.
-        is_required = any(must_be for _, must_be in self.shapes.fields(shape).values())
+        is_required = any(must_be for _, must_be in self.schemas.fields(struct).values())
         return {"required": is_required, "content": {JSON_TYPE: content}}
 
     def _answer(self, route: Route, doc: OperationDoc) -> Json:
@@ -179,7 +179,7 @@ class _Description:
         if doc.takes_key:
             names.append("Idempotency-Replayed")
         self.headers |= set(names)
-        schema = {"type": "object", "required": ["data"], "properties": {"data": self.shapes.reference(doc.answer)}}
+        schema = {"type": "object", "required": ["data"], "properties": {"data": self.schemas.reference(doc.answer)}}
         example = {"data": example_of(doc.answer, doc.example)}
         answer = {
             "description": f"{doc.summary}: done.",
@@ -205,9 +205,9 @@ class _Description:
         }
 
     def _problems(self, route: Route, doc: OperationDoc) -> Json:
-        shape = doc.body or doc.query
+        struct = doc.body or doc.query
         # Something of it can be wrong in any case: if nothing else, its key.
-        field = next(iter(shape.__struct_encode_fields__ if shape else ()), "Idempotency-Key")
+        field = next(iter(struct.__struct_encode_fields__ if struct else ()), "Idempotency-Key")
         found = {}
         for status, response in problems.responses_of(route, field).items():
             codes = list(response["content"][problems.PROBLEM_TYPE]["examples"])

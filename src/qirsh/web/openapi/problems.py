@@ -40,8 +40,8 @@ FIELD_CODES: Final = {
 
 def codes_of(route: Route) -> list[str]:
     """Every code that this call can answer, in the order of the table."""
-    told = route.doc
-    assert told is not None
+    doc = route.doc
+    assert doc is not None
     codes = {code for code, kind in PROBLEM_TYPES.items() if kind.status in _ANYWHERE_STATUSES} | {"bad_request"}
     codes -= _MONEY_ONLY
     if route.method == "GET":
@@ -52,15 +52,15 @@ def codes_of(route: Route) -> list[str]:
         codes.add("missing_scope")
     if "{" in route.path:
         codes.add("not_found")
-    if told.body is not None:
+    if doc.body is not None:
         codes |= {"invalid_json", "unsupported_media_type", "validation_failed"}
-    if told.query is not None:
+    if doc.query is not None:
         codes.add("validation_failed")
-    if told.takes_key:
+    if doc.takes_key:
         codes |= {"validation_failed", "idempotency_key_reused"}
-    if unknown := set(told.problems) - set(PROBLEM_TYPES):
+    if unknown := set(doc.problems) - set(PROBLEM_TYPES):
         raise ValueError(f"{route.method} {route.path}: no such problem: {sorted(unknown)}")
-    codes |= set(told.problems)
+    codes |= set(doc.problems)
     return [code for code in PROBLEM_TYPES if code in codes]
 
 

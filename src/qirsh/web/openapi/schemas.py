@@ -24,36 +24,36 @@ class Schemas:
         self.schemas: dict[str, Json] = {}
         self._kinds: dict[str, Schema] = {}
 
-    def reference(self, shape: Schema) -> Json:
+    def reference(self, struct: Schema) -> Json:
         """A `$ref` to the struct's schema."""
-        name = shape.__name__
-        if self._kinds.setdefault(name, shape) is not shape:
+        name = struct.__name__
+        if self._kinds.setdefault(name, struct) is not struct:
             raise ValueError(f"two shapes are called {name}")
         if name not in self.schemas:
             self.schemas[name] = {}  # A struct may hold itself.
-            self.schemas[name] = self._struct(shape)
+            self.schemas[name] = self._struct(struct)
         return {"$ref": REFERENCE + name}
 
-    def fields(self, shape: Schema) -> dict[str, tuple[Json, bool]]:
+    def fields(self, struct: Schema) -> dict[str, tuple[Json, bool]]:
         """The struct's fields by their names in JSON: the schema, and whether it must be there."""
-        return {field.encode_name: (self._field(shape, field), field.required) for field in _fields(shape)}
+        return {field.encode_name: (self._field(struct, field), field.required) for field in _fields(struct)}
 
-    def _struct(self, shape: Schema) -> Json:
-        fields = self.fields(shape)
+    def _struct(self, struct: Schema) -> Json:
+        fields = self.fields(struct)
         schema: Json = {
             "type": "object",
-            "description": _first_paragraph(shape),
+            "description": _first_paragraph(struct),
             "properties": {name: field for name, (field, _) in fields.items()},
         }
         if required := [name for name, (_, is_required) in fields.items() if is_required]:
             schema["required"] = required
-        if shape.__struct_config__.forbid_unknown_fields:
+        if struct.__struct_config__.forbid_unknown_fields:
             schema["additionalProperties"] = False
         return schema
 
-    def _field(self, shape: Schema, field: inspect.Field) -> Json:
-        word = _word(shape, field)
-        held = _HELD.get(f"{shape.__name__}.{field.encode_name}")
+    def _field(self, struct: Schema, field: inspect.Field) -> Json:
+        word = _word(struct, field)
+        held = _HELD.get(f"{struct.__name__}.{field.encode_name}")
         schema = {"anyOf": [self.reference(one) for one in held]} if held else self._schema(field.type)
         if "$ref" in schema:
             # Beside a reference OpenAPI allows words, and nothing that would narrow it.
@@ -116,22 +116,22 @@ class Schemas:
         return {"anyOf": [*schemas, {"type": "null"}] if is_nullable else schemas}
 
 
-def example_of(shape: Schema, changed: Json | None = None) -> Json:
+def example_of(struct: Schema, changed: Json | None = None) -> Json:
     """What the struct looks like when it tells the usual story, but for the fields that are changed."""
-    example = {field.encode_name: _example(shape, field) for field in _fields(shape)}
+    example = {field.encode_name: _example(struct, field) for field in _fields(struct)}
     return example | (changed or {})
 
 
-def field_example(shape: Schema, name: str) -> Any:  # noqa: ANN401 - JSON is anything
+def field_example(struct: Schema, name: str) -> Any:  # noqa: ANN401 - JSON is anything
     """What one field looks like; None where nothing is to be shown."""
-    return next(_example(shape, field) for field in _fields(shape) if field.encode_name == name)
+    return next(_example(struct, field) for field in _fields(struct) if field.encode_name == name)
 
 
-def _example(shape: Schema, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON is anything
-    word = _word(shape, field)
+def _example(struct: Schema, field: inspect.Field) -> Any:  # noqa: ANN401 - JSON is anything
+    word = _word(struct, field)
     if word is not None and word.example is not None:
         return word.example
-    if held := _HELD.get(f"{shape.__name__}.{field.encode_name}"):
+    if held := _HELD.get(f"{struct.__name__}.{field.encode_name}"):
         return example_of(held[0])
     return _usual(field.type, word)
 
@@ -159,15 +159,15 @@ def _usual(kind: inspect.Type, word: FieldDoc | None) -> Any:  # noqa: ANN401 - 
     return {}
 
 
-def _fields(shape: Schema) -> tuple[inspect.Field, ...]:
-    info = inspect.type_info(shape)
+def _fields(struct: Schema) -> tuple[inspect.Field, ...]:
+    info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
     return info.fields
 
 
-def _word(shape: Schema, field: inspect.Field) -> FieldDoc | None:
+def _word(struct: Schema, field: inspect.Field) -> FieldDoc | None:
     """What the field says of itself comes first."""
-    word = field_doc(shape.__name__, field.encode_name)
+    word = field_doc(struct.__name__, field.encode_name)
     kind = field.type
     said = kind.extra_json_schema or {} if isinstance(kind, inspect.Metadata) else {}
     if "description" in said:
@@ -193,5 +193,5 @@ def _bounds(kind: object, **names: str) -> Json:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _first_paragraph(shape: Schema) -> str:
-    return " ".join((shape.__doc__ or shape.__name__).partition("\n\n")[0].split())
+def _first_paragraph(struct: Schema) -> str:
+    return " ".join((struct.__doc__ or struct.__name__).partition("\n\n")[0].split())

@@ -45,14 +45,14 @@ _HEADERS: Final = {
 }
 
 
-def webhooks(shapes: Schemas) -> Json:
+def webhooks(schemas: Schemas) -> Json:
     """The section of that name."""
-    return {name: {"post": _operation(name, webhook, shapes)} for name, webhook in WEBHOOKS.items()}
+    return {name: {"post": _operation(name, webhook, schemas)} for name, webhook in WEBHOOKS.items()}
 
 
-def _operation(name: str, webhook: Webhook, shapes: Schemas) -> Json:
-    shape = webhook.data
-    data: Json = {"type": "object", "description": "What it is about."} if shape is None else shapes.reference(shape)
+def _operation(name: str, webhook: Webhook, schemas: Schemas) -> Json:
+    struct = webhook.data
+    data: Json = {"type": "object", "description": "What it is about."} if struct is None else schemas.reference(struct)
     event: Json = {
         "type": "object",
         "required": ["id", "type", "createdAt", "data"],
@@ -63,7 +63,7 @@ def _operation(name: str, webhook: Webhook, shapes: Schemas) -> Json:
             "data": data,
         },
     }
-    told: Any = webhook.example if shape is None else example_of(shape, webhook.example)
+    told: Any = webhook.example if struct is None else example_of(struct, webhook.example)
     example = {"id": EVENT_ID, "type": name, "createdAt": CREATED if name == "ping" else PAID, "data": told}
     return {
         "operationId": "webhook" + "".join(word.capitalize() for word in name.replace(".", "_").split("_")),

@@ -65,9 +65,9 @@ async def house(context: Context) -> int:
     return number
 
 
-def word_text(words: Params, name: str, characters_max: int, default: str | None = None) -> str:
+def word_text(params: Params, name: str, characters_max: int, default: str | None = None) -> str:
     """One of the words, printable and not too long."""
-    value = words.get(name, default)
+    value = params.get(name, default)
     if type(value) is not str or (default is None and not value):
         raise ActionRefused("invalid", f"{name}: must be given as text")
     if len(value) > characters_max or not value.isprintable():
@@ -75,36 +75,36 @@ def word_text(words: Params, name: str, characters_max: int, default: str | None
     return value
 
 
-def email_address(words: Params) -> str:
+def email_address(params: Params) -> str:
     """Somebody's, in its one spelling."""
-    email = normal_email(word_text(words, "email", limits.EMAIL_CHARACTERS_MAX))
+    email = normal_email(word_text(params, "email", limits.EMAIL_CHARACTERS_MAX))
     if email is None:
         raise ActionRefused("invalid", "email: must be an e-mail address")
     return email
 
 
-async def added_person(context: Context, actor: Actor, words: Params) -> Person:
+async def added_person(context: Context, actor: Actor, params: Params) -> Person:
     """Somebody new, with the password that an operator has typed for them."""
-    password = word_text(words, "password", limits.PASSWORD_CHARACTERS_MAX)
+    password = word_text(params, "password", limits.PASSWORD_CHARACTERS_MAX)
     if len(password) < limits.PASSWORD_CHARACTERS_MIN:
         raise ActionRefused("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
-    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     hashed = await context.passwords.hash(password)
-    person: Person = await submit(context, AddPerson(email_address(words), name, hashed, actor.name, actor.person))
+    person: Person = await submit(context, AddPerson(email_address(params), name, hashed, actor.name, actor.person))
     return person
 
 
-def account_number(words: Params) -> int:
+def account_number(params: Params) -> int:
     """The account that the act is about."""
-    number = word_text(words, "account", 12)
+    number = word_text(params, "account", 12)
     if not is_account_number(number):
         raise ActionRefused("invalid", "account: must be an account number of 12 digits; this one is mistyped")
     return int(number)
 
 
-def reference(words: Params) -> str:
+def reference(params: Params) -> str:
     """The bank's."""
-    return word_text(words, "reference", limits.REFERENCE_CHARACTERS_MAX)
+    return word_text(params, "reference", limits.REFERENCE_CHARACTERS_MAX)
 
 
 def order_words(order: BankOrder) -> Params:

@@ -42,20 +42,20 @@ from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 _DAY_MS: Final = 24 * 3600 * 1000
 
 
-async def add_person(context: Context, actor: Actor, words: Params) -> Params:
+async def add_person(context: Context, actor: Actor, params: Params) -> Params:
     """A person with a personal account and a payment PIN."""
-    pin = _pin(words)
-    person = await added_person(context, actor, words)
+    pin = _pin(params)
+    person = await added_person(context, actor, params)
     await submit(
         context, ChangePin(person.id, context.keyring.pin_mac(person.id, pin), actor.name, operator=actor.person)
     )
     return {"person": person.id, "account": str(person.account), "state": "unverified"}
 
 
-async def set_pin(context: Context, actor: Actor, words: Params) -> Params:
+async def set_pin(context: Context, actor: Actor, params: Params) -> Params:
     """A new PIN for a person who has locked or forgotten theirs."""
-    pin = _pin(words)
-    login = await context.store.find(Tables.logins, email_address(words))
+    pin = _pin(params)
+    login = await context.store.find(Tables.logins, email_address(params))
     if login is None:
         raise ActionRefused("not_found", "Nobody has this e-mail address.")
     await submit(
@@ -64,15 +64,15 @@ async def set_pin(context: Context, actor: Actor, words: Params) -> Params:
     return {"person": login.person, "email": login.email}
 
 
-async def request_account(context: Context, actor: Actor, words: Params) -> Params:
+async def request_account(context: Context, actor: Actor, params: Params) -> Params:
     """A commercial account for the owner of a verified personal account."""
-    origins = word_text(words, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
+    origins = word_text(params, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
     for text in origins:
         if origin(text) != text:
             raise ActionRefused("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
-    name = word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     account = await submit(
-        context, RequestCommercial(account_number(words), name, " ".join(origins), actor.name, operator=actor.person)
+        context, RequestCommercial(account_number(params), name, " ".join(origins), actor.name, operator=actor.person)
     )
     return _account_words(account)
 
@@ -80,16 +80,16 @@ async def request_account(context: Context, actor: Actor, words: Params) -> Para
 def move_account(to: str) -> Action:
     """The act that brings an account to a state."""
 
-    async def act(context: Context, actor: Actor, words: Params) -> Params:
-        reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX, default="")
-        found = await context.store.find(Tables.accounts, account_number(words))
+    async def act(context: Context, actor: Actor, params: Params) -> Params:
+        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+        found = await context.store.find(Tables.accounts, account_number(params))
         if to == "resumed":
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
             target = to
         letters = await letters_on_move(context, found, target, reason)
         account = await submit(
-            context, MoveAccount(account_number(words), target, actor.id, reason, actor.name, letters)
+            context, MoveAccount(account_number(params), target, actor.id, reason, actor.name, letters)
         )
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)
         return _account_words(account) | ({"testAccount": str(test_accounts[0][0])} if test_accounts else {})
@@ -97,10 +97,10 @@ def move_account(to: str) -> Action:
     return act
 
 
-async def issue_key(context: Context, actor: Actor, words: Params) -> Params:
+async def issue_key(context: Context, actor: Actor, params: Params) -> Params:
     """A new API key, shown here and never again."""
-    number = account_number(words)
-    if words.get("test"):
+    number = account_number(params)
+    if params.get("test"):
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, number)
         if not test_accounts:
             raise ActionRefused("not_found", "This account has no test account: is it an approved commercial account?")
@@ -108,10 +108,10 @@ async def issue_key(context: Context, actor: Actor, words: Params) -> Params:
     account = await context.store.find(Tables.accounts, number)
     if account is None:
         raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
-    scopes = word_text(words, "scopes", 500, default=" ".join(SCOPES)).split()
+    scopes = word_text(params, "scopes", 500, default=" ".join(SCOPES)).split()
     if unknown := sorted(set(scopes) - set(SCOPES)):
         raise ActionRefused("invalid", f"scopes: {', '.join(unknown)}: known are {', '.join(SCOPES)}")
-    days = words.get("expiresInDays")
+    days = params.get("expiresInDays")
     if days is not None and (type(days) is not int or not 1 <= days <= limits.KEY_DAYS_MAX):
         raise ActionRefused("invalid", f"expiresInDays: must be 1 to {limits.KEY_DAYS_MAX}")
     token = make_token(key_kind(account.mode), context.entropy(32))
@@ -122,7 +122,7 @@ async def issue_key(context: Context, actor: Actor, words: Params) -> Params:
             account=number,
             hash=token_hash(token.encode()),
             hint=token[-4:],
-            name=word_text(words, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
+            name=word_text(params, "name", limits.NAME_CHARACTERS_MAX, default="API key"),
             scopes=" ".join(scopes),
             expires_at=None if days is None else context.clock() + days * _DAY_MS,
             actor=actor.name,
@@ -132,27 +132,27 @@ async def issue_key(context: Context, actor: Actor, words: Params) -> Params:
     return {"id": key.id, "key": token, "account": str(number), "scopes": scopes}
 
 
-async def revoke_key(context: Context, actor: Actor, words: Params) -> Params:
+async def revoke_key(context: Context, actor: Actor, params: Params) -> Params:
     """A key ends within a second."""
-    key = await submit(context, RevokeKey(word_text(words, "id", 64), actor.name, operator=actor.person))
+    key = await submit(context, RevokeKey(word_text(params, "id", 64), actor.name, operator=actor.person))
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
 def ask_cash(kind: Kind) -> Action:
     """The act that asks for money to enter or leave."""
 
-    async def act(context: Context, actor: Actor, words: Params) -> Params:
-        currency = word_text(words, "currency", 3)
+    async def act(context: Context, actor: Actor, params: Params) -> Params:
+        currency = word_text(params, "currency", 3)
         if currency not in CURRENCIES:
             raise ActionRefused("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
-        amount = parse_amount(word_text(words, "amount", 20), currency)
+        amount = parse_amount(word_text(params, "amount", 20), currency)
         if amount is None:
             raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
         command = RequestBankTransfer(
             kind=kind,
             house=await house(context),
-            reference=reference(words),
-            account=account_number(words),
+            reference=reference(params),
+            account=account_number(params),
             currency=currency,
             amount=amount,
             operator=actor.id,
@@ -166,8 +166,8 @@ def ask_cash(kind: Kind) -> Action:
 def confirm_cash(kind: Kind) -> Action:
     """The act by which a second operator confirms, and the money moves."""
 
-    async def act(context: Context, actor: Actor, words: Params) -> Params:
-        bank, slip = await house(context), reference(words)
+    async def act(context: Context, actor: Actor, params: Params) -> Params:
+        bank, slip = await house(context), reference(params)
         seen = await context.store.find(Tables.bank_orders, (bank, slip))
         letters = await letters_of_order(context, seen)
         asked_by = None if seen is None else seen.asked_by
@@ -193,9 +193,9 @@ async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
     }
 
 
-async def lift_stop(context: Context, actor: Actor, words: Params) -> Params:
+async def lift_stop(context: Context, actor: Actor, params: Params) -> Params:
     """Money moves again, once every rule holds. What the chain remembers may stay: it cannot be repaired."""
-    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     [(last, is_open)] = await context.store.select(queries.LAST_STOP)
     if not is_open:
         raise ActionRefused("move_not_allowed", "Money movement is not stopped.")
@@ -238,8 +238,8 @@ async def _verified(context: Context) -> list[Violation]:
         raise ActionRefused("unavailable", str(error)) from error
 
 
-def _pin(words: Params) -> str:
-    pin = word_text(words, "pin", limits.PIN_DIGITS)
+def _pin(params: Params) -> str:
+    pin = word_text(params, "pin", limits.PIN_DIGITS)
     if not is_pin(pin):
         raise ActionRefused("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
     return pin

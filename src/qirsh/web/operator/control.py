@@ -38,7 +38,7 @@ class OperatorRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What an operator wants done, and who they say they are."""
 
     act: str
-    words: dict[str, Any]
+    params: dict[str, Any]
     email: str = ""
     password: str = ""
     totp: str = ""
@@ -52,13 +52,13 @@ class OperatorReply(msgspec.Struct, omit_defaults=True):
     detail: str = ""
 
 
-async def perform(context: Context, wish: OperatorRequest) -> OperatorReply:
+async def perform(context: Context, request: OperatorRequest) -> OperatorReply:
     """Carry out an act. Never raises: whatever happens is told."""
     try:
-        act = ACTIONS.get(wish.act)
+        act = ACTIONS.get(request.act)
         if act is None:
-            return OperatorReply(code="unknown_act", detail=f"There is no act {wish.act!r}.")
-        return OperatorReply(done=await act(context, await _actor(context, wish), wish.words))
+            return OperatorReply(code="unknown_act", detail=f"There is no act {request.act!r}.")
+        return OperatorReply(done=await act(context, await _actor(context, request), request.params))
     except ActionRefused as error:
         return OperatorReply(code=error.code, detail=error.detail)
     except (Overloaded, TooManySignIns):
@@ -68,19 +68,19 @@ async def perform(context: Context, wish: OperatorRequest) -> OperatorReply:
     except OutcomeUnknown:
         return OperatorReply(code="outcome_unknown", detail="It may have been done or not: look before you try again.")
     except Exception:
-        log.exception("act %r failed", wish.act)
+        log.exception("act %r failed", request.act)
         return OperatorReply(code="internal_error", detail="Something broke; the server's log says what.")
 
 
-async def _actor(context: Context, wish: OperatorRequest) -> Actor:
+async def _actor(context: Context, request: OperatorRequest) -> Actor:
     rows = await context.store.select(queries.OPERATORS)
     if rows[0][0] == 0:
-        if wish.act == "operator create":
+        if request.act == "operator create":
             return Actor(None)
         raise ActionRefused("no_operator", "There is no operator yet: run `qirsh operator create` first.")
     # A code may serve several acts of its half minute: only who can open the socket gets here.
-    proof = await authenticate(context, email=wish.email, password=wish.password, code=wish.totp)
-    operator = None if proof is None else await context.store.find(Tables.operators, proof.login.person)
+    verified = await authenticate(context, email=request.email, password=request.password, code=request.totp)
+    operator = None if verified is None else await context.store.find(Tables.operators, verified.login.person)
     if operator is None:
         raise ActionRefused("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
     if not await _is_acting(context, operator):
@@ -139,11 +139,11 @@ class Control:
         try:
             async with asyncio.timeout(_LINE_S_MAX):
                 line = await reader.readline()
-            wish = msgspec.json.decode(line, type=OperatorRequest)
+            request = msgspec.json.decode(line, type=OperatorRequest)
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
             reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
-            reply = await perform(self._context, wish)
+            reply = await perform(self._context, request)
         with contextlib.suppress(ConnectionError):  # Whoever asked may have left, or only looked whether we listen.
             writer.write(msgspec.json.encode(reply) + b"\n")
             await writer.drain()

@@ -34,14 +34,14 @@ from qirsh.web.operator.action import (
 )
 
 
-async def create_operator(context: Context, actor: Actor, words: Params) -> Params:
+async def create_operator(context: Context, actor: Actor, params: Params) -> Params:
     """The first operator, at once; every other one is asked for."""
-    return await (_first(context, actor, words) if actor.person is None else _appoint(context, actor, words))
+    return await (_first(context, actor, params) if actor.person is None else _appoint(context, actor, params))
 
 
-async def confirm_operator(context: Context, actor: Actor, words: Params) -> Params:
+async def confirm_operator(context: Context, actor: Actor, params: Params) -> Params:
     """A second operator agrees to what was asked for under an address."""
-    email = email_address(words)
+    email = email_address(params)
     proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is None:
         raise ActionRefused(
@@ -49,14 +49,14 @@ async def confirm_operator(context: Context, actor: Actor, words: Params) -> Par
         )
     token = ""
     link: tuple[Letter, ...] = ()
-    told: tuple[Letter, ...] = ()
+    facts: tuple[Letter, ...] = ()
     if proposal.kind == "appoint":
         _check_mail(context)
         token, link = await _link(context, actor, email)
     else:
-        told = await letters_to_operators(context, "operator_ended", name=proposal.name, new_email=email)
+        facts = await letters_to_operators(context, "operator_ended", name=proposal.name, new_email=email)
     command = ConfirmOperator(
-        email, proposal.kind, proposal.asked_by, actor.id, actor.name, token_hash(token.encode()), link, told
+        email, proposal.kind, proposal.asked_by, actor.id, actor.name, token_hash(token.encode()), link, facts
     )
     confirmed: OperatorProposal = await submit(context, command)
     if confirmed.kind == "appoint":
@@ -65,15 +65,15 @@ async def confirm_operator(context: Context, actor: Actor, words: Params) -> Par
     return _told(confirmed, "ended")
 
 
-async def end_operator(context: Context, actor: Actor, words: Params) -> Params:
+async def end_operator(context: Context, actor: Actor, params: Params) -> Params:
     """Somebody is to be an operator no longer, which another confirms; or was to become one, and shall not."""
-    email, by = email_address(words), await _name(context, actor)
+    email, by = email_address(params), await _name(context, actor)
     proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is not None and proposal.kind == "appoint":
         withdrawn: OperatorProposal = await submit(context, WithdrawAppointment(email, actor.id, actor.name))
         return _told(withdrawn, "taken back")
-    told = await letters_to_operators(context, "operator_end_asked", by=by, new_email=email)
-    asked: OperatorProposal = await submit(context, RequestOperatorEnd(email, actor.id, actor.name, told))
+    facts = await letters_to_operators(context, "operator_end_asked", by=by, new_email=email)
+    asked: OperatorProposal = await submit(context, RequestOperatorEnd(email, actor.id, actor.name, facts))
     return _told(asked, "end asked")
 
 
@@ -113,13 +113,13 @@ OPERATOR_ACTIONS: Final[dict[str, Action]] = {
 }
 
 
-async def _first(context: Context, actor: Actor, words: Params) -> Params:
-    email = email_address(words)
+async def _first(context: Context, actor: Actor, params: Params) -> Params:
+    email = email_address(params)
     try:
-        person = await added_person(context, actor, words)
+        person = await added_person(context, actor, params)
     except ActionRefused as error:
         # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
-        known = await authenticate(context, email=email, password=word_text(words, "password", 1024), code=None)
+        known = await authenticate(context, email=email, password=word_text(params, "password", 1024), code=None)
         found: Person | None = (
             await context.store.find(Tables.people, known.login.person)
             if known and error.code == "email_taken"
@@ -133,14 +133,14 @@ async def _first(context: Context, actor: Actor, words: Params) -> Params:
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 
-async def _appoint(context: Context, actor: Actor, words: Params) -> Params:
+async def _appoint(context: Context, actor: Actor, params: Params) -> Params:
     _check_mail(context)
-    email, name = email_address(words), word_text(words, "name", limits.NAME_CHARACTERS_MAX)
+    email, name = email_address(params), word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     token, link = await _link(context, actor, email)
-    told = await letters_to_operators(
+    facts = await letters_to_operators(
         context, "operator_asked", by=await _name(context, actor), name=name, new_email=email
     )
-    command = AppointOperator(email, name, actor.id, actor.name, token_hash(token.encode()), link, told)
+    command = AppointOperator(email, name, actor.id, actor.name, token_hash(token.encode()), link, facts)
     asked: OperatorProposal = await submit(context, command)
     return _told(asked, await _proposed(context, asked))
 

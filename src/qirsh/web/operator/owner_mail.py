@@ -43,6 +43,6 @@ async def letters_on_rejection(context: Context, account: Account | None, reason
     return await _to(context, owner, "identity_rejected", reason=reason, identity_url=identity_url)
 
 
-async def _to(context: Context, owner: Person, kind: str, **words: str) -> tuple[Letter, ...]:
+async def _to(context: Context, owner: Person, kind: str, **params: str) -> tuple[Letter, ...]:
     rows = await context.store.select(people_queries.EMAIL_OF, owner.id)
-    return letters(context, kind, to=rows[0][0], language=owner.language, **words) if rows else ()
+    return letters(context, kind, to=rows[0][0], language=owner.language, **params) if rows else ()

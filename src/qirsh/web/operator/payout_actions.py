@@ -40,13 +40,13 @@ async def list_payouts(context: Context, _actor: Actor, _words: Params) -> Param
     return {"payouts": [await _payout_words(context, Payout(*row)) for row in rows]}
 
 
-async def order_payout(context: Context, actor: Actor, words: Params) -> Params:
+async def order_payout(context: Context, actor: Actor, params: Params) -> Params:
     """The bank has been told to send it: the first operator's half."""
-    payout = await _payout(context, words)
+    payout = await _payout(context, params)
     command = RequestBankTransfer(
         kind="withdrawal",
         house=await house(context),
-        reference=reference(words),
+        reference=reference(params),
         account=payout.account,
         currency=payout.currency,
         amount=payout.amount,
@@ -57,10 +57,10 @@ async def order_payout(context: Context, actor: Actor, words: Params) -> Params:
     return {"payout": payout.id, **order_words(await submit(context, command))}
 
 
-async def refuse_payout(context: Context, actor: Actor, words: Params) -> Params:
+async def refuse_payout(context: Context, actor: Actor, params: Params) -> Params:
     """No money will be sent, and who asked is told why."""
-    payout = await _payout(context, words)
-    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    payout = await _payout(context, params)
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     letters = await _letters(context, payout, "payout_refused", reason=reason)
     refused = await submit(context, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
     return {"payout": refused.id, "account": str(refused.account), "state": refused.state}
@@ -81,7 +81,7 @@ async def letters_of_order(context: Context, order: BankOrder | None) -> tuple[L
     return () if payout is None else await _letters(context, payout, "payout_paid", reference=order.reference)
 
 
-async def _letters(context: Context, payout: Payout, kind: str, **words: str) -> tuple[Letter, ...]:
+async def _letters(context: Context, payout: Payout, kind: str, **params: str) -> tuple[Letter, ...]:
     account = await context.store.find(Tables.accounts, payout.account)
     if account is None or account.owner is None:
         return ()
@@ -89,12 +89,12 @@ async def _letters(context: Context, payout: Payout, kind: str, **words: str) ->
     emails = await context.store.select(people.EMAIL_OF, account.owner)
     if person is None or not emails:
         return ()
-    told: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **words}
-    return letters(context, kind, to=emails[0][0], language=person.language, **told)
+    facts: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **params}
+    return letters(context, kind, to=emails[0][0], language=person.language, **facts)
 
 
-async def _payout(context: Context, words: Params) -> Payout:
-    payout = await context.store.find(Tables.payouts, word_text(words, "id", _ID_CHARACTERS_MAX))
+async def _payout(context: Context, params: Params) -> Payout:
+    payout = await context.store.find(Tables.payouts, word_text(params, "id", _ID_CHARACTERS_MAX))
     if payout is None:
         raise ActionRefused("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
     return payout

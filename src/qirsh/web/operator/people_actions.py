@@ -22,17 +22,17 @@ from qirsh.web.operator.owner_mail import letters_on_rejection
 _STATES: Final = ("unverified", "verified", "requested", "approved", "rejected", "suspended", "closed")
 
 
-async def list_identities(context: Context, _actor: Actor, words: Params) -> Params:
+async def list_identities(context: Context, _actor: Actor, params: Params) -> Params:
     """The checks that wait, by account number. What people wrote is not in the list."""
-    after = _after_account(words)
+    after = _after_account(params)
     rows = await context.store.search(people_queries.IDENTITIES_AFTER, after, limits.LIST_ITEMS_MAX + 1)
     items = [{"account": str(account), "submittedAt": timestamp(submitted_at)} for account, submitted_at in rows]
     return _listed(items, "account")
 
 
-async def show_identity(context: Context, actor: Actor, words: Params) -> Params:
+async def show_identity(context: Context, actor: Actor, params: Params) -> Params:
     """What a person says and shows. That this operator has looked is written down first."""
-    number = account_number(words)
+    number = account_number(params)
     account = await context.store.find(Tables.accounts, number)
     identity = None
     if account is not None and account.kind == "personal" and account.owner is not None:
@@ -47,7 +47,7 @@ async def show_identity(context: Context, actor: Actor, words: Params) -> Params
         raise ActionRefused(
             "sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY."
         )
-    told: Params = {
+    described: Params = {
         "account": str(number),
         "name": account.name if account else "",
         "state": identity.state,
@@ -58,26 +58,26 @@ async def show_identity(context: Context, actor: Actor, words: Params) -> Params
         "documentNumber": facts.document_number,
         "reason": identity.reason,
     }
-    if words.get("pictures"):
-        told["pictures"] = await _pictures(context, identity.person)
-    return told
+    if params.get("pictures"):
+        described["pictures"] = await _pictures(context, identity.person)
+    return described
 
 
-async def reject_identity(context: Context, actor: Actor, words: Params) -> Params:
+async def reject_identity(context: Context, actor: Actor, params: Params) -> Params:
     """It is not enough, and the person reads why and may send it again."""
-    number = account_number(words)
-    reason = word_text(words, "reason", limits.NOTE_CHARACTERS_MAX)
+    number = account_number(params)
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     letters = await letters_on_rejection(context, await context.store.find(Tables.accounts, number), reason)
     identity = await submit(context, RejectIdentity(number, reason, actor.id, actor.name, letters))
     return {"account": str(number), "state": identity.state, "reason": reason}
 
 
-async def list_accounts(context: Context, _actor: Actor, words: Params) -> Params:
+async def list_accounts(context: Context, _actor: Actor, params: Params) -> Params:
     """Accounts of people and businesses by number, of one state if told."""
-    state = word_text(words, "state", 20, default="")
+    state = word_text(params, "state", 20, default="")
     if state and state not in _STATES:
         raise ActionRefused("invalid", f"state: must be one of {', '.join(_STATES)}")
-    arguments = (state, state, _after_account(words), limits.LIST_ITEMS_MAX + 1)
+    arguments = (state, state, _after_account(params), limits.LIST_ITEMS_MAX + 1)
     rows = await context.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
     accounts = [Account(*row) for row in rows]
     items = [
@@ -87,12 +87,12 @@ async def list_accounts(context: Context, _actor: Actor, words: Params) -> Param
     return _listed(items, "account")
 
 
-async def show_account(context: Context, _actor: Actor, words: Params) -> Params:
+async def show_account(context: Context, _actor: Actor, params: Params) -> Params:
     """An account, and what its owner has told of the business behind it."""
-    account = await context.store.find(Tables.accounts, account_number(words))
+    account = await context.store.find(Tables.accounts, account_number(params))
     if account is None:
         raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
-    told: Params = {
+    described: Params = {
         "account": str(account.number),
         "kind": account.kind,
         "mode": account.mode,
@@ -104,22 +104,22 @@ async def show_account(context: Context, _actor: Actor, words: Params) -> Params
     if business is not None:
         assert account.owner is not None, "a business without an owner"
         owner = await context.store.find(Tables.people, account.owner)
-        told |= {
+        described |= {
             "business": business.kind,
             "registration": business.registration,
             "returnOrigins": account.return_origins,
             "owner": "" if owner is None else f"{owner.account} {owner.name}",
             "reason": business.reason,
         }
-    return told
+    return described
 
 
-async def list_keys(context: Context, _actor: Actor, words: Params) -> Params:
+async def list_keys(context: Context, _actor: Actor, params: Params) -> Params:
     """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
-    number = account_number(words)
+    number = account_number(params)
     if await context.store.find(Tables.accounts, number) is None:
         raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
-    after = word_text(words, "after", 64, default="")
+    after = word_text(params, "after", 64, default="")
     rows = await context.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
     return _listed([_key_words(ApiKey(*row), context.clock()) for row in rows], "id")
 
@@ -141,8 +141,8 @@ async def _pictures(context: Context, person: int) -> dict[str, str]:
     return {side: base64.b64encode(picture).decode() for side, picture in plain if picture is not None}
 
 
-def _after_account(words: Params) -> int:
-    return account_number({"account": words["after"]}) if words.get("after") else 0
+def _after_account(params: Params) -> int:
+    return account_number({"account": params["after"]}) if params.get("after") else 0
 
 
 def _listed(items: Sequence[Mapping[str, str | int]], key: str) -> Params:

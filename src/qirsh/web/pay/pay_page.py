@@ -37,7 +37,7 @@ async def leave_pay_page(context: Context, request: Request) -> Response:
     address = after_leaving(payment_page.payment, payment_page.id, payment_page.merchant)
     if address is not None:
         return see_other(address)
-    return render_page(request, "pay/payment_abandoned.html", slip=payment_page.slip())
+    return render_page(request, "pay/payment_abandoned.html", summary=payment_page.summary())
 
 
 async def sign_in_to_pay(context: Context, request: Request) -> Response:

@@ -47,7 +47,7 @@ async def view(payment_page: PaymentPage, *, why: str, status: int = 200, email:
         "state": state,
         "why": why,
         "email": email,
-        "slip": payment_page.slip(),
+        "summary": payment_page.summary(),
         "return_address": after_paying(payment_page.payment, payment_page.id, payment_page.merchant)
         if state == "receipt"
         else None,

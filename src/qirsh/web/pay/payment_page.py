@@ -64,7 +64,7 @@ class PaymentPage(msgspec.Struct, frozen=True):
             return "test"
         return "merchant_suspended" if why_not_in_order(self.merchant) else "payable"
 
-    def slip(self) -> PaymentSummary:
+    def summary(self) -> PaymentSummary:
         """What anybody may see of it."""
         can_leave = after_leaving(self.payment, self.id, self.merchant) is not None
         return payment_summary_of(

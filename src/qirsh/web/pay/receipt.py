@@ -38,7 +38,7 @@ async def show_receipt(context: Context, request: Request) -> Response:
     return render_page(
         request,
         "pay/receipt.html",
-        slip=payment_summary_of(payment, payment_id, merchant, now=context.clock(), can_leave=False),
+        summary=payment_summary_of(payment, payment_id, merchant, now=context.clock(), can_leave=False),
         ending=_ending(payment),
         pdf=f"/receipt/{request.arguments['token']}/pdf",
     )

@@ -34,7 +34,7 @@ _MONTHS: Final = 24
 _SERVICE: Final = _("Qirsh")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class StatementRequest(msgspec.Struct, frozen=True):
     """Which statement: what was typed, and what it means."""
 
     fields: dict[str, str]
@@ -80,9 +80,9 @@ _PDF: Final = Kind("pdf", head(b"application/pdf"), limits.STATEMENT_PDF_LINES_M
 @signed_in
 async def show_statement(page: PageContext) -> Response:
     """Choose; and what the chosen one says in short."""
-    asked = _asked(page)
-    bounds = None if asked.errors else await _bounds(page.context, page.user.account, asked)
-    return _page(page, asked, bounds, status=422 if asked.errors else 200)
+    wanted = _read_request(page)
+    bounds = None if wanted.errors else await _bounds(page.context, page.user.account, wanted)
+    return _page(page, wanted, bounds, status=422 if wanted.errors else 200)
 
 
 @signed_in
@@ -98,25 +98,25 @@ async def download_statement_pdf(page: PageContext) -> Response:
 
 
 async def _taken_away(page: PageContext, kind: Kind) -> Response:
-    asked = _asked(page)
-    if asked.errors:
-        return _page(page, asked, None, status=422)
+    wanted = _read_request(page)
+    if wanted.errors:
+        return _page(page, wanted, None, status=422)
     context, account = page.context, page.user.account
-    bounds = await _bounds(context, account, asked)
+    bounds = await _bounds(context, account, wanted)
     if bounds.lines > kind.lines_max:
-        asked.errors["to"] = f"too_many_for_{kind.ending}"
-        return _page(page, asked, bounds, status=422)
+        wanted.errors["to"] = f"too_many_for_{kind.ending}"
+        return _page(page, wanted, bounds, status=422)
     with render_pool.place():
-        statement = await _statement(page, asked, bounds)
+        statement = await _statement(page, wanted, bounds)
         document = await render_pool.made(partial(kind.made, statement, page.request.language))
-    days = f"{asked.period.first} to {asked.period.last}"
-    export = RecordExport(account, f"statement of {asked.currency}, {days}, as {kind.ending}", f"person {page.person}")
+    days = f"{wanted.period.first} to {wanted.period.last}"
+    export = RecordExport(account, f"statement of {wanted.currency}, {days}, as {kind.ending}", f"person {page.person}")
     await context.engine.submit(export)
-    name = f"statement-{account}-{asked.currency}-{asked.period.first}-{asked.period.last}.{kind.ending}"
+    name = f"statement-{account}-{wanted.currency}-{wanted.period.first}-{wanted.period.last}.{kind.ending}"
     return Response(200, document, [(b"content-disposition", f'attachment; filename="{name}"'.encode())], kind.head)
 
 
-def _asked(page: PageContext) -> Asked:
+def _read_request(page: PageContext) -> StatementRequest:
     fields = read_query(page.request, *_FIELDS)
     fields["currency"] = fields["currency"] or next(iter(CURRENCIES))
     if fields["currency"] not in CURRENCIES:
@@ -129,7 +129,7 @@ def _asked(page: PageContext) -> Asked:
     if not fields["from"] and not fields["to"]:
         if month.first > day:
             raise unreadable("month")
-        return Asked(fields | {"month": f"{month.first:%Y-%m}"}, _until(month, day), errors)
+        return StatementRequest(fields | {"month": f"{month.first:%Y-%m}"}, _until(month, day), errors)
     found = {name: read_day(fields[name]) for name in ("from", "to")}
     errors |= {name: "no_day" for name, value in found.items() if value is None}
     first, last = found["from"] or day, found["to"] or day
@@ -137,7 +137,7 @@ def _asked(page: PageContext) -> Asked:
         errors["to"] = "before_from"
     if not errors and first > day:
         errors["from"] = "not_begun"
-    return Asked(fields, _until(Period(first, last), day), errors)
+    return StatementRequest(fields, _until(Period(first, last), day), errors)
 
 
 def _until(period: Period, day: date) -> Period:
@@ -145,24 +145,24 @@ def _until(period: Period, day: date) -> Period:
     return Period(period.first, max(period.first, min(period.last, day)))
 
 
-async def _bounds(context: Context, account: int, asked: Asked) -> Bounds:
-    opening = await position_before(context.store, account, asked.currency, asked.period.begin_ms)
-    closing = await position_before(context.store, account, asked.currency, asked.period.end_ms)
+async def _bounds(context: Context, account: int, wanted: StatementRequest) -> Bounds:
+    opening = await position_before(context.store, account, wanted.currency, wanted.period.begin_ms)
+    closing = await position_before(context.store, account, wanted.currency, wanted.period.end_ms)
     return Bounds(opening, closing)
 
 
-async def _statement(page: PageContext, asked: Asked, bounds: Bounds) -> Statement:
-    context, account, period = page.context, page.user.account, asked.period
+async def _statement(page: PageContext, wanted: StatementRequest, bounds: Bounds) -> Statement:
+    context, account, period = page.context, page.user.account, wanted.period
     person = await context.store.find(Tables.people, page.person)
     assert person is not None, "a session without its person"
     movements = entries_between(
-        context.store, account, asked.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
+        context.store, account, wanted.currency, first=bounds.opening.sequence, last=bounds.closing.sequence
     )
     return Statement(
         service_name=text(page.request.language, _SERVICE),
         holder=person.name,
         account=str(account),
-        currency=asked.currency,
+        currency=wanted.currency,
         from_day=period.first,
         to_day=period.last,
         opening_minor=bounds.opening.balance,
@@ -186,14 +186,14 @@ def _line(context: Context, movement: NamedEntry, period: Period) -> Line:
     )
 
 
-def _page(page: PageContext, asked: Asked, bounds: Bounds | None, *, status: int) -> Response:
-    period = asked.period
-    query = urlencode({"currency": asked.currency, "from": str(period.first), "to": str(period.last)})
+def _page(page: PageContext, wanted: StatementRequest, bounds: Bounds | None, *, status: int) -> Response:
+    period = wanted.period
+    query = urlencode({"currency": wanted.currency, "from": str(period.first), "to": str(period.last)})
     return page.render(
         "wallet/statement.html",
         status=status,
-        fields=asked.fields,
-        errors=asked.errors,
+        fields=wanted.fields,
+        errors=wanted.errors,
         period=period,
         bounds=bounds,
         query=query,
