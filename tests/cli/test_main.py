@@ -1,6 +1,9 @@
 """How the program ends, and what it never takes from the command line."""
 
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -97,3 +100,11 @@ def test_a_folder_too_long_for_a_socket_is_told_in_one_line(empty: House) -> Non
     ended = House(empty.folder / ("x" * 100)).run("serve")
     assert ended.returncode == 2
     assert "use a shorter path" in ended.stderr
+
+
+@pytest.mark.parametrize(("flags", "environment"), [(["-O"], {}), (["-OO"], {}), ([], {"PYTHONOPTIMIZE": "1"})])
+def test_without_assertions_nothing_starts(flags: list[str], environment: dict[str, str]) -> None:
+    command = [sys.executable, *flags, "-m", "qirsh", "--version"]
+    ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "qirsh: python -O and PYTHONOPTIMIZE are refused, because assertions guard money\n"

@@ -1,5 +1,6 @@
 """`qirsh`: every command, and how errors become one line and an exit code."""
 
+import sys
 from typing import Any
 
 import apsw
@@ -73,4 +74,6 @@ for command in (
 
 def main() -> None:
     """The program."""
+    if not __debug__:
+        sys.exit("qirsh: python -O and PYTHONOPTIMIZE are refused, because assertions guard money")
     qirsh(prog_name="qirsh")
