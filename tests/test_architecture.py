@@ -90,6 +90,13 @@ FUNCTION_LINES_MAX: Final = 60
 # "web/app.py" or "web/app.py::Router.answer": (the lines it may have, why it is not cut).
 ARGUED: Final[dict[str, tuple[int, str]]] = {}
 
+FIELDS_BY_POSITION_MAX: Final = 6
+POSITIONS_MAX: Final = 3
+# On the hot path, where names would cost a microsecond: each is one function that hides it.
+MADE_BY_POSITION: Final = frozenset(
+    {"domain/payment.py::Payment", "domain/rules/payment.py::Payment", "contract/views.py::PaymentView"}
+)
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Rule = Callable[[Path], list[str]]
 
@@ -261,6 +268,25 @@ def names(root: Path) -> list[str]:
     ]
 
 
+def named_fields(root: Path, argued: frozenset[str] = MADE_BY_POSITION) -> list[str]:
+    """Records with many fields are made by name: two of one type could change places in silence."""
+    fields = {
+        node.name: sum(isinstance(line, ast.AnnAssign) for line in node.body)
+        for module in modules(root)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    complaints = []
+    for module in modules(root):
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=args) if fields.get(name, 0) > FIELDS_BY_POSITION_MAX:
+                    is_row = any(isinstance(argument, ast.Starred) for argument in args)
+                    if len(args) > POSITIONS_MAX and not is_row and f"{module.path}::{name}" not in argued:
+                        complaints.append(f"{module.path}:{node.lineno}: {name} is made by position")
+    return complaints
+
+
 LONG: Final = "x = 1\n" * (FILE_LINES_MAX + 1)
 TALL: Final = "class C:\n    def f(self):\n" + "        x = 1\n" * FUNCTION_LINES_MAX
 # Each rule, and the houses it must complain about.
@@ -309,6 +335,15 @@ BAD: Final[tuple[tuple[Rule, dict[str, str], str], ...]] = (
     (late_imports, {"cli/serve/command.py": "class C:\n    def f(self):\n        import json"}, "inside C.f"),
     (sizes, {"web/app.py": LONG}, "web/app.py: 401 lines"),
     (sizes, {"web/app.py": TALL}, "web/app.py::C.f: 61 lines"),
+    (
+        named_fields,
+        {
+            "domain/a.py": "class A:\n"
+            + "".join(f"    f{n}: int\n" for n in range(7))
+            + "A(1, 2, 3, 4, f4=5, f5=6, f6=7)"
+        },
+        "domain/a.py:9: A is made by position",
+    ),
     (names, {"web/utils.py": ""}, "web/utils.py"),
     (names, {"web/core/app.py": ""}, "web/core"),
 )

@@ -10,6 +10,9 @@ from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
 from qirsh.settings import SETTINGS
+from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.postgres import verify as postgres_verify
+from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.web.app import ROUTES
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.actions import ACTIONS
@@ -106,3 +109,15 @@ def test_links_between_documents_lead_somewhere() -> None:
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_number_of_an_invariant_stands_in_the_list() -> None:
+    listed = {
+        int(number) for number in re.findall(r"^\| (\d+) \|", (ROOT / "docs/invariants.md").read_text(), re.MULTILINE)
+    }
+    used = {
+        invariant.number
+        for invariant in (*invariants.ALL, hash_chain.CHAIN, *sqlite_verify.FILE, postgres_verify.GUARDS)
+    }
+    assert used <= listed
+    assert listed == set(range(1, len(listed) + 1))

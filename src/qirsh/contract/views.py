@@ -225,14 +225,14 @@ def payment_view(payment: Payment, payment_id: str, *, base_url: str, is_live: b
 def refund_view(refund: Refund, payment_id: str, *, currency: str, is_live: bool) -> RefundView:
     """As the merchant sees it."""
     return RefundView(
-        refund.id,
-        payment_id,
-        refund.amount,
-        currency,
-        refund.note,
-        msgspec.Raw(refund.metadata.encode()),
-        timestamp(refund.created_at),
-        is_live,
+        id=refund.id,
+        paymentId=payment_id,
+        amount=refund.amount,
+        currency=currency,
+        note=refund.note,
+        metadata=msgspec.Raw(refund.metadata.encode()),
+        createdAt=timestamp(refund.created_at),
+        livemode=is_live,
     )
 
 
@@ -240,15 +240,15 @@ def payer_body(payment: Payment, payment_id: str, *, merchant_name: str, is_live
     """`{"data": ...}` for the payer."""
     return data(
         PayerView(
-            payment_id,
-            payment.amount,
-            payment.currency,
-            payment.status,
-            str(payment.merchant),
-            merchant_name,
-            payment.note,
-            timestamp(payment.expires_at),
-            None if payment.paid_at is None else timestamp(payment.paid_at),
-            is_live,
+            id=payment_id,
+            amount=payment.amount,
+            currency=payment.currency,
+            status=payment.status,
+            to=str(payment.merchant),
+            merchantName=merchant_name,
+            note=payment.note,
+            expiresAt=timestamp(payment.expires_at),
+            paidAt=None if payment.paid_at is None else timestamp(payment.paid_at),
+            livemode=is_live,
         )
     )

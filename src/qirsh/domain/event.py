@@ -50,11 +50,11 @@ def parse_event_id(text: str) -> tuple[int, int, int] | None:
 def of_change(payment: Payment, *, sequence: int, epoch: int, type: str = "") -> Event:  # noqa: A002 - the event's own word
     """The event for the change that has just been made to this payment; by default its move to the status it has."""
     return Event(
-        payment.merchant,
-        sequence,
-        epoch,
-        type or f"remote_payment.{payment.status}",
-        payment.number,
-        payment.version,
-        payment.updated_at,
+        account=payment.merchant,
+        sequence=sequence,
+        epoch=epoch,
+        type=type or f"remote_payment.{payment.status}",
+        payment=payment.number,
+        version=payment.version,
+        created_at=payment.updated_at,
     )

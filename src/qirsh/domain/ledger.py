@@ -95,18 +95,18 @@ def transfer(
     assert debit.currency == credit.currency
     debited, credited = moved(debit, -amount), moved(credit, amount)
     row = Transfer(
-        kind,
-        debit.account,
-        credit.account,
-        debit.currency,
-        amount,
-        debited.sequence,
-        debited.amount,
-        credited.sequence,
-        credited.amount,
-        payment,
-        bank_order,
-        None,
-        now,
+        kind=kind,
+        debit=debit.account,
+        credit=credit.account,
+        currency=debit.currency,
+        amount=amount,
+        debit_sequence=debited.sequence,
+        debit_balance=debited.amount,
+        credit_sequence=credited.sequence,
+        credit_balance=credited.amount,
+        payment=payment,
+        bank_order=bank_order,
+        reverses=None,
+        created_at=now,
     )
     return row, debited, credited

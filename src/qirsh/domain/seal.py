@@ -99,7 +99,15 @@ def _cover(found: re.Match[str]) -> Cover:
     table, first, last, piece, missing, late, digests = found.groups()
     runs = [(int(run.partition("-")[0]), int(run.rpartition("-")[2])) for run in missing.split()]
     ids = tuple(map(int, late.split()))
-    return Cover(table, int(first), int(last), int(piece), tuple(runs), ids, tuple(digests.split()))
+    return Cover(
+        table=table,
+        first=int(first),
+        last=int(last),
+        piece=int(piece),
+        missing=tuple(runs),
+        late=ids,
+        digests=tuple(digests.split()),
+    )
 
 
 _HEAD: Final = re.compile(r"qirsh seal 1\nnumber ([1-9]\d*)\nat (\d+)\nprevious ([0-9a-f]{64})\n", re.ASCII)

@@ -101,7 +101,7 @@ async def _join(context: Context) -> Demo:
     )
     for person in (merchant, customer, customer2):
         await actions.ACTIONS["account verify"](context, Actor(first.person), {"account": person.account})
-    return Demo(first, second, merchant, customer, customer2)
+    return Demo(operator=first, operator2=second, merchant=merchant, customer=customer, customer2=customer2)
 
 
 async def _operators(context: Context) -> tuple[Player, Player]:
@@ -118,9 +118,19 @@ async def _operators(context: Context) -> tuple[Player, Player]:
 async def _appointed(context: Context, by: Player, password: str, password_hash: str) -> Player:
     """As behind the link that would be mailed; the demo opens it itself."""
     email, link, secret = "hala@operators.example", token_hash(context.entropy(32)), new_seed(context.entropy)
-    await _submit(context, AppointOperator(email, "Hala Aydın", by.person, f"operator {by.person}", link))
+    await _submit(
+        context,
+        AppointOperator(
+            email=email, name="Hala Aydın", operator=by.person, actor=f"operator {by.person}", token_hash=link
+        ),
+    )
     sealed = seal_seed(context.keyring, secret)
-    person = await _submit(context, AcceptAppointment(email, link, "en", password_hash, sealed, totp_step=0))
+    person = await _submit(
+        context,
+        AcceptAppointment(
+            email=email, token_hash=link, language="en", password_hash=password_hash, totp_sealed=sealed, totp_step=0
+        ),
+    )
     return Player(email, password, totp_secret=secret, person=person.id, account=str(person.account))
 
 
@@ -199,9 +209,9 @@ async def _create(
 ) -> Payment:
     metadata = "{}" if order is None else f'{{"order":"{order}","channel":"web"}}'
     command = CreatePayment(
-        int(demo.shop_account),
-        amount,
-        currency,
+        merchant=int(demo.shop_account),
+        amount=amount,
+        currency=currency,
         note=note,
         metadata=metadata,
         reference=order,

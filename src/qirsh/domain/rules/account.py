@@ -129,15 +129,15 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
     if work.counted(api_keys(account.number)) >= KEYS_MAX:
         return Refused(Refusal.TOO_MANY)
     key = ApiKey(
-        command.id,
-        command.account,
-        command.hash,
-        command.hint,
-        command.name,
-        command.scopes,
-        work.now,
-        command.expires_at,
-        None,
+        id=command.id,
+        account=command.account,
+        hash=command.hash,
+        hint=command.hint,
+        name=command.name,
+        scopes=command.scopes,
+        created_at=work.now,
+        expires_at=command.expires_at,
+        revoked_at=None,
     )
     work.api_keys.add(key.id, key)
     work.count(api_keys(account.number))
@@ -185,7 +185,18 @@ def _open(
 ) -> Account:
     number = work.identifiers.account_number(work.count(ACCOUNT))
     mode: Mode = "live" if live_account is None else "test"
-    account = Account(number, kind, mode, owner, live_account, name, account_state, return_origins, work.now, work.now)
+    account = Account(
+        number=number,
+        kind=kind,
+        mode=mode,
+        owner=owner,
+        live_account=live_account,
+        name=name,
+        state=account_state,
+        return_origins=return_origins,
+        created_at=work.now,
+        updated_at=work.now,
+    )
     work.accounts.add(number, account)
     return account
 

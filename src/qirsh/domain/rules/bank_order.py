@@ -47,18 +47,18 @@ def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
         assert requested is not None, "the order was made from a payout"
         payout.order(work, requested, command.reference)
     order = BankOrder(
-        command.house,
-        command.reference,
-        command.kind,
-        command.account,
-        command.currency,
-        command.amount,
-        "asked",
-        command.operator,
-        work.now,
-        None,
-        None,
-        command.payout,
+        house=command.house,
+        reference=command.reference,
+        kind=command.kind,
+        account=command.account,
+        currency=command.currency,
+        amount=command.amount,
+        state="asked",
+        asked_by=command.operator,
+        asked_at=work.now,
+        confirmed_by=None,
+        confirmed_at=None,
+        payout=command.payout,
     )
     work.bank_orders.add((order.house, order.reference), order)
     work.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")

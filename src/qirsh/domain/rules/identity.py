@@ -33,7 +33,15 @@ def submit(command: SubmitIdentity, work: UnitOfWork) -> Identity | Refused:
     before = work.identities.get(command.person)
     if account.state != "unverified" or (before is not None and before.state != "rejected"):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    submitted = Identity(command.person, "submitted", command.facts_sealed, "", work.now, None, None)
+    submitted = Identity(
+        person=command.person,
+        state="submitted",
+        facts_sealed=command.facts_sealed,
+        reason="",
+        submitted_at=work.now,
+        decided_at=None,
+        decided_by=None,
+    )
     work.identities.put(command.person, submitted)
     _forget_images(work, command.person)
     for side, sealed in command.images:

@@ -36,13 +36,13 @@ def start(command: StartChallenge, work: UnitOfWork) -> Challenge:
     """A new one takes the place of the one before."""
     key = (command.purpose, command.email)
     challenge = Challenge(
-        command.purpose,
-        command.email,
-        command.person,
-        command.token_hash,
-        command.code_mac,
-        0,
-        work.now + LASTS_MS[command.purpose],
+        purpose=command.purpose,
+        email=command.email,
+        person=command.person,
+        token_hash=command.token_hash,
+        code_mac=command.code_mac,
+        failures=0,
+        expires_at=work.now + LASTS_MS[command.purpose],
     )
     work.challenges.put(key, challenge)
     work.post(command.letters)

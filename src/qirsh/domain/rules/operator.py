@@ -54,7 +54,14 @@ def appoint_locks(command: AppointOperator, _work: UnitOfWork, keys: RowKeys) ->
 def appoint(command: AppointOperator, work: UnitOfWork) -> OperatorProposal | Refused:
     if work.logins.get(command.email) is not None:
         return Refused(Refusal.EMAIL_TAKEN)
-    proposal = OperatorProposal(command.email, "appoint", command.name, None, command.operator, work.now)
+    proposal = OperatorProposal(
+        email=command.email,
+        kind="appoint",
+        name=command.name,
+        person=None,
+        asked_by=command.operator,
+        asked_at=work.now,
+    )
     work.operator_proposals.put(proposal.email, proposal)
     # A link of before was for what somebody else agreed to.
     work.challenges.remove(("operator", command.email))
@@ -105,7 +112,14 @@ def ask_end(command: RequestOperatorEnd, work: UnitOfWork) -> OperatorProposal |
         return Refused(Refusal.NOT_FOUND)
     if _is_alone(work):
         return Refused(Refusal.LAST_OPERATOR)
-    proposal = OperatorProposal(command.email, "end", person.name, person.id, command.operator, work.now)
+    proposal = OperatorProposal(
+        email=command.email,
+        kind="end",
+        name=person.name,
+        person=person.id,
+        asked_by=command.operator,
+        asked_at=work.now,
+    )
     work.operator_proposals.put(proposal.email, proposal)
     work.post(command.letters)
     work.note(command.actor, "operator.end_asked", f"person {person.id}")
@@ -222,7 +236,18 @@ def _makers(proposal: OperatorProposal) -> set[int]:
 
 def _mail_link(work: UnitOfWork, email: str, token_hash: bytes, link: tuple[Letter, ...]) -> None:
     expires_at = work.now + LASTS_MS["operator"]
-    work.challenges.put(("operator", email), Challenge("operator", email, None, token_hash, b"", 0, expires_at))
+    work.challenges.put(
+        ("operator", email),
+        Challenge(
+            purpose="operator",
+            email=email,
+            person=None,
+            token_hash=token_hash,
+            code_mac=b"",
+            failures=0,
+            expires_at=expires_at,
+        ),
+    )
     work.post(link)
 
 

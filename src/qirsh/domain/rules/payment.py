@@ -33,9 +33,15 @@ def create(command: CreatePayment, work: UnitOfWork) -> Payment | Refused:
     if fields := _unregistered(command, merchant):
         return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
     assert is_amount(command.amount)
-    now = work.now
     number = next(work.payment_numbers)
-    created = Payment(
+    created = _created(number, command, work.now)
+    work.payments.add(number, created)
+    return created
+
+
+def _created(number: int, command: CreatePayment, now: int) -> Payment:
+    """As it is asked for. By position, like `payment.moved`: names would cost a create five times as much here."""
+    return Payment(
         number,
         command.merchant,
         None,
@@ -55,8 +61,6 @@ def create(command: CreatePayment, work: UnitOfWork) -> Payment | Refused:
         0,
         1,
     )
-    work.payments.add(number, created)
-    return created
 
 
 def pay_reads(command: Pay, keys: RowKeys) -> None:

@@ -47,16 +47,16 @@ def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
         return Refused(Refusal.INSUFFICIENT_FUNDS)
     work.balances.change((funds.account, funds.currency), ledger.holding(funds, command.amount))
     payout = Payout(
-        command.id,
-        command.account,
-        command.currency,
-        command.amount,
-        command.bank_sealed,
-        "asked",
-        None,
-        "",
-        work.now,
-        work.now,
+        id=command.id,
+        account=command.account,
+        currency=command.currency,
+        amount=command.amount,
+        bank_sealed=command.bank_sealed,
+        state="asked",
+        reference=None,
+        reason="",
+        created_at=work.now,
+        updated_at=work.now,
     )
     work.payouts.add(payout.id, payout)
     work.count(open_payouts(payout.account))

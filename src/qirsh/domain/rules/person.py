@@ -73,12 +73,27 @@ def new_person(
 ) -> Person:
     """Somebody comes to be, with a personal account and a way to sign in. Their address must be free."""
     number = work.identifiers.account_number(work.count(ACCOUNT))
-    person = Person(work.count(PERSON), name, number, work.now, phone, language)
-    account = Account(number, "personal", "live", person.id, None, name, "unverified", "", work.now, work.now)
+    person = Person(
+        id=work.count(PERSON), name=name, account=number, created_at=work.now, phone=phone, language=language
+    )
+    account = Account(
+        number=number,
+        kind="personal",
+        mode="live",
+        owner=person.id,
+        live_account=None,
+        name=name,
+        state="unverified",
+        return_origins="",
+        created_at=work.now,
+        updated_at=work.now,
+    )
     work.accounts.add(number, account)
     work.people.add(person.id, person)
     work.identities.absent(person.id)
-    work.logins.add(email, Login(email, person.id, password_hash, None, work.now))
+    work.logins.add(
+        email, Login(email=email, person=person.id, password_hash=password_hash, totp_sealed=None, created_at=work.now)
+    )
     return person
 
 

@@ -61,14 +61,14 @@ def refund(command: RefundPayment, work: UnitOfWork) -> Refund | Refused:
     changed = payment.refunded(paid, amount, work.now)
     record(work, changed, REFUND_CREATED)
     made = Refund(
-        command.id,
-        paid.number,
-        changed.version,
-        amount,
-        command.note,
-        command.metadata,
-        transfer.debit_sequence,
-        work.now,
+        id=command.id,
+        payment=paid.number,
+        version=changed.version,
+        amount=amount,
+        note=command.note,
+        metadata=command.metadata,
+        sequence=transfer.debit_sequence,
+        created_at=work.now,
     )
     work.refunds.add(made.id, made)
     return made

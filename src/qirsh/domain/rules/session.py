@@ -37,14 +37,14 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
     if refused:
         return refused
     session = Session(
-        command.hash,
-        command.person,
-        command.account,
-        work.now,
-        work.now + SESSION_MS,
-        None,
-        person.session_generation,
-        command.agent,
+        hash=command.hash,
+        person=command.person,
+        account=command.account,
+        created_at=work.now,
+        expires_at=work.now + SESSION_MS,
+        revoked_at=None,
+        session_generation=person.session_generation,
+        agent=command.agent,
     )
     work.sessions.add(session.hash, session)
     work.note(command.actor, "session.opened", f"person {command.person}")

@@ -92,7 +92,15 @@ def cover(sealed: Sealed, *, first: int, late: list[tuple[int, str]], pieces: Pi
     lines = [((one - 1) // sealed.piece, line) for one, line in late]
     lines += [(piece, line) for piece, _, _, line in pieces]
     digests = tuple(_digest(line for _, line in group) for _, group in groupby(lines, key=lambda line: line[0]))
-    return Cover(sealed.table, first, last, sealed.piece, missing, tuple(one for one, _ in late), digests)
+    return Cover(
+        table=sealed.table,
+        first=first,
+        last=last,
+        piece=sealed.piece,
+        missing=missing,
+        late=tuple(one for one, _ in late),
+        digests=digests,
+    )
 
 
 def _digest(lines: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ Select = Callable[[str], Iterable[tuple[Any, ...]]]
 class Invariant(msgspec.Struct, frozen=True):
     """One rule. Its sentence is filled with the columns of each row that the query finds."""
 
-    number: int  # In the design's list; a rule that the list does not name stands under the one it serves.
+    number: int  # In docs/invariants.md; a rule that the list does not name stands under the one it serves.
     name: str
     sentence: str
     sql: Query

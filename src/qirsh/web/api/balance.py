@@ -38,13 +38,13 @@ async def transfers(context: Context, request: Request) -> Response:
 
 def _view(context: Context, entry: Entry) -> TransferView:
     return TransferView(
-        f"tr_{entry.currency}_{entry.sequence}",
-        entry.kind,
-        entry.currency,
-        entry.change,
-        entry.balance,
-        str(entry.other),
-        None if entry.payment is None else context.identifiers.payment_id(entry.payment),
-        entry.bank_order,
-        timestamp(entry.created_at),
+        id=f"tr_{entry.currency}_{entry.sequence}",
+        kind=entry.kind,
+        currency=entry.currency,
+        amount=entry.change,
+        balance=entry.balance,
+        account=str(entry.other),
+        paymentId=None if entry.payment is None else context.identifiers.payment_id(entry.payment),
+        reference=entry.bank_order,
+        createdAt=timestamp(entry.created_at),
     )

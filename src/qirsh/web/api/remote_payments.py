@@ -97,13 +97,13 @@ async def change_payment(context: Context, request: Request, command: Command[An
 
 def _command(merchant: int, body: bodies.CreatePaymentBody) -> CreatePayment:
     return CreatePayment(
-        merchant,
-        body.amount,
-        body.currency,
-        body.note,
-        bytes(body.metadata).decode(),
-        None if body.reference is UNSET else body.reference,
-        body.return_url or None,
-        body.cancel_url or None,
-        body.expires_in * 1000,
+        merchant=merchant,
+        amount=body.amount,
+        currency=body.currency,
+        note=body.note,
+        metadata=bytes(body.metadata).decode(),
+        reference=None if body.reference is UNSET else body.reference,
+        return_url=body.return_url or None,
+        cancel_url=body.cancel_url or None,
+        expires_in_ms=body.expires_in * 1000,
     )

@@ -63,7 +63,12 @@ async def request_business(page: PageContext) -> Response:
     mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(wanted))
     outcome = await page.context.engine.submit_and_render(
         RequestCommercial(
-            page.user.account, wanted.name, wanted.origins, f"person {page.person}", wanted.kind, wanted.registration
+            personal=page.user.account,
+            name=wanted.name,
+            return_origins=wanted.origins,
+            actor=f"person {page.person}",
+            kind=wanted.kind,
+            registration=wanted.registration,
         ),
         _answer,
         idempotency_key=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),

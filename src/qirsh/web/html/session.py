@@ -36,7 +36,9 @@ class PageSession(msgspec.Struct, frozen=True):
             raise Problem("unauthorized")
         token, actor = make_token(PAGE_SESSION_KIND, self.context.entropy(32)), f"person {caller.person}"
         agent, hashed = agent_of(self.request), token_hash(token.encode())
-        opened = await self.context.engine.submit(OpenSession(hashed, caller.person, caller.account, actor, agent))
+        opened = await self.context.engine.submit(
+            OpenSession(hash=hashed, person=caller.person, account=caller.account, actor=actor, agent=agent)
+        )
         if type(opened) is Refused:
             raise to_problem(opened)
         await self.context.callers.poll()  # This process need not wait until it would look.

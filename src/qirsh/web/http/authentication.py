@@ -127,7 +127,14 @@ class Callers:
         hashed = token_hash(token)
         if kind is KEY:
             for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
-                return Caller(account, mode == "live", frozenset(scopes.split()), expires_at, hashed, key=key)
+                return Caller(
+                    account=account,
+                    is_live=mode == "live",
+                    scopes=frozenset(scopes.split()),
+                    expires_at=expires_at,
+                    token_hash=hashed,
+                    key=key,
+                )
         else:
             session = await self._store.find(Tables.sessions, hashed)
             if session is not None and session.revoked_at is None and await self._is_current_generation(session):

@@ -44,4 +44,4 @@ class Route(msgspec.Struct, frozen=True):
 
 def page(method: str, path: str, handler: Handler, *, body_bytes_max: int = BODY_BYTES_MAX) -> Route:
     """A page that anybody may open; whether it shows them anything, its handler decides by their session."""
-    return Route(method, path, handler, None, is_page=True, body_bytes_max=body_bytes_max)
+    return Route(method, path, handler, token=None, is_page=True, body_bytes_max=body_bytes_max)

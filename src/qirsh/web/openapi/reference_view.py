@@ -98,35 +98,35 @@ class _Reader:
         body = operation.get("requestBody", {}).get("content", {}).get(JSON_TYPE)
         content = answer["content"][JSON_TYPE]
         return Call(
-            operation["operationId"],
-            method,
-            path,
-            operation["summary"],
-            words(operation["description"]),
-            self._parameters(operation),
-            [] if body is None else list(self._fields(body["schema"])),
-            list(self._fields(content["schema"]["properties"]["data"], is_asked=False)),
-            self._faults(operation),
-            self._curl(method, path, operation, body),
-            status,
-            _pretty(_example(content)),
+            id=operation["operationId"],
+            method=method,
+            path=path,
+            summary=operation["summary"],
+            text=words(operation["description"]),
+            parameters=self._parameters(operation),
+            body=[] if body is None else list(self._fields(body["schema"])),
+            answer=list(self._fields(content["schema"]["properties"]["data"], is_asked=False)),
+            faults=self._faults(operation),
+            request=self._curl(method, path, operation, body),
+            status=status,
+            shown=_pretty(_example(content)),
         )
 
     def event(self, name: str, operation: Json) -> Call:
         body = operation["requestBody"]["content"][JSON_TYPE]
         return Call(
-            operation["operationId"],
-            "POST",
-            name,
-            operation["summary"],
-            words(operation["description"]),
-            self._parameters(operation),
-            list(self._fields(body["schema"], depth=_NESTED_MAX)),
-            [],
-            [],
-            "",
-            "",
-            _pretty(_example(body)),
+            id=operation["operationId"],
+            method="POST",
+            path=name,
+            summary=operation["summary"],
+            text=words(operation["description"]),
+            parameters=self._parameters(operation),
+            body=list(self._fields(body["schema"], depth=_NESTED_MAX)),
+            answer=[],
+            faults=[],
+            request="",
+            status="",
+            shown=_pretty(_example(body)),
         )
 
     def _parameters(self, operation: Json) -> list[Field]:

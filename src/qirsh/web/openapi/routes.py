@@ -9,6 +9,6 @@ from qirsh.web.openapi.reference import Reference
 _REFERENCE: Final = Reference(API_ROUTES)
 
 ROUTES: Final = (
-    Route("GET", "/openapi.json", _REFERENCE.serve_document, None),
+    Route("GET", "/openapi.json", _REFERENCE.serve_document, token=None),
     page("GET", "/docs", _REFERENCE.serve_page),
 )

@@ -72,7 +72,14 @@ async def request_account(context: Context, actor: Actor, params: Params) -> Par
             raise ActionRefused("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
     name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     account = await submit(
-        context, RequestCommercial(account_number(params), name, " ".join(origins), actor.name, operator=actor.person)
+        context,
+        RequestCommercial(
+            personal=account_number(params),
+            name=name,
+            return_origins=" ".join(origins),
+            actor=actor.name,
+            operator=actor.person,
+        ),
     )
     return _account_words(account)
 
@@ -171,7 +178,18 @@ def confirm_cash(kind: Kind) -> Action:
         seen = await context.store.find(Tables.bank_orders, (bank, slip))
         letters = await letters_of_order(context, seen)
         asked_by = None if seen is None else seen.asked_by
-        order = await submit(context, ConfirmBankTransfer(kind, bank, slip, asked_by, actor.id, actor.name, letters))
+        order = await submit(
+            context,
+            ConfirmBankTransfer(
+                kind=kind,
+                house=bank,
+                reference=slip,
+                asked_by=asked_by,
+                operator=actor.id,
+                actor=actor.name,
+                letters=letters,
+            ),
+        )
         return order_words(order)
 
     return act

@@ -56,7 +56,14 @@ async def confirm_operator(context: Context, actor: Actor, params: Params) -> Pa
     else:
         facts = await letters_to_operators(context, "operator_ended", name=proposal.name, new_email=email)
     command = ConfirmOperator(
-        email, proposal.kind, proposal.asked_by, actor.id, actor.name, token_hash(token.encode()), link, facts
+        email=email,
+        kind=proposal.kind,
+        asked_by=proposal.asked_by,
+        operator=actor.id,
+        actor=actor.name,
+        token_hash=token_hash(token.encode()),
+        link=link,
+        letters=facts,
     )
     confirmed: OperatorProposal = await submit(context, command)
     if confirmed.kind == "appoint":
@@ -140,7 +147,15 @@ async def _appoint(context: Context, actor: Actor, params: Params) -> Params:
     facts = await letters_to_operators(
         context, "operator_asked", by=await _name(context, actor), name=name, new_email=email
     )
-    command = AppointOperator(email, name, actor.id, actor.name, token_hash(token.encode()), link, facts)
+    command = AppointOperator(
+        email=email,
+        name=name,
+        operator=actor.id,
+        actor=actor.name,
+        token_hash=token_hash(token.encode()),
+        link=link,
+        letters=facts,
+    )
     asked: OperatorProposal = await submit(context, command)
     return _told(asked, await _proposed(context, asked))
 

@@ -23,9 +23,9 @@ ROUTES: Final = (
     page("POST", "/pay/{id}/confirm", confirm_with_pin),
     page("POST", "/pay/{id}/passkey", confirm_with_passkey),
     page("POST", "/pay/{id}/test", simulate_outcome),
-    Route("GET", "/pay/{id}/state", show_payment_status, None),
+    Route("GET", "/pay/{id}/state", show_payment_status, token=None),
     page("GET", "/pay/{id}/back", return_to_shop),
-    Route("GET", "/pay/{id}/qr", show_phone_qr, None),
+    Route("GET", "/pay/{id}/qr", show_phone_qr, token=None),
     page("GET", "/receipt/{token}", show_receipt),
     page("GET", "/receipt/{token}/pdf", download_receipt),
 )

@@ -180,13 +180,13 @@ class Connection(asyncio.Protocol):
         else:
             path, query = decoded_target(self._url)
         request = Request(
-            self._next_id(),
-            parser.get_method().decode("ascii"),
-            path,
-            query,
-            headers,
-            body if type(body) is bytes else bytes(body),
-            self._peer,
+            id=self._next_id(),
+            method=parser.get_method().decode("ascii"),
+            path=path,
+            query=query,
+            headers=headers,
+            body=body if type(body) is bytes else bytes(body),
+            peer=self._peer,
         )
         keep_alive = parser.should_keep_alive()
         if b"connection" in headers and parser.get_http_version() != "1.1":

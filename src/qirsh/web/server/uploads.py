@@ -98,7 +98,9 @@ class Uploads:
         path = _path(url)
         if path not in self._paths:
             return problem_response(problem, request_id)
-        asked = Request(request_id, "", path.decode("ascii"), b"", headers, b"", is_page=True)
+        asked = Request(
+            id=request_id, method="", path=path.decode("ascii"), query=b"", headers=headers, body=b"", is_page=True
+        )
         self._find_language(asked)
         response = problem_page(problem, asked)
         response.request_id = request_id
