@@ -1,7 +1,6 @@
 """A store made small: its tables are dictionaries, and a batch goes through them as through a database."""
 
 import copy
-import itertools
 from collections.abc import Sequence
 from typing import Any, Final, Self
 
@@ -44,6 +43,20 @@ ENTROPY_SEED: Final = 7  # A real store that starts from it gives the same accou
 TABLES: Final = tuple(dict.fromkeys(table.attribute for _, table in WRITE_ORDER))
 
 
+class Numbers:
+    """From the first on, one after another. Unlike `itertools.count` it may be copied."""
+
+    def __init__(self, first: int) -> None:
+        self._next = first
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+
 class World:
     """Facts, rows, decide, write, in the order and with the strictness of a real store."""
 
@@ -83,7 +96,7 @@ class World:
         self.now = START
         self.epoch = 0
         self.identifiers = Identifiers(SeededEntropy(ENTROPY_SEED)(32))
-        self._numbers = itertools.count(1)
+        self._numbers = Numbers(1)
 
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
@@ -141,7 +154,7 @@ class World:
 
     def skip_to(self, number: int) -> None:
         """The number that the next payment gets."""
-        self._numbers = itertools.count(number)
+        self._numbers = Numbers(number)
 
     def change(self, name: str, key: object, **changes: object) -> None:
         """Alter a row by hand, to a state that no command would reach as shortly."""
