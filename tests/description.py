@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from qirsh.web.app import ROUTES
 from qirsh.web.openapi.document import document
+from qirsh.web.routes import ROUTES
 
 # A name of our own: linters warn of example.com and localhost.
 BASE_URL = "https://pay.qirsh.example"

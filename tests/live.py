@@ -34,11 +34,11 @@ from qirsh.engine.passwords import Passwords
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import invariants
-from qirsh.web.app import ROUTES
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, wire
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
+from qirsh.web.routes import ROUTES
 from qirsh.web.server.router import Router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at

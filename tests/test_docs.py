@@ -13,9 +13,9 @@ from qirsh.settings import SETTINGS
 from qirsh.store.integrity import hash_chain, invariants
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.sqlite import verify as sqlite_verify
-from qirsh.web.app import ROUTES
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.actions import ACTIONS
+from qirsh.web.routes import ROUTES
 
 ROOT = Path(__file__).parents[1]
 API = (ROOT / "docs/api.md").read_text()

@@ -35,13 +35,13 @@ from qirsh.store.reads import queries
 from qirsh.store.sqlite.files import has_bytes
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.verify import verify
-from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.action import HOUSE
 from qirsh.web.operator.control import Control
+from qirsh.web.routes import ROUTES
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
 from qirsh.workers.identity_cleaner import IdentityCleaner

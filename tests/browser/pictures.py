@@ -21,8 +21,8 @@ from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.language.catalog import LANGUAGES
 from qirsh.settings import read_settings
-from qirsh.web.app import ROUTES
 from qirsh.web.operator.control import OperatorRequest, perform
+from qirsh.web.routes import ROUTES
 from tests.app_in_thread import ServedApp, app_in_thread
 from tests.browser.tour import Stage, tour
 from tests.live import PASSWORD, PIN, free_port

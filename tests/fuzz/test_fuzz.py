@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from qirsh.web.app import ROUTES
+from qirsh.web.routes import ROUTES
 from tests.live import PAYMENTS, Call, Customer, Live, create, live, pay, post
 from tests.postgres import PostgresServer
 

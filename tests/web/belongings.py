@@ -5,9 +5,9 @@ Tests that go through all routes find it here. A route that is not listed fails 
 
 from typing import Final, Literal, NamedTuple
 
-from qirsh.web.app import PAGE_ROUTES, ROUTES
 from qirsh.web.http.authentication import KEY
 from qirsh.web.http.route import Route
+from qirsh.web.routes import PAGE_ROUTES, ROUTES
 from tests.live import PIN, Call, Customer, Merchant, World, cancel, create, pay, post, refund, trial
 
 Kind = Literal["payment", "test payment", "paid payment", "refund", "event"]

@@ -5,8 +5,8 @@ from typing import Final
 import httpx2
 import pytest
 
-from qirsh.web.app import PAGE_ROUTES
 from qirsh.web.http.route import Route
+from qirsh.web.routes import PAGE_ROUTES
 from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess
 

@@ -14,7 +14,8 @@ from qirsh.cli.operator import command as operator_command
 from qirsh.cli.operator import operators, people
 from qirsh.cli.operator.payouts import payout_group
 from qirsh.cli.serve.command import serve_command
-from qirsh.cli.status import status_command, verify_command
+from qirsh.cli.status import status_command
+from qirsh.cli.verify import verify_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
 

@@ -15,7 +15,6 @@ from qirsh.contract.views import PaymentView
 from qirsh.domain import event, limits
 from qirsh.domain.api_key import SCOPES
 from qirsh.web.api.bodies import Body
-from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import KEY
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
@@ -24,6 +23,7 @@ from qirsh.web.http.route import OperationDoc, Route
 from qirsh.web.openapi.document import document
 from qirsh.web.openapi.problems import FIELD_CODES, codes_of
 from qirsh.web.openapi.schemas import Schemas, example_of
+from qirsh.web.routes import ROUTES
 from tests.description import BASE_URL
 from tests.live import (
     ORIGIN,

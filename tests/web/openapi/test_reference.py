@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from qirsh.web.app import ROUTES
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.openapi.document import document
 from qirsh.web.openapi.reference_view import reference_sections, words
+from qirsh.web.routes import ROUTES
 from tests.description import BASE_URL
 from tests.live import Call, Live
 

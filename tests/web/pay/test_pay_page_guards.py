@@ -12,10 +12,10 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.limits import FORM_BYTES_MAX, SESSION_MS
 from qirsh.domain.payment import Payment
 from qirsh.engine.money_stop import MoneyStop
-from qirsh.web.app import ROUTES
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.message import Request, Response
 from qirsh.web.pay.return_address import after_leaving, after_paying, form_origin
+from qirsh.web.routes import ROUTES
 from qirsh.web.server.router import Router
 from tests.altered import alter
 from tests.guest import FORM

@@ -60,6 +60,10 @@ LOST: Final = (
 )
 
 
+class RowsAppeared(Exception):
+    """A row came into being, or changed, between two looks: run the batch again."""
+
+
 async def connect(url: str) -> asyncpg.Connection:
     """A connection to a server that keeps what it acknowledges."""
     connection = await asyncpg.connect(

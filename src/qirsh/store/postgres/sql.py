@@ -9,7 +9,9 @@ from itertools import chain, count
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from qirsh.domain.table import Table
+import asyncpg
+
+from qirsh.domain.table import Columns, Table
 
 _STEP: Final = 8
 _ROWS_MAX: Final = 64  # The driver keeps no statement prepared whose text is above 15 KiB.
@@ -26,6 +28,11 @@ def load(table: Table[Any, Any], *, locked: bool) -> str:
         condition = f"({key}) IN (SELECT * FROM {_unnest(table, table.key)})"  # noqa: S608 - our own names
     sql = f"SELECT {columns} FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
     return f"{sql} ORDER BY {key} FOR NO KEY UPDATE OF {table.name}" if locked else sql
+
+
+async def insert(connection: asyncpg.Connection, table: Columns[Any], rows: list[tuple[Any, ...]]) -> None:
+    """Add rows by COPY, which costs the database half of an INSERT, and is held to the same guards."""
+    await connection.copy_records_to_table(table.name, records=rows, columns=table.columns)
 
 
 def updates(table: Table[Any, Any], rows: list[tuple[Any, ...]]) -> Iterator[tuple[str, list[Any]]]:

@@ -25,12 +25,14 @@ from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres.batch import RowsAppeared, hold_forgotten, lock_rows, read_first, write_changes
+from qirsh.store.postgres.batch import lock_rows, read_first, write_changes
 from qirsh.store.postgres.connection import (
     LOST,
+    RowsAppeared,
     bring_up_to_date,
     connect,
 )
+from qirsh.store.postgres.idempotency import hold_expired
 from qirsh.store.postgres.reads import Readers, SharedReads, away, open_readers
 
 K = TypeVar("K", bound=Hashable)
@@ -237,7 +239,7 @@ class PostgresStore:
         work.now = await lock_rows(connection, work, batch.keys_to_lock(work))
         if self._clock is not None:
             work.now = self._clock()
-        await hold_forgotten(connection, work)
+        await hold_expired(connection, work)
         batch.decide(work)
         await write_changes(connection, work)
         return work

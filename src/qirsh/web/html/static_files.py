@@ -7,6 +7,7 @@ from typing import Final
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.problems import Problem
+from qirsh.web.http.route import Route
 
 _TYPES: Final = {
     "css": b"text/css; charset=utf-8",
@@ -36,3 +37,6 @@ async def serve_file(_context: Context, request: Request) -> Response:
     if body is None:
         raise Problem("not_found")
     return Response(200, body, head=_HEADS[request.arguments["file"].rpartition(".")[2]])
+
+
+ROUTES: Final = (Route("GET", "/static/{file}", serve_file, token=None, is_counted=False),)

@@ -1,10 +1,13 @@
 """Whether the process lives, and whether it can serve, with the cause in words."""
 
+from typing import Final
+
 import msgspec
 
 from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
+from qirsh.web.http.route import Route
 
 # The expiry worker is at most a second behind when all is well.
 _EXPIRY_LAG_MS_MAX = 10_000
@@ -28,3 +31,9 @@ async def show_readiness(context: Context, _request: Request) -> Response:
     if causes:
         return Response(503, msgspec.json.encode({"status": "unavailable", "causes": causes}))
     return Response(200, b'{"status":"ready","causes":[]}')
+
+
+ROUTES: Final = (
+    Route("GET", "/healthz", show_liveness, token=None, is_counted=False),
+    Route("GET", "/readyz", show_readiness, token=None, is_counted=False),
+)

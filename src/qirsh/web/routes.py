@@ -6,11 +6,11 @@ from qirsh.web.account.routes import DEMO_ROUTES
 from qirsh.web.account.routes import ROUTES as ACCOUNT_ROUTES
 from qirsh.web.api.routes import ROUTES as API_ROUTES
 from qirsh.web.business.routes import ROUTES as BUSINESS_ROUTES
-from qirsh.web.html.routes import ROUTES as STATIC_ROUTES
+from qirsh.web.html.static_files import ROUTES as STATIC_ROUTES
 from qirsh.web.openapi.routes import ROUTES as REFERENCE_ROUTES
 from qirsh.web.operator.routes import ROUTES as OPERATOR_ROUTES
 from qirsh.web.pay.routes import ROUTES as PAY_ROUTES
-from qirsh.web.server.routes import ROUTES as HEALTH_ROUTES
+from qirsh.web.server.health import ROUTES as HEALTH_ROUTES
 from qirsh.web.wallet.routes import ROUTES as WALLET_ROUTES
 
 PAGE_ROUTES: Final = (*PAY_ROUTES, *ACCOUNT_ROUTES, *WALLET_ROUTES, *BUSINESS_ROUTES, *OPERATOR_ROUTES)
