@@ -121,3 +121,13 @@ def test_every_number_of_an_invariant_stands_in_the_list() -> None:
     }
     assert used <= listed
     assert listed == set(range(1, len(listed) + 1))
+
+
+def test_every_source_file_that_is_named_is_there() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    named = {(page.name, path) for page in pages for path in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", page.read_text())}
+    assert named
+    missing_files = [
+        (page, path) for page, path in named if not any((root / path).exists() for root in (ROOT / "src/qirsh", ROOT))
+    ]
+    assert missing_files == []
