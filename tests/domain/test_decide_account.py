@@ -2,6 +2,7 @@
 
 from typing import Final, get_args
 
+import msgspec
 import pytest
 
 from qirsh.domain.account import Kind, State
@@ -9,7 +10,7 @@ from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.identifier import is_account_number
-from qirsh.domain.limits import AMOUNT_MAX
+from qirsh.domain.limits import AMOUNT_MAX, BUSINESSES_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
@@ -238,3 +239,12 @@ def test_who_gains_a_right_wakes_nobody(market: Market) -> None:
     market.open_shop(market.owner)
     market.move(market.second.account, "verified")
     assert revocations(market) == before
+
+
+def test_only_an_operator_opens_more_businesses_than_one_person_may_ask_for(market: Market) -> None:
+    personal = market.customer.account
+    asking = RequestCommercial(personal=personal, name="Shop", return_origins="", actor="test")
+    for _ in range(BUSINESSES_MAX):
+        market.do(asking)
+    assert market.refuse(asking) == Refused(Refusal.TOO_MANY)
+    market.do(msgspec.structs.replace(asking, operator=market.first.id))

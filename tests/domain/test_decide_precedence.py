@@ -267,6 +267,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             scopes="",
             expires_at=None,
             actor="test",
+            owner=market.accounts[market.shop].owner,
         ),
         {
             R.MOVE_NOT_ALLOWED: lambda case: _issue(case.market),

@@ -83,7 +83,7 @@ NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 
 BUSINESSES_MAX: Final = 20  # Of one person; whoever has more talks to the operators anyway.
-KEYS_MAX: Final = 100  # Of one business that work; a page shows as many.
+KEYS_MAX: Final = 100  # Of one business that work; a page shows as many. Operators may make more.
 KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they count as two: a week to object in.
 OPERATORS_LISTED_MAX: Final = 200  # Far more than anybody has.

@@ -41,7 +41,8 @@ def request(command: RequestCommercial, work: UnitOfWork) -> Account | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, personal):
         return Refused(why)
-    if work.counted(businesses(command.personal)) >= BUSINESSES_MAX:
+    # Whoever needs more talks to the operators.
+    if command.operator is None and work.counted(businesses(command.personal)) >= BUSINESSES_MAX:
         return Refused(Refusal.TOO_MANY)
     account = _open(
         work,
@@ -126,7 +127,7 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
         return Refused(why)
     if work.api_keys.get(command.id) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # One form, one key: it was issued when the form came first.
-    if work.counted(api_keys(account.number)) >= KEYS_MAX:
+    if command.owner is not None and work.counted(api_keys(account.number)) >= KEYS_MAX:
         return Refused(Refusal.TOO_MANY)
     key = ApiKey(
         id=command.id,
