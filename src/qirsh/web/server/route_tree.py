@@ -34,8 +34,9 @@ class RouteTree:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[str, Resource] = {}
-        # Paths whose one parameter stands at the end, by what stands before it.
+        # Paths whose one parameter stands at the end, by what stands before it; or one segment before the end, by both.
         self._by_parent: dict[str, Resource] = {}
+        self._by_ends: dict[tuple[str, str], Resource] = {}
         self._root = _Node()
         for route in routes:
             resource = self._resource(route.path)
@@ -51,6 +52,10 @@ class RouteTree:
         resource = self._by_parent.get(parent)
         if resource is not None:
             return resource, {resource.parameters[0]: last}
+        parent, _, argument = parent.rpartition("/")
+        resource = self._by_ends.get((parent, last))
+        if resource is not None:
+            return resource, {resource.parameters[0]: argument}
         values: list[str] = []
         resource = _walk(self._root, path.split("/"), values)
         return None if resource is None else (resource, dict(zip(resource.parameters, values, strict=True)))
@@ -71,6 +76,8 @@ class RouteTree:
                 self._plain[path] = node.resource
             elif len(parameters) == 1 and segments[-1].startswith("{"):
                 self._by_parent["/".join(segments[:-1])] = node.resource
+            elif len(parameters) == 1 and segments[-2].startswith("{"):
+                self._by_ends["/".join(segments[:-2]), segments[-1]] = node.resource
         assert node.resource.parameters == parameters, f"{path}: its parameters have other names elsewhere"
         return node.resource
 
