@@ -13,6 +13,10 @@ from qirsh.store.postgres.connection import RowsAppeared
 from qirsh.store.postgres.idempotency import read_stored_responses
 from qirsh.store.postgres.sql import delete, insert, keys_of, load, updates
 
+# As an attribute each is looked up by a function, which a loop over all tables would feel.
+_PAYMENTS: Final = Tables.payments
+_ACCOUNTS: Final = Tables.accounts
+_STORED_RESPONSES: Final = Tables.stored_responses
 _LOCK_ACCOUNTS: Final = "SELECT number FROM account WHERE number = ANY($1::bigint[]) ORDER BY number FOR NO KEY UPDATE"
 
 
@@ -20,18 +24,18 @@ async def read_first(connection: asyncpg.Connection, work: UnitOfWork, keys: Row
     """Without locks, but for payments: they come first in the lock order, so they need not be read twice."""
     for table in LOCK_ORDER:
         if wanted := vars(keys).get(table.attribute):
-            await _load(connection, work, table, wanted, locked=table is Tables.payments)
+            await _load(connection, work, table, wanted, locked=table is _PAYMENTS)
 
 
 async def lock_rows(connection: asyncpg.Connection, work: UnitOfWork, keys: RowKeys) -> int:
     """In the lock order; what was read as a fact, again. Returns the time, taken when all locks are ours."""
     for table in LOCK_ORDER:
         wanted = vars(keys).get(table.attribute)
-        if table is Tables.payments and wanted:
+        if table is _PAYMENTS and wanted:
             wanted = wanted - work.payments.known.keys()
-        elif table is Tables.accounts:
+        elif table is _ACCOUNTS:
             await _hold_missing(connection, [key for key in keys.balances if work.balances.known[key] is None])
-        if wanted and table is not Tables.stored_responses:
+        if wanted and table is not _STORED_RESPONSES:
             await _load(connection, work, table, wanted, locked=table.is_locked)
     return await read_stored_responses(connection, work, list(keys.stored_responses))
 

@@ -24,6 +24,8 @@ from qirsh.web.http.query import WaitParameters, read
 _BEFORE_ID: Final = b'{"data":{"id":"'
 _AFTER_ID: Final = b'"}}'
 
+_PAYMENTS: Final = Tables.payments
+
 
 async def create(context: Context, request: Request) -> Response:
     """201 with the id; everything else about the new payment travels in headers."""
@@ -58,7 +60,7 @@ async def retrieve(context: Context, request: Request) -> Response:
     wait_s = read(WaitParameters, request.query).wait if request.query else 0
     # What `find_payment_of` does, without the cost of waiting for one more function: no other call is made as often.
     number = context.identifiers.payment_number(request.arguments["id"])
-    payment = None if number is None else await context.store.find(Tables.payments, number)
+    payment = None if number is None else await context.store.find(_PAYMENTS, number)
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
