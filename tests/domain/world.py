@@ -169,6 +169,8 @@ class World:
                 known.setdefault(key, getattr(self, table.attribute).get(key))
 
     def _keep(self, work: UnitOfWork) -> None:
+        for table in LOCK_ORDER:
+            assert table.is_removable or not getattr(work, table.attribute).removed, f"{table.name}: nobody removes it"
         for how, table in WRITE_ORDER:
             rows, kept = getattr(work, table.attribute), getattr(self, table.attribute)
             if how == "append":

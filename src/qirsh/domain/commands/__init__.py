@@ -1,1 +1,1 @@
-"""TODO commands."""
+"""Commands: every wish to change something, as frozen records, by what they are about."""

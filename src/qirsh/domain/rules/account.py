@@ -14,7 +14,7 @@ from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.account_eligibility import need_twin, why_not_acting
+from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
@@ -116,7 +116,7 @@ def issue_key_reads(command: IssueKey, keys: RowKeys) -> None:
 def issue_key_locks(command: IssueKey, work: UnitOfWork, keys: RowKeys) -> None:
     keys.api_keys.add(command.id)
     keys.counters.add(api_keys(command.account))
-    need_twin(work, command.account, keys)
+    lock_live_account(work, command.account, keys)
 
 
 def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:

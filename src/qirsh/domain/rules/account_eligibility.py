@@ -5,8 +5,8 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def need_twin(work: UnitOfWork, account: int, keys: RowKeys) -> None:
-    """A test account reads its owner's state, so the owner is needed too."""
+def lock_live_account(work: UnitOfWork, account: int, keys: RowKeys) -> None:
+    """A test account has the state of its live account, so that is needed too."""
     row = work.accounts.get(account)
     if row is not None and row.live_account is not None:
         keys.accounts.add(row.live_account)

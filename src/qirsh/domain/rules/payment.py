@@ -10,7 +10,7 @@ from qirsh.domain.money import is_amount
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.account_eligibility import need_twin, why_not_acting
+from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.credentials import check_passkey, check_pin
 from qirsh.domain.rules.money import balance, move
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -21,7 +21,7 @@ def create_reads(command: CreatePayment, keys: RowKeys) -> None:
 
 
 def create_locks(command: CreatePayment, work: UnitOfWork, keys: RowKeys) -> None:
-    need_twin(work, command.merchant, keys)
+    lock_live_account(work, command.merchant, keys)
 
 
 def create(command: CreatePayment, work: UnitOfWork) -> Payment | Refused:
@@ -81,7 +81,7 @@ def pay_locks(command: Pay, work: UnitOfWork, keys: RowKeys) -> None:
     keys.balances.add((found.merchant, found.currency))
     keys.event_counters.add(found.merchant)
     keys.accounts.add(found.merchant)
-    need_twin(work, command.payer, keys)
+    lock_live_account(work, command.payer, keys)
 
 
 def pay(command: Pay, work: UnitOfWork) -> Payment | Refused:
@@ -130,7 +130,7 @@ def cancel_locks(command: CancelPayment, work: UnitOfWork, keys: RowKeys) -> Non
     if found is not None:
         keys.payments.add(command.payment)
         keys.event_counters.add(found.merchant)
-    need_twin(work, command.merchant, keys)
+    lock_live_account(work, command.merchant, keys)
 
 
 def cancel(command: CancelPayment, work: UnitOfWork) -> Payment | Refused:

@@ -8,7 +8,7 @@ from qirsh.domain.event import REFUND_CREATED
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.account_eligibility import need_twin, why_not_acting
+from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.payment import record
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -20,7 +20,7 @@ def refund_reads(command: RefundPayment, keys: RowKeys) -> None:
 
 
 def refund_locks(command: RefundPayment, work: UnitOfWork, keys: RowKeys) -> None:
-    need_twin(work, command.merchant, keys)
+    lock_live_account(work, command.merchant, keys)
     paid = work.payments.get(command.payment)
     if paid is None:
         return

@@ -9,7 +9,7 @@ from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.account_eligibility import need_twin, why_not_acting
+from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.payment import post_pay, record
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -21,7 +21,7 @@ def pay_reads(command: PayAsTest, keys: RowKeys) -> None:
 
 
 def pay_locks(command: PayAsTest, work: UnitOfWork, keys: RowKeys) -> None:
-    need_twin(work, command.merchant, keys)
+    lock_live_account(work, command.merchant, keys)
     found = work.payments.get(command.payment)
     if found is not None:
         keys.payments.add(command.payment)
@@ -54,7 +54,7 @@ def expire_reads(command: ExpireAsTest, keys: RowKeys) -> None:
 
 
 def expire_locks(command: ExpireAsTest, work: UnitOfWork, keys: RowKeys) -> None:
-    need_twin(work, command.merchant, keys)
+    lock_live_account(work, command.merchant, keys)
     found = work.payments.get(command.payment)
     if found is not None:
         keys.payments.add(command.payment)
