@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+from qirsh.domain.commands.account import IssueKey
+from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX
+from qirsh.domain.refusal import granted
 from tests.guest import FORM, Guest
 from tests.live import PASSWORD, InProcess, World, create
 from tests.mailbox import words_to
@@ -289,3 +292,49 @@ def test_lists_of_operators_are_bounded_and_go_on(still: InProcess) -> None:
     assert seen == [str(number) for (number,) in rows]
     assert {item["state"] for item in still.act("account list", state="approved")["items"]} == {"approved"}
     assert still.run(still.tried("account list", {"state": "lost"})).code == "invalid"
+
+
+def test_two_tabs_at_once_make_no_key_too_many(still: InProcess) -> None:
+    guest, account = owner(still)
+    with still.books() as books:
+        [(person,)] = books.select("SELECT owner FROM account WHERE number = ?", int(account))
+        [(working,)] = books.select(
+            "SELECT count(*) FROM api_key WHERE account = ? AND revoked_at IS NULL", int(account)
+        )
+
+    async def fill() -> None:
+        for number in range(working, KEYS_MAX - 1):
+            made = IssueKey(
+                id=f"key_{account}_{number}",
+                account=int(account),
+                hash=number.to_bytes(32, "big"),
+                hint="hint",
+                name="Filler",
+                scopes="payments:read",
+                expires_at=None,
+                actor="test",
+                owner=person,
+            )
+            granted(await still.context.engine.submit(made))
+
+    still.run(fill())
+    calls = []
+    for _ in range(2):
+        guest.open(f"{PAGE}/{account}")
+        calls.append(guest.posting(f"{PAGE}/{account}/keys", name="Tab", mode="live", password=PASSWORD, **SCOPES))
+    answers = still.together(calls)
+    assert sorted(answer.status_code for answer in answers) == [200, 422]
+    [refused] = [answer for answer in answers if answer.status_code == 422]
+    assert "There are too many keys" in refused.text
+    assert not KEY.search(refused.text)
+
+
+def test_two_tabs_at_once_ask_for_no_business_too_many(still: InProcess) -> None:
+    guest = citizen(still)
+    calls = []
+    for number in range(BUSINESSES_MAX + 1):
+        guest.open(PAGE)
+        calls.append(guest.posting(PAGE, **ASKED | {"name": f"Shop {number}"}))
+    answers = still.together(calls)
+    assert sorted(answer.status_code for answer in answers) == [303] * BUSINESSES_MAX + [422]
+    assert len(owned(still, guest)) == BUSINESSES_MAX
