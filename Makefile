@@ -17,6 +17,8 @@ apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit
 export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
+# Each worker begins with a half, so that what the tests of a file share is made once; who is done first takes from the rest.
+TWO := -n 2 --dist worksteal
 # Of the API, what needs no page.
 API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py
 
@@ -36,7 +38,7 @@ quick: setup ## format, types, rules, engine, the API on SQLite: for the inner l
 	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
 
 inner: setup
-	@$(BIN)/pytest -q -n 2 $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
+	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: test ## the slow ones and the wheel too
@@ -58,11 +60,11 @@ description: setup
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
 unit: setup
-	@$(BIN)/pytest -q -n 2 $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait: two at a time, and nothing else beside them.
 faults: setup
-	@$(BIN)/pytest -q -n 2 $(LONGEST) tests/faults
+	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests/faults
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser

@@ -1,11 +1,21 @@
-"""Settings that every test shares."""
+"""Settings and servers that tests share."""
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.postgres import installations
+from tests.postgres import PostgresServer, installations, shared_server
+
+# Every commit waits for its disk, and most of the run would be that. The settings of the databases stay as they are.
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - folders in it are made as anywhere else
+_ROOM_BYTES: Final = 4 << 30
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 settings.register_profile(
     "ci",
@@ -31,6 +41,18 @@ settings.register_profile(
 )
 # Always loaded by name: where CI is set, Hypothesis would otherwise load a "ci" profile of its own.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> PostgresServer:
+    """A server for all tests that share one; each has a database of its own."""
+    return shared_server()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
+    """Where worlds keep their data: in files, or with a server. The answers are the same."""
+    return shared_server() if request.param == "postgresql" else None
 
 
 def pytest_report_header() -> str:

@@ -6,11 +6,13 @@ or a database of a PostgreSQL server. Several services may share the latter.
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import json
 import os
 import random
 import secrets
+import shutil
 import signal
 import socket
 import ssl
@@ -22,14 +24,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
 import pyotp
+import uvloop
 
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.money import CURRENCIES
-from qirsh.engine.clock import Clock, ManualClock
+from qirsh.engine.clock import Clock, ManualClock, system_clock
 from qirsh.engine.passwords import Passwords
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
@@ -127,6 +131,11 @@ class Call(NamedTuple):
         """The same call with an Idempotency-Key."""
         return self.with_header("idempotency-key", key)
 
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        """All of them, as they are sent."""
+        headers = [(name.encode(), value.encode()) for name, value in self.headers]
+        return headers if self.token is None else [*headers, (b"authorization", f"Bearer {self.token}".encode())]
+
 
 def post(path: str, token: str | None, body: object) -> Call:
     """A JSON body: bytes as they are, anything else encoded."""
@@ -215,15 +224,13 @@ class World:
         self.merchants: list[Merchant] = []
         self.customers: list[Customer] = []
         self.database = database_at(settings.database)
-        self._runner = asyncio.Runner()
-        self._client: httpx2.AsyncClient
+        self._runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
     def __enter__(self) -> Self:
         raise NotImplementedError
 
     def __exit__(self, *_: object) -> None:
         self.database.close()
-        self.run(self._client.aclose())
         self._runner.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -234,10 +241,7 @@ class World:
 
     async def sent(self, call: Call) -> httpx2.Response:
         """One answer; many of these may be awaited at once."""
-        headers = [(name.encode(), value.encode()) for name, value in call.headers]
-        if call.token is not None:
-            headers.append((b"authorization", f"Bearer {call.token}".encode()))
-        return await self._client.request(call.method, call.path, content=call.content, headers=headers)
+        raise NotImplementedError
 
     def send(self, call: Call) -> httpx2.Response:
         """One answer."""
@@ -419,25 +423,6 @@ class World:
         )
 
 
-class _NoNetwork(httpx2.AsyncBaseTransport):
-    """Hands requests to the applications in turn and reads the very bytes that a connection would send."""
-
-    def __init__(self, apps: Iterable[Router]) -> None:
-        self._apps = itertools.cycle(apps)
-        self.peer = "127.0.0.1"
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        url = request.url
-        headers = {name.lower(): value for name, value in request.headers.raw}
-        app = next(self._apps)
-        asked = Request(app.next_id(), request.method, url.path, url.query, headers, await request.aread(), self.peer)
-        answer = wire(await app.answer(asked), b"", is_last=False)
-        head, _, body = answer.partition(b"\r\n\r\n")
-        status, *lines = head.split(b"\r\n")
-        fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
-        return httpx2.Response(int(status.split()[1]), headers=fields, content=body)
-
-
 class InProcess(World):
     """The application without a network, under a clock that stands still until it is moved.
 
@@ -473,24 +458,29 @@ class InProcess(World):
         return self
 
     def _connect(self) -> None:
-        self._line = _NoNetwork([Router(context, ROUTES) for context in self._all])
-        self._client = httpx2.AsyncClient(
-            transport=self._line,
-            base_url=self.settings.base_url,
-            trust_env=False,
-            verify=_NO_TLS,
-            cookies=_no_cookies(),
-        )
+        self._apps = itertools.cycle([Router(context, ROUTES) for context in self._all])
+        self._peer = "127.0.0.1"
+
+    async def sent(self, call: Call) -> httpx2.Response:
+        """What is read of the very bytes that a connection would send."""
+        url, content = httpx2.URL(call.path), call.content or b""
+        headers = {name.lower(): value for name, value in call.raw_headers()}
+        headers.setdefault(b"host", urlsplit(self.settings.base_url).netloc.encode())
+        app = next(self._apps)
+        asked = Request(app.next_id(), call.method, url.path, url.query, headers, content, self._peer)
+        answer = wire(await app.answer(asked), b"", is_last=False)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        status, *lines = head.split(b"\r\n")
+        fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
+        return httpx2.Response(int(status.split()[1]), headers=fields, content=body)
 
     def limit(self, limits: RateLimits) -> None:
         """From now on calls are counted, and calls of before are forgotten. Nobody is while a world is settled."""
-        self.run(self._client.aclose())
         self._all = [msgspec.structs.replace(context, limits=limits) for context in self._all]
         self._connect()
 
     def change(self, **parts: object) -> None:
         """From now on calls and acts meet these parts instead."""
-        self.run(self._client.aclose())
         self._all = [msgspec.structs.replace(own, **parts) for own in self._all]
         self.context = self._all[0]
         self._turns = itertools.cycle(self._all)
@@ -503,7 +493,7 @@ class InProcess(World):
 
     def come_from(self, peer: str) -> None:
         """From now on calls come from this address."""
-        self._line.peer = peer
+        self._peer = peer
 
     def __exit__(self, *_: object) -> None:
         for context in self._all:
@@ -572,6 +562,8 @@ class Live(World):
         return self
 
     def __exit__(self, *_: object) -> None:
+        # An idle connection would be waited for.
+        self.run(self._client.aclose())
         self.stop()
         super().__exit__()
 
@@ -605,7 +597,8 @@ class Live(World):
     async def sent(self, call: Call) -> httpx2.Response:
         if self._beside and call.path.startswith("/"):
             call = self.at(self.places.index(next(self._turns)), call)
-        return await super().sent(call)
+        headers = call.raw_headers()
+        return await self._client.request(call.method, call.path, content=call.content, headers=headers)
 
     def _spawned(self, place: Settings) -> Process:
         told = {**os.environ, **environment(place)}
@@ -648,18 +641,43 @@ class _QuickPasswords(Passwords):
         self._hasher = quick_hasher()
 
 
+class _Settled(NamedTuple):
+    """A world at rest, which others begin as copies of: to settle one takes longer than most tests."""
+
+    folder: tempfile.TemporaryDirectory[str]
+    database: str  # Its name; empty for a file in the folder.
+    secret: str
+    operators: list[Operator]
+    merchants: list[Merchant]
+    customers: list[Customer]
+
+    def hand_over(self, world: World) -> None:
+        """Its people, to a world on a copy of its database."""
+        world.operators, world.merchants = [*self.operators], [*self.merchants]
+        world.customers = [*self.customers]
+
+
+@functools.cache
+def _settled(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
+    """Now, or at the time at which worlds in process begin."""
+    folder, secret = tempfile.TemporaryDirectory(prefix="qirsh-settled-"), secrets.token_hex(32)
+    database = "" if server is None else server.create_database()
+    told = {"QIRSH_DATA_DIR": folder.name, "QIRSH_SECRET_KEY": secret, "QIRSH_RATE_LIMITS": "off"}
+    if server is not None:
+        told["QIRSH_DATABASE_URL"] = server.url(database)
+    with InProcess(read_settings(told), system_clock if is_now else None) as world:
+        world.settle(shops=shops, people=people)
+    return _Settled(folder, database, secret, world.operators, world.merchants, world.customers)
+
+
 @contextlib.contextmanager
 def in_process(
-    server: PostgresServer | None = None,
-    *,
-    shops: int = 2,
-    people: int = 2,
-    clock: Clock | None = None,
-    services: int = 1,
+    server: PostgresServer | None = None, *, shops: int = 2, people: int = 2, services: int = 1
 ) -> Iterator[InProcess]:
     """A small world in process, in a file unless a server is given."""
-    with _settings(server) as [settings], InProcess(settings, clock, services) as world:
-        world.settle(shops=shops, people=people)
+    settled = _settled(server, shops, people, is_now=False)
+    with _copy(settled, server) as [settings], InProcess(settings, services=services) as world:
+        settled.hand_over(world)
         yield world
 
 
@@ -673,36 +691,33 @@ def live(
     more: Mapping[str, str] = {},
     is_afresh: bool = False,
 ) -> Iterator[Live]:
-    """A world that is served, with more settings if told. It is settled before the servers start: that is quick.
+    """A world that is served, with more settings if told.
 
     Those who start afresh hash passwords with the usual effort.
     """
-    with _settings(server, processes, more) as places:
-        with InProcess(places[0], lambda: time.time_ns() // 1_000_000) as founding:
-            founding.settle(shops=shops, people=people)
-        world = Live(*places, is_afresh=is_afresh)
-        world.operators, world.merchants = founding.operators, founding.merchants
-        world.customers = founding.customers
-        with world:
-            yield world
+    settled = _settled(server, shops, people, is_now=True)
+    with _copy(settled, server, processes, more) as places, Live(*places, is_afresh=is_afresh) as world:
+        settled.hand_over(world)
+        yield world
 
 
 @contextlib.contextmanager
-def _settings(
-    server: PostgresServer | None, processes: int = 1, more: Mapping[str, str] = {}
+def _copy(
+    settled: _Settled, server: PostgresServer | None, processes: int = 1, more: Mapping[str, str] = {}
 ) -> Iterator[list[Settings]]:
     """For each process a place and an address; for all of them one database. Whichever engine, it is chosen here."""
     with contextlib.ExitStack() as stack:
         folders = [stack.enter_context(tempfile.TemporaryDirectory(prefix="qirsh-")) for _ in range(processes)]
         ports = [str(free_port()) for _ in range(processes)]
-        # Tests call as fast as they can. Those of the limits ask for them.
-        shared = {"QIRSH_RATE_LIMITS": "off", **more}
-        if server is not None:
-            shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database())
-            # What one process tells and seals, the others tell and unseal.
-            shared["QIRSH_SECRET_KEY"] = secrets.token_hex(32)
+        # Tests call as fast as they can. Those of the limits ask for them. What one process tells and seals, the
+        # others tell and unseal.
+        shared = {"QIRSH_RATE_LIMITS": "off", "QIRSH_SECRET_KEY": settled.secret, **more}
+        if server is None:
+            assert processes == 1
+            shutil.copytree(settled.folder.name, folders[0], dirs_exist_ok=True)
+        else:
+            shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database(settled.database))
             shared["QIRSH_BASE_URL"] = f"http://127.0.0.1:{ports[0]}"
-        assert server is not None or processes == 1
         yield [
             read_settings({"QIRSH_DATA_DIR": folder, "QIRSH_PORT": port, **shared})
             for folder, port in zip(folders, ports, strict=True)

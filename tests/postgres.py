@@ -1,5 +1,6 @@
 """PostgreSQL servers of our own: on loopback, on free ports, with data outside the checkout, gone with the test run."""
 
+import atexit
 import contextlib
 import importlib.util
 import itertools
@@ -172,6 +173,19 @@ def server(installation: str = "18", **settings: str) -> Iterator[PostgresServer
     """A server that is there meanwhile, with fsync and synchronous_commit on unless told otherwise."""
     with own_folder("qirsh-pg-") as folder, PostgresServer(installations()[installation], folder, **settings) as one:
         yield one
+
+
+_shared: dict[tuple[int, str], PostgresServer] = {}  # By the process that runs the tests, and the installation.
+
+
+def shared_server(installation: str = "18") -> PostgresServer:
+    """The one for all tests of this process that neither stop it nor change what holds for all of its databases."""
+    key = (os.getpid(), installation)
+    if key not in _shared:
+        stack = contextlib.ExitStack()
+        _shared[key] = stack.enter_context(server(installation))
+        atexit.register(stack.close)
+    return _shared[key]
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from tests.cli.demo.test_demo import pasted
 from tests.cli.doctor.test_doctor import findings
 from tests.cli.program import PASSWORD, Ended, House
 from tests.forked import Program
-from tests.postgres import PostgresServer, server
+from tests.postgres import PostgresServer
 
 CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
 
@@ -24,10 +24,10 @@ CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password
 class PostgresHouse(House):
     """A data directory whose database is elsewhere."""
 
-    def __init__(self, folder: Path, url: str, running: PostgresServer) -> None:
+    def __init__(self, folder: Path, url: str, postgres: PostgresServer) -> None:
         super().__init__(folder)
         self.url = url
-        self.server = running
+        self.server = postgres
 
     def environment(self, **variables: str) -> dict[str, str]:
         return super().environment(**{"QIRSH_DATABASE_URL": self.url} | variables)
@@ -40,24 +40,18 @@ class PostgresHouse(House):
         return PostgresHouse(folder, self.url, self.server)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[PostgresServer]:
-    with server() as one:
-        yield one
-
-
 @pytest.fixture
-def fresh(running: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
+def fresh(postgres: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
     """An empty database, and a folder that does not exist yet."""
-    with running.database() as url:
-        yield PostgresHouse(tmp_path / "d", url, running)
+    with postgres.database() as url:
+        yield PostgresHouse(tmp_path / "d", url, postgres)
 
 
 @pytest.fixture(scope="module")
-def seeded(running: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresHouse]:
+def seeded(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresHouse]:
     """A demo at rest. Whatever a test changes in it, the others must not mind."""
-    with running.database() as url:
-        house = PostgresHouse(tmp_path_factory.mktemp("seeded") / "d", url, running)
+    with postgres.database() as url:
+        house = PostgresHouse(tmp_path_factory.mktemp("seeded") / "d", url, postgres)
         with house.serving("demo", until=LAST_LINE) as demo:
             assert '"status":"paid"' in pasted(demo)
             assert demo.stop() == 0
@@ -65,11 +59,11 @@ def seeded(running: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def copied(seeded: PostgresHouse, running: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
+def copied(seeded: PostgresHouse, postgres: PostgresServer, tmp_path: Path) -> Iterator[PostgresHouse]:
     """A demo for this test alone."""
     subprocess.run(["cp", "-r", seeded.folder, tmp_path / "d"], check=True)
-    with running.database(seeded.url.rpartition("/")[2]) as url:
-        yield PostgresHouse(tmp_path / "d", url, running)
+    with postgres.database(seeded.url.rpartition("/")[2]) as url:
+        yield PostgresHouse(tmp_path / "d", url, postgres)
 
 
 def password_of(house: PostgresHouse) -> str:

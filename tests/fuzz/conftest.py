@@ -1,12 +1,8 @@
-"""The engines that the tests of the web have too."""
+"""Which engines the fuzz has when."""
 
 from pathlib import Path
 
 import pytest
-
-from tests.web.conftest import engine, postgres
-
-__all__ = ["engine", "postgres"]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,5 +1,6 @@
 """Databases that the store's tests share: made once, copied for each test."""
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.verify import verify
-from tests.postgres import PostgresServer, installations, server
+from tests.postgres import PostgresServer, installations, shared_server
 from tests.store.filled import Hand, PostgresHand, SqliteHand, fill, fill_postgres, hand_on_a_copy
 
 
@@ -29,18 +30,15 @@ def hand(filled: Path, tmp_path: Path) -> Iterator[SqliteHand]:
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[PostgresServer]:
-    """A PostgreSQL server for the tests of one file."""
-    with server() as one:
-        yield one
+def running() -> PostgresServer:
+    """A PostgreSQL server; a file whose tests do what others would feel has its own."""
+    return shared_server()
 
 
 @pytest.fixture(scope="module")
 def template(running: PostgresServer) -> str:
     """The name of a filled database; a file may put more into it."""
-    name = running.create_database()
-    fill_postgres(running.url(name))
-    return name
+    return running.create_database(filled_on(running))
 
 
 @pytest.fixture
@@ -48,6 +46,14 @@ def url(running: PostgresServer, template: str) -> Iterator[str]:
     """A copy of it, for this test alone."""
     with running.database(template) as address:
         yield address
+
+
+@functools.cache
+def filled_on(running: PostgresServer) -> str:
+    """The name of a database with something of everything in it. Copy it before you write."""
+    name = running.create_database()
+    fill_postgres(running.url(name))
+    return name
 
 
 class Engine:
@@ -78,8 +84,7 @@ class SqliteEngine(Engine):
 class PostgresEngine(Engine):
     def __init__(self, running: PostgresServer) -> None:
         self._server = running
-        self.template: Final = running.create_database()
-        fill_postgres(running.url(self.template))
+        self.template: Final = filled_on(running)
 
     def hand(self, _folder: Path) -> AbstractContextManager[Hand]:
         return closing(PostgresHand(self._server.url(self.template), is_kept=False))
@@ -97,13 +102,11 @@ class PostgresEngine(Engine):
 
 
 @pytest.fixture(scope="session", params=["sqlite", *installations()])
-def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]:
+def any_engine(request: pytest.FixtureRequest, filled: Path) -> Engine:
     """Each engine in turn, PostgreSQL in each version that is at hand."""
     if request.param == "sqlite":
-        yield SqliteEngine(filled)
-        return
-    with server(request.param) as running:
-        yield PostgresEngine(running)
+        return SqliteEngine(filled)
+    return PostgresEngine(shared_server(request.param))
 
 
 @pytest.fixture
@@ -114,10 +117,9 @@ def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
 
 
 @pytest.fixture(scope="session")
-def postgres_engine() -> Iterator[PostgresEngine]:
+def postgres_engine() -> PostgresEngine:
     """The newest PostgreSQL, filled."""
-    with server() as running:
-        yield PostgresEngine(running)
+    return PostgresEngine(shared_server())
 
 
 # Rule by rule on one PostgreSQL is enough for each change; other versions have their turn in the long run. Until then

@@ -36,7 +36,7 @@ from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP
 from tests.domain.world import ENTROPY_SEED, START, World
-from tests.postgres import PostgresServer, installations, server
+from tests.postgres import PostgresServer, installations, shared_server
 from tests.store.filled import FILLED, fill, fill_postgres, open_store
 
 SCENE_S: Final = 20.0  # A store that hangs fails, and does not stop the others.
@@ -119,8 +119,8 @@ def _sqlite() -> Iterator[Make]:
 def _postgres(installation: str) -> Callable[[], AbstractContextManager[Make]]:
     @contextmanager
     def installed() -> Iterator[Make]:
-        with server(installation) as running:
-            yield lambda _folder: PostgresDatabase(running)
+        running = shared_server(installation)
+        yield lambda _folder: PostgresDatabase(running)
 
     return installed
 

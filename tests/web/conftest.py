@@ -7,27 +7,13 @@ from typing import Final
 import pytest
 
 from tests.live import InProcess, Live, World, in_process, live
-from tests.postgres import PostgresServer, server
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A server for all worlds of this test process; each has a database of its own."""
-    with server("18") as running:
-        yield running
-
-
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
-    """Where worlds keep their data: in files, or with a server. The answers are the same."""
-    chosen: PostgresServer | None = request.getfixturevalue("postgres") if request.param == "postgresql" else None
-    return chosen
+from tests.postgres import PostgresServer
 
 
 @pytest.fixture(scope="session")
 def world(engine: PostgresServer | None) -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
-    with live(engine, shops=20, people=150) as served:
+    with live(engine, shops=8, people=40) as served:
         yield served
         # Whatever the tests sent, nothing was logged as a failure.
         assert served.complaints() == []

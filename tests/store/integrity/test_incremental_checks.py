@@ -10,7 +10,7 @@ import pytest
 from qirsh.store.integrity import incremental_checks
 from qirsh.store.interface import Query
 from qirsh.store.postgres.connection import SETTINGS
-from tests.postgres import PostgresServer, server
+from tests.postgres import PostgresServer
 from tests.store.filled import FILLED, PostgresHand, SqliteHand, fill, fill_postgres
 
 TURNS: Final = 300  # In each of them everybody pays the same shop once.
@@ -81,12 +81,7 @@ def sqlite_work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
 
 
 @pytest.fixture(scope="module")
-def postgres_work() -> Iterator[Work]:
-    with server() as postgres:
-        yield _postgres_work(postgres)
-
-
-def _postgres_work(postgres: PostgresServer) -> Work:
+def postgres_work(postgres: PostgresServer) -> Work:
     name = postgres.create_database()
     fill_postgres(postgres.url(name))
     hand = PostgresHand(postgres.url(name), is_kept=True)

@@ -33,6 +33,13 @@ _PREFERENCES: Final = (
 
 
 @pytest.fixture(scope="module")
+def running() -> Iterator[PostgresServer]:
+    """What a role prefers, it prefers everywhere."""
+    with server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
 def template(running: PostgresServer, template: str) -> str:
     running.sql(
         "CREATE FUNCTION commit_slowly() RETURNS trigger LANGUAGE plpgsql AS"
