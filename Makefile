@@ -13,6 +13,8 @@ PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python
 apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
 
+# Whoever forbids it makes every process of the tests compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 # The first examples of each test for each change; all of them in the long run.
 export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
