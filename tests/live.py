@@ -15,13 +15,11 @@ import secrets
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
@@ -47,6 +45,7 @@ from qirsh.web.server.router import Router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
 from tests.forked import Process, start
+from tests.line import Line, Lost, NotSent
 from tests.operators import LONG_AGO_MS, appointed
 from tests.postgres import PostgresServer
 from tests.quick_passwords import quick_hasher
@@ -81,9 +80,9 @@ uvloop.run(main())
 # Killed with its parent, so that a test run that is killed leaves no server behind.
 TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
 _START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
+_ANSWER_S_MAX: Final = 120
 _SHARED: Final = 4
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
-_NO_TLS: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Each client would make one of its own, for 48 ms.
 
 
 class Operator(NamedTuple):
@@ -130,6 +129,11 @@ class Call(NamedTuple):
     def once(self, key: str) -> Self:
         """The same call with an Idempotency-Key."""
         return self.with_header("idempotency-key", key)
+
+    @property
+    def target(self) -> bytes:
+        """What is asked for, as it is sent."""
+        return httpx2.URL(self.path).raw_path
 
     def raw_headers(self) -> list[tuple[bytes, bytes]]:
         """All of them, as they are sent."""
@@ -548,22 +552,15 @@ class Live(World):
         self.process: Process
         self._beside: list[Process] = []
         self._turns = itertools.cycle(self.places)
+        self._idle: dict[int, list[Line]] = {port: [] for port in self.ports}
 
     def __enter__(self) -> Self:
-        self._client = httpx2.AsyncClient(
-            base_url=self.settings.base_url,
-            trust_env=False,
-            verify=_NO_TLS,
-            cookies=_no_cookies(),
-            timeout=120,
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=5),
-        )
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # An idle connection would be waited for.
-        self.run(self._client.aclose())
+        for line in itertools.chain.from_iterable(self._idle.values()):
+            line.cut()  # The server would wait for whoever may ask once more.
         self.stop()
         super().__exit__()
 
@@ -595,10 +592,22 @@ class Live(World):
         return [self.at(number, call) for number in range(len(self.places))]
 
     async def sent(self, call: Call) -> httpx2.Response:
+        """On a connection of its own meanwhile."""
         if self._beside and call.path.startswith("/"):
             call = self.at(self.places.index(next(self._turns)), call)
-        headers = call.raw_headers()
-        return await self._client.request(call.method, call.path, content=call.content, headers=headers)
+        port = httpx2.URL(call.path).port or self.settings.port
+        idle = self._idle[port]
+        while idle and not idle[-1].is_idle():
+            idle.pop().cut()
+        line = idle.pop() if idle else Line(port)
+        try:
+            async with asyncio.timeout(_ANSWER_S_MAX):
+                answer = await line.ask(call)
+        except BaseException:
+            line.cut()
+            raise
+        idle.append(line)
+        return httpx2.Response(answer.status, headers=answer.lines, content=answer.body)
 
     def _spawned(self, place: Settings) -> Process:
         told = {**os.environ, **environment(place)}
@@ -612,7 +621,7 @@ class Live(World):
         for _ in range(_START_LOOKS_MAX):
             if process.poll() is not None:
                 break
-            with contextlib.suppress(httpx2.TransportError, TimeoutError):
+            with contextlib.suppress(NotSent, Lost, TimeoutError):
                 if self.run(asyncio.wait_for(self.sent(ready), 2)).status_code == 200:
                     return
             time.sleep(0.02)
@@ -749,11 +758,6 @@ def environment(settings: Settings) -> dict[str, str]:
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told
-
-
-def _no_cookies() -> CookieJar:
-    """All people of a world share its client, so it keeps nobody's."""
-    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
 
 
 async def _waited(work: Awaitable[T]) -> T:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from tests.faults.line import Answer, Line, Lost, NotSent
+from tests.line import Answer, Line, Lost, NotSent
 from tests.live import Books, Call, Customer, Live, Merchant, create, pay, refund
 
 Outcome = Literal["invoked", "ok", "fail", "unknown"]

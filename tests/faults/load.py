@@ -11,7 +11,7 @@ from typing import Final
 
 from qirsh.domain.money import CURRENCIES
 from tests.faults.history import History, Operation
-from tests.faults.line import Line, Lost, NotSent
+from tests.line import Line, Lost, NotSent
 from tests.live import FUNDS, Live, Merchant, retrieve
 
 CLIENTS: Final = 12

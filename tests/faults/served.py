@@ -19,6 +19,7 @@ import httpx2
 from qirsh.settings import read_settings
 from tests.faults.shim import Plan
 from tests.forked import start
+from tests.line import Line
 from tests.live import TIED, Call, InProcess, Live, free_port
 
 T = TypeVar("T")
@@ -158,6 +159,17 @@ class Served(Bounded):
     def now_ready(self) -> httpx2.Response:
         """What it says of itself."""
         return self.send(Call("GET", "/readyz"))
+
+
+async def taken(port: int) -> None:
+    """Returns when the server has read whatever was sent before, on any connection.
+
+    What is there when it looks at its connections is read in that look, and each of these takes one. Whoever sends
+    from other tasks has to open connections first, which takes some more turns on a busy machine.
+    """
+    async with Line(port) as line:
+        for _ in range(20):
+            assert (await line.ask(Call("GET", "/healthz"))).status == 200
 
 
 def verify(environment: Mapping[str, str]) -> None:

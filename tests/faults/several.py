@@ -13,10 +13,10 @@ from typing import Final, Self, TypeVar
 from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
-from tests.faults.line import Answer, Line, Lost, NotSent
 from tests.faults.load import Load
 from tests.faults.served import SCENE_S_MAX, Bounded, scratch_folder, verify
 from tests.forked import Process, start
+from tests.line import Answer, Line, Lost, NotSent
 from tests.live import Call, InProcess, environment, free_port
 from tests.postgres import PostgresServer
 

@@ -15,9 +15,9 @@ import pytest
 
 from qirsh.store.postgres.store import LANES
 from tests.faults.history import History
-from tests.faults.line import Line
 from tests.faults.load import CLIENTS, Load
 from tests.faults.several import FoundedDatabase, Several, settle
+from tests.line import Line
 from tests.line_to_database import LineBeside
 from tests.live import retrieve
 from tests.postgres import PostgresServer

@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from tests.faults.history import History, Operation
-from tests.faults.line import Line, Lost, NotSent
 from tests.faults.served import Founded, Served
+from tests.line import Line, Lost, NotSent
 from tests.live import wait_until
 
 _DESCRIPTORS: Final = 256

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from tests.faults.history import History, Operation
-from tests.faults.line import Line, taken
-from tests.faults.served import Founded, Served
+from tests.faults.served import Founded, Served, taken
+from tests.line import Line
 from tests.live import BALANCES, Call, retrieve
 
 _SLOW_SYNC_MS: Final = 50

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from tests.faults.history import History, Operation
-from tests.faults.line import Answer, Line, taken
-from tests.faults.served import Served
+from tests.faults.served import Served, taken
+from tests.line import Answer, Line
 from tests.live import Call, create
 
 

@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 
 from tests.faults.history import History, Operation
-from tests.faults.line import Line, Lost
 from tests.faults.load import Load
 from tests.faults.served import Served
+from tests.line import Line, Lost
 
 _CHECK_EVERY = 4
 

@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from tests.faults.history import History
-from tests.faults.line import Line, taken
 from tests.faults.load import Load
-from tests.faults.served import Served
+from tests.faults.served import Served, taken
 from tests.forked import start
+from tests.line import Line
 from tests.live import create, refused, retrieve, wait_until
 
 # With the SQLite that Debian has, not ours.

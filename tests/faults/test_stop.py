@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from tests.faults.history import History
-from tests.faults.line import Line, NotSent, taken
 from tests.faults.load import Load
-from tests.faults.served import Served
+from tests.faults.served import Served, taken
+from tests.line import Line, NotSent
 from tests.live import retrieve
 
 _STOP_S_MAX: Final = 30

@@ -7,7 +7,6 @@ import signal
 import time
 from typing import Any, Final
 
-import httpx2
 import pytest
 
 from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
@@ -16,6 +15,7 @@ from qirsh.store.postgres import store as postgres_store
 from qirsh.store.sqlite import store as sqlite_store
 from qirsh.workers import metadata_indexer
 from qirsh.workers.metadata_indexer import MetadataIndexer
+from tests.line import Lost, NotSent
 from tests.live import InProcess, Live, Merchant, World, create, in_process, live, wait_until
 from tests.postgres import PostgresServer
 from tests.web.lists import ids, walk
@@ -214,7 +214,7 @@ async def _flood(world: World, merchant: Merchant, count: int, process: int | No
                 call = world.at(process, call)
             try:
                 return (await world.sent(call)).status_code == 201
-            except httpx2.TransportError:
+            except (NotSent, Lost):
                 return False
 
     return sum(await asyncio.gather(*(one(n) for n in range(count))))

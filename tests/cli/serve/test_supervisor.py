@@ -25,7 +25,7 @@ from qirsh.settings import Settings, read_settings
 from qirsh.web.operator.control import OperatorReply, OperatorRequest
 from tests import postgres
 from tests.cli.program import House, Running
-from tests.faults.line import Line
+from tests.line import Line
 from tests.live import PASSWORD, Call, InProcess, create, pay, retrieve, wait_until
 
 WORKERS: Final = 2

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from qirsh.web.http.authentication import KEY
+from tests.line import Lost, NotSent
 from tests.live import (
     FUNDS,
     PAYMENTS,
@@ -427,7 +428,7 @@ async def _cut_off(world: Live, calls: list[Call]) -> list[bytes | None]:
         nonlocal killed
         try:
             answer = await world.sent(call)
-        except httpx2.TransportError:
+        except (NotSent, Lost):
             return
         seen[number] = answer.content
         if not killed and number % 7 == 0:

@@ -1,0 +1,128 @@
+"""One client's connection, raw: it knows whether a call was never sent, or sent and not answered."""
+
+import asyncio
+import contextlib
+import json
+import select
+from typing import Any, NamedTuple, Protocol, Self
+
+
+class Asked(Protocol):
+    """What `tests.live` has of a call."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def content(self) -> bytes | None: ...
+    @property
+    def target(self) -> bytes: ...
+    def raw_headers(self) -> list[tuple[bytes, bytes]]: ...
+
+
+class NotSent(Exception):
+    """Nobody listens: surely nothing was done."""
+
+
+class Lost(Exception):
+    """The connection broke before the answer was there: it may have been done or not."""
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    lines: list[tuple[bytes, bytes]]  # Of the head, as they came.
+    body: bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """By their names in small letters."""
+        return {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in self.lines}
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What a success says."""
+        assert self.status in {200, 201}, self
+        data: dict[str, Any] = json.loads(self.body)["data"]
+        return data
+
+    @property
+    def code(self) -> str:
+        """The problem's code; empty for a success."""
+        return "" if self.status in {200, 201} else str(json.loads(self.body)["code"])
+
+
+class Line:
+    """Connects when it must, and stays connected."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.hang_up()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The open connection, or a new one."""
+        if self._streams is None:
+            try:
+                self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+            except OSError as error:
+                raise NotSent from error
+        return self._streams
+
+    async def ask(self, call: Asked) -> Answer:
+        """The answer, or an exception that says what is known."""
+        reader, writer = await self.connect()
+        try:
+            writer.write(_wire(call))
+            await writer.drain()
+            answer = await _read(reader, call.method)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            await self.hang_up()
+            raise Lost from error
+        if (b"connection", b"close") in answer.lines:
+            await self.hang_up()
+        return answer
+
+    def is_idle(self) -> bool:
+        """Whether it is connected, and nothing was heard since the last answer: not even that the server hung up."""
+        if self._streams is None:
+            return False
+        return not select.select([self._streams[1].get_extra_info("socket").fileno()], [], [], 0)[0]
+
+    def cut(self) -> None:
+        """At once, without a farewell."""
+        if self._streams is not None:
+            (_, writer), self._streams = self._streams, None
+            writer.transport.abort()
+
+    async def hang_up(self) -> None:
+        """Also in the middle of a call."""
+        if self._streams is not None:
+            (_, writer), self._streams = self._streams, None
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+
+async def _read(reader: asyncio.StreamReader, method: str) -> Answer:
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *rows = head[:-4].split(b"\r\n")
+    lines = [(name, value) for name, _, value in (row.partition(b": ") for row in rows)]
+    bytes_left = 0 if method == "HEAD" else next((int(value) for name, value in lines if name == b"content-length"), 0)
+    return Answer(int(first.split()[1]), lines, await reader.readexactly(bytes_left))
+
+
+def _wire(call: Asked) -> bytes:
+    headers = call.raw_headers()
+    named = {name.lower() for name, _ in headers}
+    if b"host" not in named:
+        headers.insert(0, (b"host", b"test"))
+    if not named & {b"content-length", b"transfer-encoding"} and (call.content is not None or call.method == "POST"):
+        headers.append((b"content-length", b"%d" % len(call.content or b"")))
+    first = b"%b %b HTTP/1.1" % (call.method.encode(), call.target)
+    return b"\r\n".join([first, *(b"%b: %b" % header for header in headers), b"", call.content or b""])
