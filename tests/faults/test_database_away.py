@@ -221,8 +221,15 @@ _PREFERENCES: Final = {
 }
 
 
-@pytest.mark.parametrize("how", ["before", "during", "after"])
-@pytest.mark.parametrize("preferences", _PREFERENCES.values(), ids=_PREFERENCES)
+# Each moment and each set of preferences each time, each of each in the long run.
+_BREAKS: Final = [
+    pytest.param(preferences, how, id=f"{name}-{how}", marks=[] if place == number else pytest.mark.slow)
+    for place, (name, preferences) in enumerate(_PREFERENCES.items())
+    for number, how in enumerate(("before", "during", "after"))
+]
+
+
+@pytest.mark.parametrize(("preferences", "how"), _BREAKS)
 def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
     line: LineBeside, distant: Several, how: Literal["before", "during", "after"]
 ) -> None:
@@ -240,7 +247,6 @@ def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
     assert load.refusals.keys() <= _GOOD_DAY
 
 
-_STRIKES: Final = 200
 # Whoever writes just now. A command goes by one lane or the other, and both are struck.
 _WRITING: Final = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -249,9 +255,10 @@ _WRITING: Final = (
 )
 
 
+@pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", ["cancel", "terminate"])
 def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_lane_alive(
-    several: Several, how: Literal["cancel", "terminate"]
+    several: Several, how: Literal["cancel", "terminate"], times: int
 ) -> None:
     history = History(several)
     load = Load(several, history, seed=216, is_stubborn=True)
@@ -261,7 +268,7 @@ def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_l
         struck: set[int] = set()
         strikes = 0
         async with under(load, several):
-            while strikes < _STRIKES:
+            while strikes < times or len(struck) < len(several.places) * LANES:
                 for (pid,) in await outsider.fetch(_WRITING):
                     strikes += await outsider.fetchval(f"SELECT pg_{how}_backend($1)", pid)
                     struck.add(pid)

@@ -416,7 +416,15 @@ SERVICES: Final = {
 }
 
 
-@pytest.fixture(scope="module", params=SERVICES, autouse=True)
+# One service, and as many as can disagree; what lies between has its turn in the long run.
+EACH_TIME: Final = {"sqlite", "4 services on postgresql"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[] if name in EACH_TIME else pytest.mark.slow) for name in SERVICES],
+    autouse=True,
+)
 def served_as(request: pytest.FixtureRequest) -> Iterator[str]:
     """Services that share a database take the steps in turn. A clock that is moved cannot reach other processes."""
     server = None if request.param == "sqlite" else request.getfixturevalue("postgres")

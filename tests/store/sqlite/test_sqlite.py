@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -338,20 +339,19 @@ def _open_and_die_at(path: Path, statement: int) -> None:
     os._exit(0)  # No statement was left to die at.
 
 
-def test_a_migration_that_is_killed_after_any_statement_is_finished_by_the_next_start(folder: Path) -> None:
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_migration_that_is_killed_after_any_statement_is_finished_by_the_next_start(folder: Path, step: int) -> None:
     play(folder / "whole.db", nothing)
     whole = by_hand(folder / "whole.db", SCHEMA)
-    deaths = 0
-    while True:
-        path = folder / f"{deaths}.db"
-        ended = in_a_process(_open_and_die_at, path, deaths + 1)
+    for statement in itertools.count(1, step):
+        path = folder / f"{statement}.db"
+        ended = in_a_process(_open_and_die_at, path, statement)
         if ended == 0:
             break
         assert ended == -signal.SIGKILL
         play(path, nothing)
-        assert by_hand(path, SCHEMA) == whole, f"killed before statement {deaths + 1}"
-        deaths += 1
-    assert deaths > sum(migration.sql.count("\nCREATE") for migration in migrate.migrations("sqlite"))
+        assert by_hand(path, SCHEMA) == whole, f"killed before statement {statement}"
+    assert statement > sum(migration.sql.count("\nCREATE") for migration in migrate.migrations("sqlite"))
 
 
 def test_a_second_migration_that_is_killed_leaves_the_first_or_both(

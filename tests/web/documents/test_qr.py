@@ -68,8 +68,15 @@ def test_the_svg_is_well_formed_has_no_style_and_speaks_to_screen_readers() -> N
     assert ET.fromstring(qr_svg(ADDRESS)).findtext("{http://www.w3.org/2000/svg}title") == ADDRESS  # noqa: S314
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
-@pytest.mark.parametrize("degrees", [0, 7, 90, 133, 180, 271])
+# Each form and each angle each time, each of each in the long run.
+PHOTOGRAPHS: Final = [
+    pytest.param(form, degrees, marks=[] if number % 3 == place else pytest.mark.slow)
+    for place, form in enumerate(("JPEG", "PNG", "WEBP"))
+    for number, degrees in enumerate((0, 7, 90, 133, 180, 271))
+]
+
+
+@pytest.mark.parametrize(("form", "degrees"), PHOTOGRAPHS)
 def test_a_bad_photograph_is_read(form: str, degrees: int) -> None:
     code = drawn(ADDRESS, 6).rotate(degrees, expand=True, fillcolor="#d8d2c4", resample=Image.Resampling.BICUBIC)
     photo = Image.new("RGB", (1600, 1200), "#8c8577")
