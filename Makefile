@@ -20,7 +20,7 @@ export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
 # Each worker begins with a half, so that what the tests of a file share is made once; who is done first takes from the rest.
-TWO := -n 2 --dist worksteal
+SHARED := --dist worksteal
 # Of the API, what needs no page.
 API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py
 
@@ -40,7 +40,7 @@ quick: setup ## format, types, rules, engine, the API on SQLite: for the inner l
 	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
 
 inner: setup
-	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
+	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: test ## the slow ones and the wheel too
@@ -61,12 +61,13 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
+# On two cores: one of three often waits for a database or for a moment to pass.
 unit: setup
-	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait: two at a time, and nothing else beside them.
 faults: setup
-	@$(BIN)/pytest -q $(TWO) $(LONGEST) tests/faults
+	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/faults
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser
@@ -113,7 +114,7 @@ debian-postgresql:
 
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:
-	@for package in chromium fonts-noto-core libatomic1; do \
+	@for package in chromium-headless-shell fonts-noto-core libatomic1; do \
 	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || $(call apt,$$package) || exit 1; done
 
 system:

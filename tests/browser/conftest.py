@@ -29,7 +29,8 @@ PHONE: Final[dict[str, Any]] = {
     "is_mobile": True,
     "has_touch": True,
 }
-# Where pictures of screens are kept; a folder of the test run if it is not told. A server would not know the name.
+# Where pictures of all screens are kept; if it is not told, of those that are at fault, in a folder of the test run.
+# A server would not know the name.
 _SHOTS: Final = os.environ.pop("QIRSH_SHOTS", "")
 
 
@@ -178,8 +179,8 @@ def scene() -> Iterator[Scene]:
 
 @pytest.fixture(scope="session")
 def browser(scene: Scene) -> Iterator[Browser]:  # noqa: ARG001 - it must be there first
-    chromium = shutil.which("chromium")
-    assert chromium, "as root: apt-get install chromium"
+    chromium = shutil.which("chromium-headless-shell")
+    assert chromium, "as root: apt-get install chromium-headless-shell"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium)
         yield launched
@@ -227,6 +228,6 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sight(shots: Path, request: pytest.FixtureRequest) -> Iterator[Sight]:
     """In the language that the test is given, or in Arabic."""
     given = getattr(request.node, "callspec", None)
-    made = Sight(given.params.get("code", "ar") if given else "ar", shots / request.node.name)
+    made = Sight(given.params.get("code", "ar") if given else "ar", shots / request.node.name, keeps_all=bool(_SHOTS))
     yield made
     assert made.faults == [], "\n".join(made.faults)

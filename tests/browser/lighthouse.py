@@ -29,7 +29,7 @@ def say(line: str) -> None:
 def scores(address: str, folder: Path) -> dict[str, int]:
     """Of one run, from 0 to 100. What was not perfect is printed."""
     report = folder / "report.json"
-    chromium = shutil.which("chromium") or ""
+    chromium = shutil.which("chromium-headless-shell") or ""
     environment = {**os.environ, "CHROME_PATH": chromium}
     subprocess.run([*_PROGRAM, address, *_CHOICES, f"--output-path={report}"], check=True, env=environment, timeout=300)
     told = json.loads(report.read_text())

@@ -162,7 +162,7 @@ def main(folder: Path) -> None:
             settled = [town.stage(code) for code in LANGUAGES]
             stages = [town.with_payment(stage) for stage in settled]
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+                browser = playwright.chromium.launch(executable_path=shutil.which("chromium-headless-shell"))
                 for stage in stages:
                     take_all(browser, stage, folder)
                 browser.close()

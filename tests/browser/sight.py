@@ -1,6 +1,6 @@
 """What every screen is held to, whatever stands on it: no barrier, nothing wider than it, one language.
 
-A picture of each is kept.
+A picture is kept of each at which something is wrong, and of all of them if a folder is told.
 """
 
 import re
@@ -46,8 +46,9 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
 class Sight:
     """A look at one screen after another of a journey in one language. Pictures are kept in order."""
 
-    def __init__(self, code: str, folder: Path) -> None:
+    def __init__(self, code: str, folder: Path, *, keeps_all: bool) -> None:
         self.code = code
+        self._keeps_all = keeps_all
         self.has_script = True  # Without it axe would never answer.
         self._folder = folder
         self._english = _english_texts(code)
@@ -58,10 +59,12 @@ class Sight:
         """What is wrong with it is told at the end of the journey, with all else."""
         page.wait_for_load_state()
         self._count += 1
-        self._folder.mkdir(parents=True, exist_ok=True)
         picture = self._folder / f"{self._count:02d}-{name}.png"
-        page.screenshot(path=picture, full_page=True, scale="css")
-        self.faults += [f"{picture}: {fault}" for fault in self._found(page)]
+        faults = [f"{picture}: {fault}" for fault in self._found(page)]
+        self.faults += faults
+        if faults or self._keeps_all:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=picture, full_page=True, scale="css")
 
     def _found(self, page: Page) -> Iterator[object]:
         root = page.evaluate("[document.documentElement.lang, getComputedStyle(document.body).direction]")
