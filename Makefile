@@ -33,8 +33,7 @@ run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
 test: setup debian-postgresql debian-browser ## check, then every test but the slow ones
-	@$(MAKE) --no-print-directory -j3 -Otarget check unit browser
-	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
 	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
@@ -61,13 +60,12 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
-# On two cores: one of three often waits for a database or for a moment to pass.
 unit: setup
-	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
-# These kill servers and fill disks, and mostly wait: two at a time, and nothing else beside them.
+# These kill servers and fill disks, and mostly wait.
 faults: setup
-	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/faults
+	@$(BIN)/pytest -q $(LONGEST) tests/faults
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser

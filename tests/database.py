@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 import apsw
 import asyncpg
+import uvloop
 
 from qirsh.settings import PostgresUrl
 
@@ -92,20 +93,22 @@ class _Session:
     """A connection with a loop of its own, so that any thread can use it while the world's loop is busy."""
 
     def __init__(self, url: str) -> None:
-        self._runner = asyncio.Runner()
+        self._loop = uvloop.new_event_loop()
         # A test may have given the database other manners.
         patient = {"idle_in_transaction_session_timeout": "0", "statement_timeout": "0"}
-        self._connection: asyncpg.Connection = self._runner.run(asyncpg.connect(url, server_settings=patient))
+        self._connection: asyncpg.Connection = self._loop.run_until_complete(
+            asyncpg.connect(url, server_settings=patient)
+        )
 
     def select(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:
         numbers = itertools.count(1)
         numbered = re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
-        return [tuple(row) for row in self._runner.run(self._connection.fetch(numbered, *arguments))]
+        return [tuple(row) for row in self._loop.run_until_complete(self._connection.fetch(numbered, *arguments))]
 
     def close(self) -> None:
         self._connection.terminate()
-        self._runner.run(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
-        self._runner.close()
+        self._loop.run_until_complete(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
+        self._loop.close()
 
 
 class _Postgres:

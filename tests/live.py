@@ -228,18 +228,20 @@ class World:
         self.merchants: list[Merchant] = []
         self.customers: list[Customer] = []
         self.database = database_at(settings.database)
-        self._runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+        self._loop = uvloop.new_event_loop()
 
     def __enter__(self) -> Self:
         raise NotImplementedError
 
     def __exit__(self, *_: object) -> None:
         self.database.close()
-        self._runner.close()
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end. The service in process moves only meanwhile."""
-        return self._runner.run(work)
+        return self._loop.run_until_complete(work)
 
     # Calls.
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 import apsw
 import asyncpg
+import uvloop
 from msgspec.structs import astuple
 
 from qirsh.domain.batch import Answer, Batch, Submission
@@ -184,8 +185,8 @@ class PostgresHand:
     """The owner of the tables. What it types is kept, or all of it is taken back when it leaves."""
 
     def __init__(self, url: str, *, is_kept: bool) -> None:
-        self._runner = asyncio.Runner()
-        self._connection = self._runner.run(asyncpg.connect(url))
+        self._loop = uvloop.new_event_loop()
+        self._connection = self._loop.run_until_complete(asyncpg.connect(url))
         self._is_kept = is_kept
         if not is_kept:
             self._execute("BEGIN")
@@ -206,7 +207,12 @@ class PostgresHand:
 
     def rows(self) -> dict[str, list[Any]]:
         names = self.type("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
-        return {name: self.type(f"SELECT * FROM {name} ORDER BY 1, 2") for (name,) in names}  # noqa: S608 - our own names
+
+        async def read() -> dict[str, list[Any]]:
+            every = {name: f"SELECT * FROM {name} ORDER BY 1, 2" for (name,) in names}  # noqa: S608 - our own names
+            return {name: [tuple(row) for row in await self._connection.fetch(every[name])] for name in every}
+
+        return self._loop.run_until_complete(read())
 
     def disarm(self) -> None:
         ours = "(SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
@@ -222,16 +228,17 @@ class PostgresHand:
 
     def close(self) -> None:
         self._connection.terminate()
-        self._runner.close()
+        self._loop.run_until_complete(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
+        self._loop.close()
 
     def _fetched(self, sql: str) -> list[Any]:
         if re.match(r"\s*(SELECT|WITH(?! RECURSIVE))", sql):
-            return [tuple(row) for row in self._runner.run(self._connection.fetch(sql))]
+            return [tuple(row) for row in self._loop.run_until_complete(self._connection.fetch(sql))]
         self._execute(sql)
         return []
 
     def _execute(self, sql: str) -> None:
-        self._runner.run(self._connection.execute(sql))
+        self._loop.run_until_complete(self._connection.execute(sql))
 
 
 # As if it were a transaction of its own: what a commit would check is checked.
