@@ -60,8 +60,9 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
+# On two cores: one of three often waits, for a database or for a moment to pass.
 unit: setup
-	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
@@ -108,7 +109,7 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 
 # The tests bring PostgreSQL 18 along; Debian's is the other one that the store is held to. Without it they say so.
 debian-postgresql:
-	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql-15) || true
+	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql) || true
 
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:

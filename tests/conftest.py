@@ -63,4 +63,4 @@ def pytest_report_header() -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """At the end, where it is seen."""
     if len(installations()) == 1:
-        terminalreporter.write_line("NOT TESTED: Debian's PostgreSQL. As root: apt-get install postgresql-15", red=True)
+        terminalreporter.write_line("NOT TESTED: Debian's PostgreSQL. As root: apt-get install postgresql", red=True)

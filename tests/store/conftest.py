@@ -81,13 +81,32 @@ class SqliteEngine(Engine):
             yield hand, lambda: verify(hand.path, lambda _: None)
 
 
+@functools.cache
+def disarmed_on(running: PostgresServer) -> str:
+    """The name of a copy of it that has lost its guards."""
+    name = running.create_database(filled_on(running))
+    with closing(PostgresHand(running.url(name), is_kept=True)) as hand:
+        hand.disarm()
+    return name
+
+
 class PostgresEngine(Engine):
     def __init__(self, running: PostgresServer) -> None:
         self._server = running
         self.template: Final = filled_on(running)
+        # On a copy, for one test after the other: to connect takes longer than most of them.
+        own, disarmed = running.create_database(self.template), disarmed_on(running)
+        self._hand: Final = PostgresHand(running.url(own), is_kept=False, disarmed=running.url(disarmed))
 
-    def hand(self, _folder: Path) -> AbstractContextManager[Hand]:
-        return closing(PostgresHand(self._server.url(self.template), is_kept=False))
+    @contextmanager
+    def hand(self, _folder: Path) -> Iterator[Hand]:
+        try:
+            yield self._hand
+        finally:
+            self._hand.take_back()
+
+    def close(self) -> None:
+        self._hand.close()
 
     @contextmanager
     def copy(self) -> Iterator[str]:
@@ -102,11 +121,13 @@ class PostgresEngine(Engine):
 
 
 @pytest.fixture(scope="session", params=["sqlite", *installations()])
-def any_engine(request: pytest.FixtureRequest, filled: Path) -> Engine:
+def any_engine(request: pytest.FixtureRequest, filled: Path) -> Iterator[Engine]:
     """Each engine in turn, PostgreSQL in each version that is at hand."""
     if request.param == "sqlite":
-        return SqliteEngine(filled)
-    return PostgresEngine(shared_server(request.param))
+        yield SqliteEngine(filled)
+        return
+    with closing(PostgresEngine(shared_server(request.param))) as made:
+        yield made
 
 
 @pytest.fixture
@@ -117,9 +138,10 @@ def any_hand(any_engine: Engine, tmp_path: Path) -> Iterator[Hand]:
 
 
 @pytest.fixture(scope="session")
-def postgres_engine() -> PostgresEngine:
+def postgres_engine() -> Iterator[PostgresEngine]:
     """The newest PostgreSQL, filled."""
-    return PostgresEngine(shared_server())
+    with closing(PostgresEngine(shared_server())) as made:
+        yield made
 
 
 # Rule by rule on one PostgreSQL is enough for each change; other versions have their turn in the long run. Until then

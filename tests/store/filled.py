@@ -182,14 +182,27 @@ class SqliteHand:
 
 
 class PostgresHand:
-    """The owner of the tables. What it types is kept, or all of it is taken back when it leaves."""
+    """The owner of the tables. What it types is kept, or all of it is taken back."""
 
-    def __init__(self, url: str, *, is_kept: bool) -> None:
+    def __init__(self, url: str, *, is_kept: bool, disarmed: str = "") -> None:
         self._loop = uvloop.new_event_loop()
-        self._connection = self._loop.run_until_complete(asyncpg.connect(url))
         self._is_kept = is_kept
-        if not is_kept:
+        self._url = url
+        self._disarmed = disarmed  # Where the same lies without its guards: to take them away takes long.
+        self._connections: dict[str, asyncpg.Connection] = {}
+        self._enter(url)
+
+    def _enter(self, url: str) -> None:
+        if url not in self._connections:
+            self._connections[url] = self._loop.run_until_complete(asyncpg.connect(url))
+        self._connection = self._connections[url]
+        if not self._is_kept:
             self._execute("BEGIN")
+
+    def take_back(self) -> None:
+        """Whatever was typed, so that the next one may type."""
+        self._execute("ROLLBACK")
+        self._enter(self._url)
 
     def type(self, sql: str) -> list[Any]:
         begin, end, back = ("BEGIN", "COMMIT", "ROLLBACK") if self._is_kept else _INSIDE
@@ -215,6 +228,10 @@ class PostgresHand:
         return self._loop.run_until_complete(read())
 
     def disarm(self) -> None:
+        if self._disarmed:
+            self._execute("ROLLBACK")
+            self._enter(self._disarmed)
+            return
         ours = "(SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
         guards = (
             f"SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger WHERE tgrelid IN {ours}"  # noqa: S608 - our own names
@@ -227,7 +244,8 @@ class PostgresHand:
         self.type("; ".join(statement for (statement,) in self.type(guards)))
 
     def close(self) -> None:
-        self._connection.terminate()
+        for connection in self._connections.values():
+            connection.terminate()
         self._loop.run_until_complete(asyncio.sleep(0))  # The transport closes itself in the loop's next turn.
         self._loop.close()
 
