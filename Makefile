@@ -32,7 +32,7 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser debian-curl ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -111,6 +111,10 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 debian-postgresql:
 	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql) || true
 
+# The demo prints calls to be pasted into a shell.
+debian-curl:
+	@command -v curl >/dev/null || $(call apt,curl)
+
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:
 	@for package in chromium-headless-shell fonts-noto-core libatomic1; do \
@@ -135,4 +139,4 @@ system:
 	@touch $@
 
 .PHONY: help setup run test quick inner test-all check tidy description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
-	debian-browser system
+	debian-browser debian-curl system

@@ -179,15 +179,17 @@ def server(installation: str = "18", **settings: str) -> Iterator[PostgresServer
 
 
 _shared: dict[tuple[int, str], PostgresServer] = {}  # By the process that runs the tests, and the installation.
+# Held here too: a process that is forked forgets what it was to do at its end, and would end the servers therewith.
+_until_the_end: Final = contextlib.ExitStack()
 
 
 def shared_server(installation: str = "18") -> PostgresServer:
     """The one for all tests of this process that neither stop it nor change what holds for all of its databases."""
     key = (os.getpid(), installation)
     if key not in _shared:
-        stack = contextlib.ExitStack()
-        _shared[key] = stack.enter_context(server(installation))
-        atexit.register(stack.close)
+        if not _shared:
+            atexit.register(_until_the_end.close)
+        _shared[key] = _until_the_end.enter_context(server(installation))
     return _shared[key]
 
 
