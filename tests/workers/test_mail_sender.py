@@ -52,7 +52,7 @@ def office() -> Iterator[PostOffice]:
 def sender_of(world: InProcess, port: int) -> Iterator[MailSender]:
     context = world.context
     line = SmtpLine(
-        host="127.0.0.1", port=port, security="none", user=None, password=None, own_name="pay.example", silence_s=0.5
+        host="127.0.0.1", port=port, security="none", user=None, password=None, own_name="pay.example", silence_s=2.0
     )
     sender = MailSender(
         context.store,

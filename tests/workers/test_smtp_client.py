@@ -43,7 +43,7 @@ def line_to(port: int, **changes: object) -> SmtpLine:
         "password": None,
         "own_name": "pay.example",
     }
-    return SmtpLine(port=port, **usual | {"silence_s": 2.0} | changes)
+    return SmtpLine(port=port, **usual | {"silence_s": 20.0} | changes)
 
 
 def send(line: SmtpLine, to: str = TO) -> None:
@@ -75,11 +75,11 @@ def test_a_line_that_the_server_has_ended_is_opened_again_for_the_next_mail(offi
 @pytest.mark.parametrize("how", [hanging, hanging_up], ids=["hangs", "hangs up"])
 def test_a_server_that_hangs_or_hangs_up_is_left(office: PostOffice, where: str, how: Answer) -> None:
     setattr(office, where, how)
-    line = line_to(office.port, silence_s=0.5)
+    line = line_to(office.port, silence_s=2.0)
     began = time.monotonic()
     with pytest.raises(LineDown) as told:
         send(line)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert TO not in str(told.value)
     office.at_recipient = office.at_mail = saying("250 OK")
     send(line)
