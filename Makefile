@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
-# Each worker begins with a half, so that what the tests of a file share is made once; who is done first takes from the rest.
+# Each worker begins with an equal part, so that what the tests of a file share is made once; who is done first takes from the rest.
 SHARED := --dist worksteal
 # Of the API, what needs no page.
 API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py

@@ -561,8 +561,7 @@ class Live(World):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for line in itertools.chain.from_iterable(self._idle.values()):
-            line.cut()  # The server would wait for whoever may ask once more.
+        self.run(self._hang_up())
         self.stop()
         super().__exit__()
 
@@ -578,6 +577,11 @@ class Live(World):
             process.send_signal(how)
         for process in (self.process, *self._beside):
             process.wait(60)
+
+    async def _hang_up(self) -> None:
+        """A server that stops would wait for whoever may ask once more."""
+        for line in itertools.chain.from_iterable(self._idle.values()):
+            await line.hang_up()
 
     @property
     def ports(self) -> list[int]:
