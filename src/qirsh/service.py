@@ -307,7 +307,7 @@ def _own_secret(settings: Settings, entropy: Entropy) -> bytes:
     """The secret beside the data, made at first start. Losing it loses PINs and second factors, not money."""
     file = settings.secret_file
     if not file.exists():
-        # Under its name it is whole, whoever else starts at this moment.
+        # Under its name it is whole, also if another process starts at this moment.
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.") as made:
             made.write(entropy(32).hex().encode() + b"\n")
             made.flush()

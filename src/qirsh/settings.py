@@ -72,7 +72,7 @@ _SECRET_CHARACTERS_MIN: Final = 32
 _SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
 # User and password; hosts with ports, by commas; a database; parameters.
 _POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
-_POSTGRES_PLACE: Final = (
+_POSTGRES_LOCATION: Final = (
     rf"([^:/?#@\s]*(:[^:/?#@\s]*)?@)?{_POSTGRES_HOST}(,{_POSTGRES_HOST})*(/[^/?#@\s]*)?(\?[^#\s]*)?"
 )
 # By scheme: how the line is guarded, and the port.
@@ -251,15 +251,15 @@ def _networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def _database(text: str) -> Path | PostgresUrl:
-    scheme, _, place = text.partition("://")
-    if scheme in {"postgresql", "postgres"} and place:
+    scheme, _, location = text.partition("://")
+    if scheme in {"postgresql", "postgres"} and location:
         # The driver would quote the odd part of a password in its complaint, so such an address never gets there.
-        if not re.fullmatch(_POSTGRES_PLACE, place):
+        if not re.fullmatch(_POSTGRES_LOCATION, location):
             message = "in a user or password, write / as %2F, ? as %3F, # as %23, @ as %40, : as %3A and % as %25"
             raise ValueError(message)
         return PostgresUrl(text)
-    if scheme == "sqlite" and place.startswith("/") and place != "/":
-        return Path(place.removeprefix("/")).absolute()
+    if scheme == "sqlite" and location.startswith("/") and location != "/":
+        return Path(location.removeprefix("/")).absolute()
     message = "must be sqlite:///path or postgresql://user:password@host/database"
     raise ValueError(message)
 

@@ -35,7 +35,7 @@ class Server(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def told(settings: Settings, server: Server) -> Iterator[None]:
+def announced(settings: Settings, server: Server) -> Iterator[None]:
     """Leave word for `found`, under a lock that ends with us, however we end."""
     path = _word(settings)
     with _written(path, msgspec.json.encode(server)) as file:

@@ -1,4 +1,4 @@
-"""Challenges: something was mailed to an address, and whoever answers reads what is sent there."""
+"""Challenges: something was mailed to an address, and the answer proves that its owner reads what is sent there."""
 
 from typing import Final, Literal
 

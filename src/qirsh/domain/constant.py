@@ -1,4 +1,4 @@
-"""Constants of an installation: whoever names one first decides, and it is the same for all processes ever after."""
+"""Constants of an installation: the first process that names one decides, for all processes and for good."""
 
 from typing import Final
 

@@ -14,7 +14,7 @@ _ACCOUNT_DIGITS: Final = 12
 
 # What four decimal digits add to the Luhn sum when the rightmost of them is doubled.
 _LUHN: Final = tuple(
-    sum(int(d) if place % 2 else sum(divmod(2 * int(d), 10)) for place, d in enumerate(f"{n:04d}"[::-1]))
+    sum(int(d) if position % 2 else sum(divmod(2 * int(d), 10)) for position, d in enumerate(f"{n:04d}"[::-1]))
     for n in range(10_000)
 )
 

@@ -82,7 +82,7 @@ NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one
 NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 
-BUSINESSES_MAX: Final = 20  # Of one person; whoever has more talks to the operators anyway.
+BUSINESSES_MAX: Final = 20  # Of one person; an owner of more talks to the operators anyway.
 KEYS_MAX: Final = 100  # Of one business that work; a page shows as many. Operators may make more.
 KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they count as two: a week to object in.
@@ -96,7 +96,7 @@ EPOCH_NUMBERS: Final = 10_000_000_000  # Payment numbers of one epoch; a restore
 INDEXED_AT_ONCE_MAX: Final = 500  # Payments whose metadata is written down in one commit.
 INDEXED_ENTRIES_MAX: Final = 1000  # And about so many texts, so that no pay waits long behind that commit.
 BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
-BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that whoever follows the blocks may leave a quiet one after this.
+BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that the metadata indexer may leave a quiet block after this.
 CLEANED_AT_ONCE_MAX: Final = 64  # Of pictures and of challenges each, that the identity cleaner removes at once.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
 

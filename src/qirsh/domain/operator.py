@@ -21,7 +21,7 @@ class Operator(msgspec.Struct, frozen=True):
 
 
 class OperatorProposal(msgspec.Struct, frozen=True):
-    """Somebody is to become an operator, or to be one no longer. One for each address; a new one takes its place."""
+    """A person is to become an operator, or to be one no longer. One for each address; a new one takes its place."""
 
     email: str
     kind: Kind
@@ -34,22 +34,22 @@ class OperatorProposal(msgspec.Struct, frozen=True):
 
 
 def may_act(operator: Operator | None, account: Account | None) -> bool:
-    """Whether somebody acts as an operator, by their row and their own account. Whoever was erased has a closed one."""
+    """Whether a person acts as an operator, by their row and their own account: an erased person's is closed."""
     if operator is None or operator.ended_at is not None or account is None:
         return False
     return account.state not in {"suspended", "closed"}
 
 
 def makers(operator: Operator) -> frozenset[int]:
-    """Whoever asked for them, and whoever agreed."""
+    """The operator who asked for them, and the one who agreed."""
     return frozenset(one for one in (operator.created_by, operator.confirmed_by) if one is not None)
 
 
 def is_new_pair(one: Operator, other: Operator, now: int) -> bool:
     """Whether these two are too close to stand for two people.
 
-    Whoever makes an operator may hold the new one's mailbox as well. For some days, in which everybody else has read of
-    it, the two do not count as two, and neither do two new ones with a maker in common.
+    The operator who appoints another may hold the new one's mailbox as well. For some days, in which everybody else has
+    read of it, the two do not count as two, and neither do two new ones with a maker in common.
     """
     is_new, is_other_new = (now - operator.created_at < OPERATOR_NEW_MS for operator in (one, other))
     return (

@@ -1,4 +1,4 @@
-"""Seals: the links of a chain of hashes over audit entries and transfers. docs/audit-chain.md is for whoever checks.
+"""Seals: the links of a chain of hashes over audit entries and transfers. docs/audit-chain.md is for auditors.
 
 A content is written once, here, and from then on it is bytes: stored, hashed and read, never written again.
 """
@@ -70,11 +70,11 @@ def read(content: str) -> Link | None:
     head = _HEAD.match(content)
     if head is None:
         return None
-    covers, place = [], head.end()
-    while found := _COVER.match(content, place):
+    covers, position = [], head.end()
+    while found := _COVER.match(content, position):
         covers.append(_cover(found))
-        place = found.end()
-    if place != len(content):
+        position = found.end()
+    if position != len(content):
         return None
     number, at, previous = head.groups()
     return Link(int(number), int(at), bytes.fromhex(previous), tuple(covers))

@@ -66,8 +66,8 @@ class Tables:
     )
     api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
     sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
-    # Read by every batch: a lock would let one batch at a time at a busy merchant. Whoever changes one holds a counter,
-    # so accounts come after those; and whoever makes the first balance of an account holds the account.
+    # Read by every batch: a lock would let one batch at a time at a busy merchant. A change of one holds a counter,
+    # so accounts come after those; and making the first balance of an account holds the account.
     accounts = Table[int, Account](
         "account",
         Account,
@@ -91,7 +91,7 @@ class Tables:
         is_removable=True,
         phase=Phase.BELONGINGS,
     )
-    # Read by whatever an operator does, like accounts. Whoever adds or ends one holds their counter.
+    # Read by whatever an operator does, like accounts. Adding or ending one holds their counter.
     operators = Table[int, Operator](
         "operator", Operator, key="person", changes="ended_at", is_locked=False, phase=Phase.BELONGINGS
     )
@@ -135,7 +135,7 @@ class Tables:
     seals = Table[int, Seal]("seal", Seal, key="number", is_locked=False)
     transfers = Log[Transfer]("transfer", Transfer, Phase.TRANSFERS)
     refunds = Table[str, Refund]("refund", Refund, key="id", phase=Phase.TRANSFERS)
-    # Looked at last, when all locks are ours: whoever did the same under the same key has committed by then, or waits.
+    # Looked at last, when all locks are ours: a batch that used the same key has committed by then, or waits.
     stored_responses = Table[tuple[int, str], StoredResponse](
         "stored_response", StoredResponse, key="account key", changes="fingerprint status body created_at"
     )

@@ -198,9 +198,9 @@ class _Lane:
         self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
 
     async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
-        for place, one in enumerate(taken):
+        for index, one in enumerate(taken):
             if self._is_broken:
-                _fail(taken[place:], Overloaded())
+                _fail(taken[index:], Overloaded())
                 break
             await self._carry_out([one])
 

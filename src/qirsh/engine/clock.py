@@ -1,4 +1,4 @@
-"""Time, as milliseconds since 1970 (UTC), handed to whoever needs it so that tests can set it."""
+"""Time, as milliseconds since 1970 (UTC), passed in where it is needed so that tests can set it."""
 
 import time
 from collections.abc import Callable

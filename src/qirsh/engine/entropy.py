@@ -1,4 +1,4 @@
-"""Randomness, handed to whoever needs it so that a run can be repeated from a seed."""
+"""Randomness, passed in where it is needed so that a run can be repeated from a seed."""
 
 import hashlib
 import os

@@ -25,7 +25,7 @@ class Language(msgspec.Struct, frozen=True):
     """A language that pages and mails are written in."""
 
     code: str
-    name: str  # In itself: whoever looks for it can read it.
+    name: str  # In the language itself: its readers recognise it.
     direction: str
     locale: str  # By Babel's name.
 

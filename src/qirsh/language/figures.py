@@ -44,7 +44,7 @@ def money(amount_minor: int, currency: str, code: str) -> str:
 
 
 def typed_amount(typed: str, currency: str, code: str) -> int | None:
-    """What somebody typed as an amount, in minor units: `1,234.50`, or `1.234,50` in Turkish. Never a guess.
+    """What a person typed as an amount, in minor units: `1,234.50`, or `1.234,50` in Turkish. Never a guess.
 
     None for anything else, and above all for the signs of the other way: they would make it a thousand times as much.
     """
@@ -91,12 +91,12 @@ def duration(milliseconds: int, code: str) -> str:
     """The two largest units of it: nobody counts the minutes of the third day."""
     hours, minutes = divmod(max(0, milliseconds) // _MINUTE_MS, 60)
     days, hours = divmod(hours, 24)
-    told = [
+    units = [
         plural(code, "%(n)d day", "%(n)d days", days) if days else "",
         plural(code, "%(n)d hour", "%(n)d hours", hours) if hours else "",
         plural(code, "%(n)d minute", "%(n)d minutes", minutes) if minutes and not days else "",
     ]
-    parts = [part for part in told if part]
+    parts = [part for part in units if part]
     if not parts:
         return text(code, "less than a minute")
     if len(parts) == 1:

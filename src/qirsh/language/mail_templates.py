@@ -1,4 +1,4 @@
-"""Every mail of the product: by kind, as plain text, in the language of whoever reads it.
+"""Every mail of the product: by kind, as plain text, in the recipient's language.
 
 What people gave us (names, reasons) stands in a mail on one line, apart from our own words, and is nothing that a
 mail program would make a link of.
@@ -30,7 +30,7 @@ _ADDRESS: Final = re.compile(r"[^\s@:/\\<>\"]+@[a-z0-9.-]+")
 
 
 class Alone(NamedTuple):
-    """A word that stands on a line of its own: what is to be copied or opened, or somebody's own text."""
+    """A word that stands on a line of its own: what is to be copied or opened, or a person's own text."""
 
     word: str
 
@@ -288,19 +288,21 @@ KINDS: Final[dict[str, Kind]] = {
 
 def compose(kind: str, language: str, words: Words, *, at: int, base_url: str) -> tuple[str, str]:
     """The subject and the body. `at` is when it was written, unless its words name the moment that it tells of."""
-    told = KINDS[kind]
+    template = KINDS[kind]
     words = dict(words)
     at = int(words.pop("at", at))
     known: dict[str, str | int] = {"forgot_url": f"{base_url}/forgot", **words}
     values = {"time": _apart(day_and_time(at, language))}
-    if told.lasts is not None:
-        values["duration"] = duration(LASTS_MS[told.lasts], language)
+    if template.lasts is not None:
+        values["duration"] = duration(LASTS_MS[template.lasts], language)
     values |= {word: _written(word, known, language, _apart) for word in known if word != "currency"}
     in_subject = {word: _written(word, known, language, str) for word in ("amount", "payee") if word in known}
     inside = {word: value for word, value in values.items() if not _is_ours(word)}
-    lines = [values[part.word] if isinstance(part, Alone) else text(language, part, **inside) for part in told.parts]
+    lines = [
+        values[part.word] if isinstance(part, Alone) else text(language, part, **inside) for part in template.parts
+    ]
     body = "\n\n".join([*lines, f"{text(language, _SERVICE)}\n{base_url}"])
-    return text(language, told.subject, **in_subject), f"{body}\n"
+    return text(language, template.subject, **in_subject), f"{body}\n"
 
 
 def _written(word: str, words: Words, language: str, apart: Callable[[str], str]) -> str:

@@ -34,7 +34,7 @@ class IdentityCleaner:
         return _LOOK_EVERY_S if await self.clean() < CLEANED_AT_ONCE_MAX else 0
 
     async def clean(self) -> int:
-        """One look; how much was found. Somebody may have sent a new form in between: then it is left alone."""
+        """One look; how much was found. The person may have sent a new form in between: then it is left alone."""
         now = self._clock()
         people = await self._store.search(
             people_queries.PICTURES_DECIDED_BEFORE, now - self._kept_ms, CLEANED_AT_ONCE_MAX

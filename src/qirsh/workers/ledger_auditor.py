@@ -34,7 +34,7 @@ class LedgerAuditor:
         self._store = store
         self._engine = engine
         self._checked: int | None = None  # The last transfer that was looked at when it was new.
-        self._top = 0  # The last one that was there a cycle ago: whoever took a lower id has committed since.
+        self._top = 0  # The last one that was there a cycle ago: every batch that took a lower id has committed since.
         self._slices = [0] * len(incremental_checks.SLICES)
         self._told: set[str] = set()
 
@@ -62,10 +62,10 @@ class LedgerAuditor:
             return found
         if found := await self._new():
             return found
-        for place, (end_query, checks) in enumerate(incremental_checks.SLICES):
-            first = self._slices[place] + 1
+        for index, (end_query, checks) in enumerate(incremental_checks.SLICES):
+            first = self._slices[index] + 1
             [(last,)] = await self._store.search(end_query, first - 1, AUDIT_SLICE_ROWS)
-            self._slices[place] = last or 0
+            self._slices[index] = last or 0
             if last is not None and (found := await self._first_broken(checks, first, last)):
                 return found
         return []

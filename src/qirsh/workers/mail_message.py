@@ -50,7 +50,7 @@ def _from(sender: Address) -> str:
 
 
 def _words(text: str, header: str) -> str:
-    """As it stands, or encoded, also where somebody's text only looks like what a mail program would decode."""
+    """As it stands, or encoded, also where a person's text only looks like what a mail program would decode."""
     if _is_plain(text):
         return text
     return Header(text, "utf-8", header_name=header).encode(linesep="\r\n")

@@ -70,7 +70,7 @@ class Notifier:
         self._base_url = base_url
 
     async def run(self) -> None:
-        """Until it is cancelled. Whoever goes on begins where the last commit ended."""
+        """Until it is cancelled. The next run begins where the last commit ended."""
         await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
 
     async def _look(self) -> float:
@@ -108,7 +108,7 @@ class Notifier:
         return await last_before(moment, last, time_of)
 
     async def _letters(self, content: str) -> list[Letter]:
-        """For whoever wants to be told of what this seal covers."""
+        """For the account holders who want to be told of what this seal covers."""
         link = seal.read(content)
         if link is None:
             raise ValueError("a seal cannot be read")

@@ -34,7 +34,7 @@ class PaymentExpirer:
         return _LOOK_EVERY_S if await self.expire_due() < EXPIRE_AT_ONCE_MAX else 0
 
     async def expire_due(self) -> int:
-        """One look; how many were found. Somebody may have paid in between: then the rules refuse, and all is well."""
+        """One look; how many were found. A customer may have paid meanwhile: then the rules refuse, and all is well."""
         due = await self._store.select(queries.DUE_PAYMENTS, self._clock(), EXPIRE_AT_ONCE_MAX)
         await asyncio.gather(*(self._engine.submit(ExpirePayment(number)) for (number,) in due))
         return len(due)

@@ -1,4 +1,4 @@
-"""Roles that one of all processes plays: each asks for the lease, and whoever has it works."""
+"""Roles that one of all processes plays: each asks for the lease, and the one that has it works."""
 
 import asyncio
 import logging

@@ -77,7 +77,7 @@ class Sealer:
         self._chain, self._tops = None, {}
 
     async def seal_settled(self) -> None:
-        """What was there at the look before: by now whoever took a lower id has committed, or never will."""
+        """What was there at the look before: by now every batch that took a lower id has committed, or never will."""
         before, self._tops = self._tops, await self._read_tops()
         await self._seal_up_to(before)
 
@@ -110,7 +110,7 @@ class Sealer:
             if not any(cover.digests for cover in covers):
                 return
             made = granted(await self._engine.submit(SealEntries(end.number + 1, end.hash, covers)))
-            if made is None:  # Somebody else was faster: what is covered must be read again.
+            if made is None:  # Another process was faster: what is covered must be read again.
                 self._chain = None
                 return
             end.add(made, covers)
@@ -153,7 +153,7 @@ class Sealer:
         return end
 
     def _tell_head(self) -> None:
-        """So that whoever keeps the log can see when the chain was cut: `qirsh verify --head` takes it."""
+        """So that a reader of the log can see when the chain was cut: `qirsh verify --head` takes it."""
         if self._chain is not None and self._chain.number != self._head_told:
             log.info("head of the chain of seals: %d:%s", self._chain.number, self._chain.hash.hex())
             self._head_told, self._head_told_at = self._chain.number, asyncio.get_running_loop().time()

@@ -25,7 +25,7 @@ class Undelivered(Exception):
 
 
 class LineDown(Undelivered):
-    """No mail can be sent at the moment, whoever it is for."""
+    """No mail can be sent at the moment, to any address."""
 
 
 class NeverDeliverable(Undelivered):
@@ -66,8 +66,8 @@ class SmtpLine:
         try:
             client.sendmail(sender, [to], message, mail_options=options)
         except smtplib.SMTPRecipientsRefused as error:
-            [(code, said)] = error.recipients.values()
-            raise _refusal("recipient", code, said) from None
+            [(code, reply)] = error.recipients.values()
+            raise _refusal("recipient", code, reply) from None
         except smtplib.SMTPDataError as error:
             raise _refusal("mail", error.smtp_code, error.smtp_error) from None
         except OSError as error:
@@ -83,7 +83,7 @@ class SmtpLine:
             client.close()
 
     def cut(self) -> None:
-        """From another thread: whoever waits for the server need wait no longer."""
+        """From another thread: a call that waits for the server need wait no longer."""
         client = self._client
         line = None if client is None else client.sock
         if line is not None:
@@ -133,8 +133,8 @@ class SmtpLine:
             client.close()
 
 
-def _refusal(what: str, code: int, said: bytes | str) -> Undelivered:
-    status = _status(code, said)
+def _refusal(what: str, code: int, reply: bytes | str) -> Undelivered:
+    status = _status(code, reply)
     words = f"the {what} was refused with {status}"
     # 5.7 says that we may not, and not that nobody is there: a relay that does not know us, a rule of the provider.
     if code in _PERMANENT and code not in _OF_THE_LINE and " 5.7." not in status:
@@ -158,7 +158,7 @@ def _told(error: OSError) -> str:
     return f"{type(error).__name__}: {error.strerror}" if error.strerror else type(error).__name__
 
 
-def _status(code: int, said: bytes | str) -> str:
-    raw = said if isinstance(said, bytes) else said.encode(errors="replace")
+def _status(code: int, reply: bytes | str) -> str:
+    raw = reply if isinstance(reply, bytes) else reply.encode(errors="replace")
     enhanced = _ENHANCED.match(raw)
     return f"{code} {enhanced.group().decode()}" if enhanced else str(code)

@@ -63,7 +63,7 @@ def a_limit(clock: Callable[[], int], quota: int, window_s: int, buckets_max: in
 
 
 def told_by(limit: Limit, room: int) -> tuple[int, int]:
-    found = re.search(rb";r=(\d+);t=(\d+)\r\n$", limit.told(room))
+    found = re.search(rb";r=(\d+);t=(\d+)\r\n$", limit.headers(room))
     assert found
     return int(found[1]), int(found[2])
 

@@ -20,7 +20,7 @@ from qirsh.settings import Settings
 from qirsh.store.sqlite.files import has_bytes, log_of
 from qirsh.store.sqlite.store import lock_file
 
-# Whatever somebody may have made, but for what extensions bring along.
+# Whatever a user may have made, but for what extensions bring along.
 _MADE_IN_POSTGRES: Final = """
 SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
@@ -136,8 +136,8 @@ def _workshop(settings: Settings) -> Path:
 
 
 @contextlib.contextmanager
-def _locked(place: Path) -> Iterator[None]:
-    lock = lock_file(place)
+def _locked(path: Path) -> Iterator[None]:
+    lock = lock_file(path)
     try:
         yield
     finally:

@@ -76,7 +76,7 @@ async def _run(settings: Settings) -> None:
 
 
 def _keeping_mail(context: Context) -> Context:
-    """Without a server for it nobody is written to, and whoever tries the demo reads what would have been sent."""
+    """Without a server for it no mail leaves, and the demo's user reads what would have been sent."""
     if context.has_mail:
         return context
     return msgspec.structs.replace(context, has_mail=True, keeps_mail=True, mail_from=context.mail_from or _FROM)

@@ -113,23 +113,23 @@ def free_space(settings: Settings) -> Finding:
 
 
 def file_system(settings: Settings) -> Finding:
-    place = _existing(_file(settings).parent)
-    kind = _file_system_of(place)
+    folder = _existing(_file(settings).parent)
+    kind = _file_system_of(folder)
     if kind in _REMOTE:
-        return Finding("bad", f"{place} is on {kind}: SQLite needs a disk of this machine")
+        return Finding("bad", f"{folder} is on {kind}: SQLite needs a disk of this machine")
     if kind in {"tmpfs", "ramfs"}:
-        return Finding("note", f"{place} is in memory ({kind}): it is gone when the machine stops")
+        return Finding("note", f"{folder} is in memory ({kind}): it is gone when the machine stops")
     return Finding("ok", kind or "of this machine, as far as can be seen")
 
 
-def _file_system_of(place: Path) -> str:
-    """The type of the longest mount point above the place; empty where /proc does not tell."""
+def _file_system_of(folder: Path) -> str:
+    """The type of the longest mount point above the folder; empty where /proc does not tell."""
     mounts: dict[Path, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines():
             _, point, kind, *_ = line.split(" ")
             mounts[Path(point.replace("\\040", " "))] = kind
-    real = place.resolve()
+    real = folder.resolve()
     return next((mounts[point] for point in (real, *real.parents) if point in mounts), "")
 
 
@@ -183,16 +183,16 @@ def secret_key(settings: Settings) -> Finding:
 
 
 def port(settings: Settings) -> Finding:
-    place = f"{settings.host} port {settings.port}"
+    address = f"{settings.host} port {settings.port}"
     server = control_client.found(settings)
     if server is not None and urlsplit(server.address).port == settings.port:
-        return Finding("ok", f"{place}, served by process {server.pid} from this data")
+        return Finding("ok", f"{address}, served by process {server.pid} from this data")
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((settings.host, settings.port), family=family).close()
     except OSError as error:
-        return Finding("bad", f"{place} cannot be listened on: {error.strerror}; see QIRSH_HOST and QIRSH_PORT")
-    return Finding("ok", f"{place} is free")
+        return Finding("bad", f"{address} cannot be listened on: {error.strerror}; see QIRSH_HOST and QIRSH_PORT")
+    return Finding("ok", f"{address} is free")
 
 
 def base_url(settings: Settings) -> Finding:

@@ -17,8 +17,8 @@ class Finding(NamedTuple):
 Check = Callable[[Settings], Finding]
 
 
-def of_schema(engine: str, place: str, applied: dict[int, str]) -> Finding:
+def of_schema(engine: str, location: str, applied: dict[int, str]) -> Finding:
     """What the next start would make of the tables. Raises `UnusableDatabase` if it would refuse them."""
     if waiting := migrate.pending(migrate.migrations(engine), applied):
         return Finding("note", f"schema {max(applied, default=0)}: the next start brings it to {waiting[-1].number}")
-    return Finding("ok", f"{place}, schema {max(applied)}")
+    return Finding("ok", f"{location}, schema {max(applied)}")

@@ -245,7 +245,7 @@ def _sent(settings: Settings, act: str, params: dict[str, Any]) -> OperatorReply
         reply = control_client.send(settings, OperatorRequest(act, params))
         if reply.code != "wrong_credentials":
             return reply
-        # Somebody was faster, or the server has its database elsewhere.
+        # Another operator was faster, or the server has its database elsewhere.
     elif control_client.found(settings) is None and not has_begun(settings):
         setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"
         message = f"there is no database at {shown(settings)}: is {setting} right?"

@@ -76,9 +76,9 @@ def _announce(settings: Settings, base_url: str, operators: int) -> None:
     click.echo(f"Qirsh is listening on {base_url}")
     if not operators:
         # Another terminal may stand in another directory, and would then begin another database.
-        place = f"QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))}"
+        setting = f"QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))}"
         click.echo("There is no operator yet. In another terminal, make the first:")
-        click.echo(f"  {place} {_FIRST_OPERATOR}")
+        click.echo(f"  {setting} {_FIRST_OPERATOR}")
 
 
 async def serve_and_announce(settings: Settings, context: Context, announce: Callable[[str], None]) -> None:
@@ -110,7 +110,7 @@ def _told(
 
         def tell() -> None:
             word.enter_context(
-                control_client.told(settings, control_client.Server(os.getpid(), address, base_url, processes))
+                control_client.announced(settings, control_client.Server(os.getpid(), address, base_url, processes))
             )
             log.info("listening on %s with data in %s", address, settings.data_dir)
             if not base_url.endswith(f":{port}") and is_loopback(base_url):
@@ -139,9 +139,9 @@ def _serve_by_children(settings: Settings) -> int:
             # -P: what lies in the working directory is not the program.
             return [sys.executable, "-P", "-m", "qirsh", "serve", "--child", msgspec.json.encode(orders).decode()]
 
-        def on_ready(told: bytes) -> None:
+        def on_ready(message: bytes) -> None:
             nonlocal operators
-            operators = msgspec.json.decode(told, type=_Ready).operators
+            operators = msgspec.json.decode(message, type=_Ready).operators
             tell()
 
         exit_code = Supervisor(settings.workers, command, listeners=listeners, on_ready=on_ready).run()
@@ -259,10 +259,10 @@ def _addresses(host: str) -> list[tuple[socket.AddressFamily, str]]:
 
 
 def _cannot_listen(settings: Settings, error: OSError) -> Stopped:
-    place = f"{settings.host} port {settings.port}"
+    address = f"{settings.host} port {settings.port}"
     if error.errno == errno.EADDRINUSE:
-        return Stopped(f"another program listens on {place}: set QIRSH_PORT to a free port (0 takes any)")
-    return Stopped(f"cannot listen on {place}: {error.strerror}; see QIRSH_HOST and QIRSH_PORT")
+        return Stopped(f"another program listens on {address}: set QIRSH_PORT to a free port (0 takes any)")
+    return Stopped(f"cannot listen on {address}: {error.strerror}; see QIRSH_HOST and QIRSH_PORT")
 
 
 def is_loopback(url: str) -> bool:

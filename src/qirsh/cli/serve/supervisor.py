@@ -33,7 +33,7 @@ class _Child:
         self.process = process
         self.line = line
         self.began_at = time.monotonic()
-        self.told = b""  # Not empty once it serves.
+        self.ready_message = b""  # Not empty once it serves.
         self.kill_at = _NEVER
 
     def leave(self) -> None:
@@ -125,7 +125,7 @@ class Supervisor:
 
     def _stop(self) -> None:
         for listener in self._listeners:
-            listener.close()  # Whoever knocks is refused at once, and not left waiting for nobody.
+            listener.close()  # A client that connects now is refused at once, and not left waiting.
         self._start_at.clear()
         self._to_replace.clear()
         staying = [*self._children.values(), *([self._newcomer] if self._newcomer else [])]
@@ -166,7 +166,7 @@ class Supervisor:
         """Once is enough: it speaks when it serves, or its line breaks because it ends."""
         self._selector.unregister(child.line)
         with contextlib.suppress(ConnectionError):
-            child.told = child.line.recv(_READ_BYTES)
+            child.ready_message = child.line.recv(_READ_BYTES)
 
     def _bury(self) -> None:
         for child in [child for child in self._leaving if child.has_ended()]:
@@ -188,7 +188,7 @@ class Supervisor:
         child.line.close()
 
     def _make_good(self, dead: _Child) -> None:
-        if not (self._has_served or dead.told) and dead.process.returncode == Stopped.exit_code:
+        if not (self._has_served or dead.ready_message) and dead.process.returncode == Stopped.exit_code:
             self._exit_code = Stopped.exit_code  # It has said why, and the next would say the same.
             self._stop()
             return
@@ -201,14 +201,14 @@ class Supervisor:
         log.warning("process %d %s: another is started %s", dead.process.pid, dead.ending, when)
 
     def _settle(self) -> None:
-        """Whatever can be done now that somebody serves or has gone."""
+        """Whatever can be done now that a child serves or has ended."""
         first = self._children.get(0)
-        if not self._has_served and first is not None and first.told:
+        if not self._has_served and first is not None and first.ready_message:
             self._start_at = {number: 0.0 if at == _NEVER else at for number, at in self._start_at.items()}
-            if len(self._children) == self._count and all(child.told for child in self._children.values()):
+            if len(self._children) == self._count and all(child.ready_message for child in self._children.values()):
                 self._has_served = True
-                self._on_ready(first.told)
-        if self._newcomer is not None and self._newcomer.told:
+                self._on_ready(first.ready_message)
+        if self._newcomer is not None and self._newcomer.ready_message:
             self._replace_by(self._newcomer)
         # One more than usual at any time, for the sake of the database's connections.
         if self._to_replace and self._newcomer is None and not self._leaving:

@@ -20,7 +20,7 @@ class RecordLook(Command[None], frozen=True):
 
 
 class RecordExport(Command[None], frozen=True):
-    """Somebody takes a copy of an account's books away. There is no outcome but the audit entry."""
+    """A person takes a copy of an account's books away. There is no outcome but the audit entry."""
 
     account: int
     what: str
@@ -28,7 +28,7 @@ class RecordExport(Command[None], frozen=True):
 
 
 class RecordFailure(Command[None], frozen=True):
-    """Somebody could not prove who they are. There is no outcome but the audit entry."""
+    """A caller could not prove who they are. There is no outcome but the audit entry."""
 
     subject: str
     actor: str

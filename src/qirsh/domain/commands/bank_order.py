@@ -17,7 +17,7 @@ class RequestBankTransfer(Command[BankOrder], frozen=True):
     amount: int
     operator: int
     actor: str
-    payout: str | None = None  # What somebody asked for, that this order pays.
+    payout: str | None = None  # The payout request that this order pays.
 
 
 class ConfirmBankTransfer(Command[BankOrder], frozen=True):

@@ -35,7 +35,7 @@ class ForgetChallenge(Command[None], frozen=True):
 
 
 class ResetPassword(Command[int], frozen=True):
-    """Whoever reads the mail sets a new password, and every session ends. The outcome is the person's id."""
+    """The reader of the mail sets a new password, and every session ends. The outcome is the person's id."""
 
     email: str
     token_hash: bytes

@@ -15,7 +15,7 @@ class MakeOperator(Command[int], frozen=True):
 
 
 class AppointOperator(Command[OperatorProposal], frozen=True):
-    """An operator wants somebody to be one too. The outcome is the proposal.
+    """An operator proposes another person as operator. The outcome is the proposal.
 
     While there is only one, that is enough.
     """
@@ -63,7 +63,7 @@ class ConfirmOperator(Command[OperatorProposal], frozen=True):
 
 
 class AcceptAppointment(Command[Person], frozen=True):
-    """Whoever reads the mail becomes an operator, with secrets that nobody else has seen. The outcome is the person."""
+    """The reader of the mail becomes an operator, with secrets that nobody else has seen. The outcome is the person."""
 
     email: str
     token_hash: bytes

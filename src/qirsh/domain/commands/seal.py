@@ -5,7 +5,7 @@ from qirsh.domain.seal import Cover, Seal
 
 
 class SealEntries(Command[Seal | None], frozen=True):
-    """The chain grows over what is new. The outcome is the seal, or None when somebody else has sealed meanwhile."""
+    """The chain grows over what is new. The outcome is the seal, or None when another process has sealed meanwhile."""
 
     number: int
     previous: bytes

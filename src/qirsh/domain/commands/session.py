@@ -30,7 +30,7 @@ class CloseSession(Command[Session], frozen=True):
 
 
 class UseLoginCode(Command[int], frozen=True):
-    """Somebody who is signed in has proved anew who they are, with a code that must not work twice.
+    """A signed-in person has proved anew who they are, with a code that must not work twice.
 
     The outcome is the person's id.
     """

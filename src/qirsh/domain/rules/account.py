@@ -41,7 +41,7 @@ def request(command: RequestCommercial, work: UnitOfWork) -> Account | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, personal):
         return Refused(why)
-    # Whoever needs more talks to the operators.
+    # A person who needs more talks to the operators.
     if command.operator is None and work.counted(businesses(command.personal)) >= BUSINESSES_MAX:
         return Refused(Refusal.TOO_MANY)
     account = _open(

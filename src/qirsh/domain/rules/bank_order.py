@@ -123,7 +123,7 @@ def _empties_closed(order: BankOrder, account: Account) -> bool:
 
 
 def _is_of(command: RequestBankTransfer, work: UnitOfWork) -> bool:
-    """Whether the order is what somebody asked for, and still wants."""
+    """Whether the order fits a payout request that still stands."""
     requested = None if command.payout is None else work.payouts.get(command.payout)
     return (
         requested is not None

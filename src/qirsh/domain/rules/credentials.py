@@ -27,7 +27,7 @@ def check_pin(pin: Pin | None, macs: tuple[bytes, ...], work: UnitOfWork) -> Ref
 def check_answer(
     work: UnitOfWork, purpose: Purpose, email: str, *, token_hash: bytes, code_macs: tuple[bytes, ...] = ()
 ) -> Refused | None:
-    """None if it is what was mailed. Whoever acts on it removes the challenge, so that it works no second time."""
+    """None if it is what was mailed. The rule that acts on it removes the challenge: it works no second time."""
     key = (purpose, email)
     challenge = work.challenges.get(key)
     if (

@@ -73,7 +73,7 @@ def reject(command: RejectIdentity, work: UnitOfWork) -> Identity | Refused:
 
 
 def need_identity(work: UnitOfWork, account: int, keys: RowKeys) -> None:
-    """Whoever decides on a personal account decides on what its owner has shown."""
+    """The operator who decides on a personal account decides on what its owner has shown."""
     row = work.accounts.get(account)
     if row is not None and row.kind == "personal" and row.owner is not None:
         keys.identities.add(row.owner)

@@ -242,7 +242,7 @@ def end_sessions(work: UnitOfWork, person_id: int) -> None:
 
 
 def _forget_appointment(work: UnitOfWork, email: str, *, was_mailed: bool) -> None:
-    """Whoever did not come in time is not kept: they are asked for anew, or never."""
+    """An appointment that was not taken up in time is not kept: it is asked for anew, or never."""
     proposal = work.operator_proposals.get(email)
     if was_mailed and proposal is not None and proposal.kind == "appoint":
         work.operator_proposals.remove(email)

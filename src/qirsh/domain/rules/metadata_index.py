@@ -15,7 +15,7 @@ def index_locks(command: IndexMetadata, _work: UnitOfWork, keys: RowKeys) -> Non
 def index(command: IndexMetadata, work: UnitOfWork) -> bool:
     block = work.indexed_blocks.get(command.block) or IndexedBlock(command.block, command.block - 1)
     if block.until != command.after:
-        return False  # Somebody else was here, and goes on from there.
+        return False  # Another process was here, and goes on from there.
     work.indexed_blocks.put(command.block, IndexedBlock(command.block, command.until))
     work.metadata_entries += command.entries
     return True

@@ -63,12 +63,12 @@ def appoint(command: AppointOperator, work: UnitOfWork) -> OperatorProposal | Re
         asked_at=work.now,
     )
     work.operator_proposals.put(proposal.email, proposal)
-    # A link of before was for what somebody else agreed to.
+    # A link of before was for what another operator agreed to.
     work.challenges.remove(("operator", command.email))
     if _is_alone(work):
         _mail_link(work, command.email, command.token_hash, command.link)
     work.post(command.letters)
-    # An audit entry stays for ever, so it names no address of somebody who may never come.
+    # An audit entry stays for ever, so it names no address of a person who may never come.
     work.note(command.actor, "operator.asked", "appointment")
     return proposal
 
@@ -79,7 +79,7 @@ def withdraw_locks(command: WithdrawAppointment, _work: UnitOfWork, keys: RowKey
 
 
 def withdraw(command: WithdrawAppointment, work: UnitOfWork) -> OperatorProposal | Refused:
-    """Any operator alone: whoever was wanted by two is easily asked for again."""
+    """Any operator alone: an appointment that two wanted is easily asked for again."""
     proposal = work.operator_proposals.get(command.email)
     if proposal is None or proposal.kind != "appoint":
         return Refused(Refusal.NOT_FOUND)
@@ -143,7 +143,7 @@ def confirm_locks(command: ConfirmOperator, work: UnitOfWork, keys: RowKeys) -> 
 
 def confirm(command: ConfirmOperator, work: UnitOfWork) -> OperatorProposal | Refused:
     proposal = work.operator_proposals.get(command.email)
-    # Somebody may have asked anew after the first look, and this is no longer what was to be agreed to.
+    # An operator may have asked anew after the first look, and this is no longer what was to be agreed to.
     if (
         proposal is None
         or (proposal.kind, proposal.asked_by) != (command.kind, command.asked_by)
@@ -204,7 +204,7 @@ def accept(command: AcceptAppointment, work: UnitOfWork) -> Person | Refused:
         language=command.language,
     )
     login = work.logins.get(command.email)
-    assert login is not None, "somebody who has just come to be signs in"
+    assert login is not None, "a new person signs in"
     work.logins.change(
         login.email, msgspec.structs.replace(login, totp_sealed=command.totp_sealed, totp_step=command.totp_step)
     )
@@ -226,7 +226,7 @@ def _is_decided(work: UnitOfWork, proposal: OperatorProposal) -> bool:
     if proposal.confirmed_by is None and not _is_alone(work):
         return False
     made = [work.operators.get(maker) for maker in _makers(proposal)]
-    # What somebody wanted who is an operator no longer, the others want again or not.
+    # What a former operator proposed, the others propose again or not.
     return all(maker is not None and maker.ended_at is None for maker in made)
 
 
@@ -255,10 +255,10 @@ def _end(
     command: ConfirmOperator, work: UnitOfWork, proposal: OperatorProposal, person: int
 ) -> OperatorProposal | Refused:
     operator = work.operators.get(person)
-    assert operator is not None, "the end of somebody who was no operator"
+    assert operator is not None, "the end of a person who was no operator"
     if operator.ended_at is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # Under another address they were ended before.
-    # Whoever confirms stays, so somebody always does.
+    # The operator who confirms stays, so there is always one.
     assert not _is_alone(work), "the last operator confirms nobody's end"
     work.operators.change(person, msgspec.structs.replace(operator, ended_at=work.now))
     work.count(OPERATOR, -1)

@@ -71,7 +71,7 @@ def change_profile(command: ChangeProfile, work: UnitOfWork) -> Person | Refused
 def new_person(
     work: UnitOfWork, *, email: str, name: str, password_hash: str, phone: str = "", language: str = "en"
 ) -> Person:
-    """Somebody comes to be, with a personal account and a way to sign in. Their address must be free."""
+    """A new person, with a personal account and a way to sign in. Their address must be free."""
     number = work.identifiers.account_number(work.count(ACCOUNT))
     person = Person(
         id=work.count(PERSON), name=name, account=number, created_at=work.now, phone=phone, language=language

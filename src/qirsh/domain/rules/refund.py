@@ -27,10 +27,10 @@ def refund_locks(command: RefundPayment, work: UnitOfWork, keys: RowKeys) -> Non
     keys.payments.add(command.payment)
     keys.balances.add((paid.merchant, paid.currency))
     keys.event_counters.add(paid.merchant)
-    # Somebody who pays in this very batch brings their balance and their account along.
+    # A payer of this very batch brings their balance and their account along.
     if paid.payer is not None:
         keys.balances.add((paid.payer, paid.currency))
-        # Read after the balance is locked. Whoever closes or erases an account locks its balances too, so it cannot be
+        # Read after the balance is locked. Closing or erasing an account locks its balances too, so it cannot be
         # closed between this look and the commit.
         keys.accounts.add(paid.payer)
 

@@ -1,4 +1,4 @@
-"""Sessions open and close; what proved who somebody is does not work twice."""
+"""Sessions open and close; a proof of who a person is does not work twice."""
 
 from typing import Final
 

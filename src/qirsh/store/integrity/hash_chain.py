@@ -31,7 +31,7 @@ class Sealed(NamedTuple):
     one: str  # What a row of it is called.
     many: str
     at: str  # The column that says when.
-    piece: int  # How many ids share a digest: whoever changes a row is found out to this precision.
+    piece: int  # How many ids share a digest: a changed row is located to this precision.
     line: str  # SQL for the bytes of a row.
 
 

@@ -51,7 +51,7 @@ async def _load(
 
 
 async def _hold_missing(connection: asyncpg.Connection, missing: list[tuple[int, str]]) -> None:
-    """Whoever makes an account's first balance of a currency holds the account, so that no two make it at once."""
+    """Making an account's first balance of a currency holds the account, so that no two batches make it at once."""
     if missing:
         await connection.fetch(_LOCK_ACCOUNTS, sorted({account for account, _ in missing}))
         if await connection.fetch(load(Tables.balances, locked=False), *keys_of(Tables.balances, missing)):

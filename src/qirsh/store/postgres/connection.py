@@ -15,7 +15,7 @@ CONNECT_S_MAX: Final = 3.0
 STATEMENT_S_MAX: Final = 15.0
 # What the store relies on is set on each of its connections, whatever the role, the database or the server prefers.
 RELIED_ON: Final = {
-    # Rows are decided on as they are once their lock is ours, and whoever looks for a lost commit must see it.
+    # Rows are decided on as they are once their lock is ours, and the search for a lost commit must see it.
     "default_transaction_isolation": "read committed",
     "default_transaction_read_only": "off",
     "default_transaction_deferrable": "off",

@@ -21,7 +21,7 @@ _NOW_ALONE: Final = f"SELECT {NOW}"
 
 
 async def read_stored_responses(connection: asyncpg.Connection, work: UnitOfWork, keys: list[tuple[int, str]]) -> int:
-    """Read last, when all locks are ours: whoever did the same under the same key has committed by then, or waits.
+    """Read last, when all locks are ours: a batch that used the same key has committed by then, or waits.
 
     Returns the database's time.
     """
@@ -38,7 +38,7 @@ async def read_stored_responses(connection: asyncpg.Connection, work: UnitOfWork
 
 
 async def hold_expired(connection: asyncpg.Connection, work: UnitOfWork) -> None:
-    """Whoever uses a key again whose answer is too old to be repeated holds its row, so that no two do so at once."""
+    """A key that is used again after its answer expired has its row locked, so that no two batches do so at once."""
     known = work.stored_responses.known
     expired = [key for key, row in known.items() if row is not None and is_expired(row, work.now)]
     if expired:

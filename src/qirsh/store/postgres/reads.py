@@ -62,7 +62,7 @@ async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
         max_queries=2**31,
         timeout=CONNECT_S_MAX,
         command_timeout=STATEMENT_S_MAX,
-        # Whoever asked has left by then, and the server would not notice before it has an answer.
+        # The caller has left by then, and the server would not notice before it has an answer.
         server_settings=SETTINGS | {"statement_timeout": f"{seconds * 1000:.0f}"},
         init=prepare,
         reset=_keep_session,
@@ -90,7 +90,7 @@ class SharedReads:
         self._running: asyncio.Task[None] | None = None
 
     def find(self, key: Any) -> asyncio.Future[Any]:  # noqa: ANN401 - a key has its table's type
-        """Each caller gets a future of its own: whoever goes away must not take it from the others."""
+        """Each caller gets a future of its own: one that goes away must not take it from the others."""
         future = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._running is None:
@@ -105,7 +105,7 @@ class SharedReads:
                 try:
                     rows = await self._read(load(table, locked=False), *keys_of(table, list(asked)))
                     found = {table.key_of(row): table.record(*row) for row in rows}
-                except Exception as error:  # noqa: BLE001 - whoever asked hears of it
+                except Exception as error:  # noqa: BLE001 - the caller hears of it
                     for future in chain.from_iterable(asked.values()):
                         if not future.done():
                             future.set_exception(error)

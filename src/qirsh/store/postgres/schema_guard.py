@@ -48,7 +48,7 @@ _KEPT: Final = """
 SELECT kind, name, definition, server FROM schema_guard
 WHERE migration = (SELECT max(number) FROM schema_migration)
 """
-# Somebody may have reasons for an index or a function more; what acts by itself is ours or it is wrong.
+# An administrator may have reasons for an index or a function more; what acts by itself is ours or it is wrong.
 _ACTS: Final = ("trigger", "rule")
 
 

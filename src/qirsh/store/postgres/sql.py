@@ -50,9 +50,9 @@ def _update(table: Table[Any, Any], size: int) -> str:
     changes = ", ".join(f"{name} = v.{name}" for name in table.changes)
     condition = " AND ".join(f"t.{name} = v.{name}" for name in table.key)
     # The types of the first row are those of all.
-    places = (f"${place}" for place in count(1))
-    rows = [[f"{next(places)}::{_type(table, name)}" for name in names]]
-    rows += [[next(places) for _ in names] for _ in range(size - 1)]
+    placeholders = (f"${number}" for number in count(1))
+    rows = [[f"{next(placeholders)}::{_type(table, name)}" for name in names]]
+    rows += [[next(placeholders) for _ in names] for _ in range(size - 1)]
     values = ", ".join(f"({', '.join(row)})" for row in rows)
     return f"UPDATE {table.name} t SET {changes} FROM (VALUES {values}) v ({', '.join(names)}) WHERE {condition}"  # noqa: S608 - ours
 
@@ -70,7 +70,7 @@ def keys_of(table: Table[Any, Any], keys: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _unnest(table: Table[Any, Any], names: Iterable[str]) -> str:
-    arrays = [f"${place}::{_type(table, name)}[]" for place, name in enumerate(names, 1)]
+    arrays = [f"${number}::{_type(table, name)}[]" for number, name in enumerate(names, 1)]
     return f"unnest({', '.join(arrays)})"
 
 

@@ -284,9 +284,9 @@ async def _reasons(url: str) -> AsyncIterator[None]:
     try:
         yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        place = urlsplit(url).netloc.rpartition("@")[2]
+        address = urlsplit(url).netloc.rpartition("@")[2]
         why = str(error) or "no answer"
-        raise UnusableDatabase(f"the database at {place} cannot be used: {why}") from error
+        raise UnusableDatabase(f"the database at {address} cannot be used: {why}") from error
 
 
 async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:

@@ -93,9 +93,9 @@ async def _run(store: Store, search: _Search, looked_at: int, limit: int) -> Fou
     rows = await store.search(search.sql, *search.arguments)
     matching = [PaymentCursor(created_at, number) for created_at, number, is_match in rows if is_match]
     if len(matching) > limit:
-        return FoundPayments([place.number for place in matching[:limit]], matching[limit - 1])
+        return FoundPayments([cursor.number for cursor in matching[:limit]], matching[limit - 1])
     is_cut = len(rows) == looked_at
-    return FoundPayments([place.number for place in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
+    return FoundPayments([cursor.number for cursor in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
 
 
 def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Search:
@@ -118,14 +118,14 @@ def _by_text(wanted: PaymentFilter, begin: tuple[int, int]) -> _Search:
     search = _Search(wanted)
     metadata = list(wanted.metadata)
     if wanted.reference is not None:
-        place, number = f"payment WHERE merchant = $1 AND reference = {search.argument(wanted.reference)}", "number"
+        source, number = f"payment WHERE merchant = $1 AND reference = {search.argument(wanted.reference)}", "number"
     else:
         key, value = map(search.argument, metadata.pop(0))
-        place, number = f"payment_metadata WHERE merchant = $1 AND key = {key} AND value = {value}", "payment"
-    place += f" AND created_at > {search.argument(wanted.created_after)}"
+        source, number = f"payment_metadata WHERE merchant = $1 AND key = {key} AND value = {value}", "payment"
+    source += f" AND created_at > {search.argument(wanted.created_after)}"
     at, before, most = map(search.argument, (*begin, LIST_LOOKED_AT_MAX))
     candidates = (
-        f"SELECT created_at, {number} AS number FROM {place} AND (created_at, {number}) < ({at}, {before})"
+        f"SELECT created_at, {number} AS number FROM {source} AND (created_at, {number}) < ({at}, {before})"
         f" ORDER BY created_at DESC, {number} DESC LIMIT {most}"
     )
     held = {"status": wanted.status, "currency": wanted.currency}

@@ -39,7 +39,7 @@ class OpenFiles:
         self._known = [(file, _identity(file)) for file in (str(path), str(log_of(path)))]
 
     def check(self) -> None:
-        """Raises `StoreBroken` if somebody took one away: what is written into it now, no later start will find.
+        """Raises `StoreBroken` if one was taken away: what is written into it now, no later start will find.
 
         That start must not go on as if nothing had happened, so word of it is left.
         """
@@ -112,7 +112,7 @@ def mark_log(connection: apsw.Connection) -> None:
     """
     mark = connection.pragma("user_version")
     mark -= mark % 2  # A start may have been ended between the two.
-    # A service starts also without room, or while somebody reads; its log is then judged by its pages alone.
+    # A service starts also without room, or while another process reads; its log is then judged by its pages alone.
     with suppress(apsw.FullError, apsw.BusyError):
         connection.pragma("user_version", mark + 1)
         try:
@@ -158,8 +158,8 @@ def _told_by(log: Path, frames: int) -> tuple[int | None, int]:
     return mark, _number(head, _DATABASE_PAGES)
 
 
-def _number(data: bytes, place: slice) -> int:
-    return int.from_bytes(data[place], "big")
+def _number(data: bytes, span: slice) -> int:
+    return int.from_bytes(data[span], "big")
 
 
 def _identity(file: str) -> tuple[int, int] | None:

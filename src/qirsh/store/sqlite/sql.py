@@ -55,10 +55,10 @@ def update(table: Table[Any, Any], size: int) -> str:
         return f"UPDATE OR ROLLBACK {table.name} SET {changes} WHERE {condition}"  # noqa: S608 - our own names
     columns = (*table.changes, *table.key)
     row = f"({', '.join('?' * len(columns))})"
-    changes = ", ".join(f"{column} = v.column{place}" for place, column in enumerate(table.changes, 1))
+    changes = ", ".join(f"{column} = v.column{position}" for position, column in enumerate(table.changes, 1))
     first = len(table.changes) + 1
     condition = " AND ".join(
-        f"{table.name}.{column} = v.column{place}" for place, column in enumerate(table.key, first)
+        f"{table.name}.{column} = v.column{position}" for position, column in enumerate(table.key, first)
     )
     return f"UPDATE OR ROLLBACK {table.name} SET {changes} FROM (VALUES {', '.join([row] * size)}) v WHERE {condition}"  # noqa: S608 - ours
 

@@ -53,7 +53,7 @@ def _settle(future: asyncio.Future[object], result: object, error: BaseException
     if error is None:
         future.set_result(result)
     elif isinstance(error, StopIteration):
-        # A future does not take it, and whoever waits would wait for ever.
+        # A future does not take it, and the caller would wait for ever.
         future.set_exception(RuntimeError("StopIteration left the work thread"))
     else:
         future.set_exception(error)

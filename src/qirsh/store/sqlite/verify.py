@@ -67,7 +67,7 @@ def verify(path: Path, progress: Callable[[Invariant], None], head: hash_chain.H
 
 def read_only(path: Path) -> apsw.Connection:
     """A connection that cannot write. The caller keeps its transactions short, or the server's log grows."""
-    # Asked of the folder: whoever opens and closes the file itself drops the locks that SQLite holds in this process.
+    # Asked of the folder: opening and closing the file itself drops the locks that SQLite holds in this process.
     if not path.is_file():
         raise CannotTell(f"{path} is not a file")
     with _reasons(path):

@@ -1,4 +1,4 @@
-"""The link that was mailed to a new address. Whoever asked for it confirms, and signs in with the address from then."""
+"""The link that was mailed to a new address. The person who asked for it confirms, and then signs in with it."""
 
 from typing import Final
 
@@ -39,14 +39,14 @@ async def confirm_email(context: Context, request: Request) -> Response:
     person = await context.store.find(Tables.people, page.person)
     [(old_email,)] = await context.store.select(EMAIL_OF, page.person)
     assert person is not None, "a session without its person"
-    told = letters(context, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
+    notice = letters(context, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
     outcome = await context.engine.submit(
         ChangeEmail(
             email=challenge.email,
             old_email=old_email,
             person=page.person,
             token_hash=token_hash(link.encode()),
-            letters=told,
+            letters=notice,
         )
     )
     if type(outcome) is not Refused:

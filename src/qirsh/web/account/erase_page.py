@@ -38,7 +38,7 @@ class Left(msgspec.Struct, frozen=True):
 
 
 async def show_erase(context: Context, request: Request) -> Response:
-    """What it means, before anybody decides; and a last word to whoever was erased a moment ago."""
+    """What it means, before anybody decides; and a last word to a person who was erased a moment ago."""
     page = await page_context_of(context, request)
     if page.caller is None:
         return page.render("account/erased.html") if page.flash_about("erase") == "done" else see_other(SIGN_IN)

@@ -36,7 +36,7 @@ _ADDING_MS: Final = 5 * 60_000
 
 
 class Adding(msgspec.Struct, frozen=True):
-    """Somebody has proved who they are, and makes a passkey next."""
+    """A person has proved who they are, and makes a passkey next."""
 
     session: bytes
     name: str
@@ -167,7 +167,7 @@ async def _page(
     return page.render(
         "account/passkeys.html",
         status=status,
-        said=page.flash,
+        flash=page.flash,
         passkeys=own,
         has_factor=(await account_holder_of(page)).has_factor,
         can_be_used=passkeys.can_be_used(page.context),

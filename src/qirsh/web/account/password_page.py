@@ -61,7 +61,7 @@ async def show_email_change(page: PageContext) -> Response:
 
 @signed_in
 async def request_email_change(page: PageContext) -> Response:
-    """A link goes to the new address. If that is somebody's, none does, and nobody is told."""
+    """A link goes to the new address. If that belongs to another person, none does, and the page does not say so."""
     form = page.form("new-email", *REAUTH_FIELDS, "email")
     holder, email = await account_holder_of(page), normal_email(form["email"])
     language = page.request.language

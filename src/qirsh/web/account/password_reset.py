@@ -1,4 +1,4 @@
-"""A forgotten password: a link is mailed, and whoever opens it sets a new one.
+"""A forgotten password: a link is mailed, and its reader sets a new one.
 
 It is no way around a second factor: the link signs nobody in.
 """
@@ -33,7 +33,7 @@ async def show_forgot_password(context: Context, request: Request) -> Response:
 
 
 async def send_reset_link(context: Context, request: Request) -> Response:
-    """Write to the address if it is somebody's; the answer and the work are the same if it is nobody's."""
+    """Write to the address if a person signs in with it; the answer and the work are the same if not."""
     page = await page_context_of(context, request)
     form = page.open_form("forgot", "email")
     email = normal_email(form["email"])

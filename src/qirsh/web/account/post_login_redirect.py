@@ -1,4 +1,4 @@
-"""Where somebody goes who has signed in or up: to the payment that they came for, or to their wallet.
+"""Where a person goes after signing in or up: to the payment that they came for, or to their wallet.
 
 Nothing else can be asked for, so no link to our pages sends anybody to a stranger's.
 """

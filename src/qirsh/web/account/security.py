@@ -38,7 +38,7 @@ async def show_security(page: PageContext) -> Response:
     return page.render(
         "account/security.html",
         email=holder.login.email,
-        said=page.flash,
+        flash=page.flash,
         pin="none" if pin is None else "set" if attempts_left(pin) else "locked",
         has_factor=holder.has_factor,
         is_operator=holder.is_operator,

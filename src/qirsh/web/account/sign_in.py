@@ -24,7 +24,7 @@ _HALF_MS: Final = 5 * 60_000
 
 
 class Half(msgspec.Struct, frozen=True):
-    """Somebody has proved the password, and the code of the second factor is still to come."""
+    """A person has proved the password, and the code of the second factor is still to come."""
 
     email: str
     password: str  # A hash of the hash: with another password this proves nothing any more.
@@ -38,7 +38,7 @@ async def show_home(context: Context, request: Request) -> Response:
 
 
 async def show_sign_in(context: Context, request: Request) -> Response:
-    """The form, for whoever is not signed in."""
+    """The form, for visitors who are not signed in."""
     page = await page_context_of(context, request)
     pay = payment_in_query(context, request)
     return (

@@ -103,7 +103,7 @@ async def finish_sign_up(context: Context, request: Request) -> Response:
 
 
 async def _write_to(context: Context, joining: Joining, language: str) -> None:
-    """A code to whoever is new. Whoever is not gets no code, so that the one that is kept fits nothing."""
+    """A code to a new address. A known address gets none, so that the code that is kept fits nothing."""
     email, code = joining.email, new_code(context)
     login = await context.store.find(Tables.logins, email)
     person = await context.store.find(Tables.people, login.person if login else _NOBODY)

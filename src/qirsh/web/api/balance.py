@@ -29,10 +29,10 @@ async def transfers(context: Context, request: Request) -> Response:
     assert caller is not None
     query = read(TransferParameters, request.query)
     begin = read_cursor("t", query.cursor, query.currency)
-    found, places = await account_entries.read_entries(context.store, caller.account, begin, query.limit + 1)
+    found, positions = await account_entries.read_entries(context.store, caller.account, begin, query.limit + 1)
     shown = found[: query.limit]
     has_more = len(found) > query.limit
-    next_cursor = cursor_of("t", account_entries.cursor_after(places, shown)) if has_more else None
+    next_cursor = cursor_of("t", account_entries.cursor_after(positions, shown)) if has_more else None
     return Response(200, data(TransferPage([_view(context, entry) for entry in shown], next_cursor, has_more)))
 
 

@@ -111,11 +111,11 @@ def _view(context: Context, caller: Caller, row: tuple[Any, ...]) -> EventView:
     )
     payment_id = context.identifiers.payment_id(payment.number)
     seen = payment_view(payment, payment_id, base_url=context.base_url, is_live=caller.is_live)
-    told: object = seen
+    data: object = seen
     if row[_OF_PAYMENT] is not None:
         refund = Refund(*row[_OF_PAYMENT:])
-        told = RefundAndPayment(
+        data = RefundAndPayment(
             refund_view(refund, payment_id, currency=payment.currency, is_live=caller.is_live), seen
         )
     name = event_id(account=caller.account, sequence=sequence, epoch=epoch)
-    return EventView(name, kind, timestamp(created_at), told)
+    return EventView(name, kind, timestamp(created_at), data)

@@ -6,12 +6,12 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import REPLAYED, Headers, Request, idempotency_key
 
 
-def idempotency_key_of(context: Context, request: Request, caller: Caller, told: bytes) -> IdempotencyKey | None:
+def idempotency_key_of(context: Context, request: Request, caller: Caller, body: bytes) -> IdempotencyKey | None:
     """What makes this request itself; None when no key was sent. `told` is the body without its secrets."""
     key = idempotency_key(request)
     if key is None:
         return None
-    mark = fingerprint(context.keyring.fingerprint, b"POST", request.path.encode(), told)
+    mark = fingerprint(context.keyring.fingerprint, b"POST", request.path.encode(), body)
     return IdempotencyKey(caller.account, key, mark)
 
 

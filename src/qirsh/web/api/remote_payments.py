@@ -79,7 +79,7 @@ async def cancel(context: Context, request: Request) -> Response:
     )
 
 
-async def change_payment(context: Context, request: Request, command: Command[Any], told: bytes) -> Response:
+async def change_payment(context: Context, request: Request, command: Command[Any], body: bytes) -> Response:
     """Carry out what changes the payment that the address names: 200 with the payment after it."""
     caller = request.caller
     assert caller is not None
@@ -90,7 +90,7 @@ async def change_payment(context: Context, request: Request, command: Command[An
         return Answer(200, data(view))
 
     outcome = await context.engine.submit_and_render(
-        command, render, idempotency_key=idempotency_key_of(context, request, caller, told)
+        command, render, idempotency_key=idempotency_key_of(context, request, caller, body)
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)

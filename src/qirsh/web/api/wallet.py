@@ -45,7 +45,7 @@ async def see(context: Context, request: Request) -> Response:
     merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     assert request.caller is not None
-    # Whoever has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
+    # Any customer who has the id may pay it; once it is paid, it is the payer's and the merchant's business only.
     if payment.payer not in {None, request.caller.account}:
         raise Problem("already_paid")
     body = payer_body(payment, request.arguments["id"], merchant_name=merchant.name, is_live=merchant.mode == "live")

@@ -1,1 +1,1 @@
-"""Proving who somebody is: passwords, one-time codes, passkeys, mailed challenges."""
+"""Proving who a person is: passwords, one-time codes, passkeys, mailed challenges."""

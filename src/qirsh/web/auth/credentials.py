@@ -105,14 +105,14 @@ async def _by_password(context: Context, email: str, password: str) -> Login | N
 
 
 async def _by_password_renewed(context: Context, email: str, password: str) -> Login | None:
-    """Whoever signs in gets their password hashed as is usual now: at no other time is it known."""
+    """At sign-in the password is hashed with today's parameters: at no other time is it known."""
     login = await _by_password(context, email, password)
     if login is None or not context.passwords.is_outdated(login.password_hash):
         return login
     renewed = await context.passwords.hash(password)
     outcome = await context.engine.submit(RenewPasswordHash(login.email, login.person, login.password_hash, renewed))
     if type(outcome) is Refused:
-        # Somebody was quicker: the same person in another tab, or a change of the password.
+        # Another request was quicker: the same person in another tab, or a change of the password.
         return await _by_password(context, email, password)
     return msgspec.structs.replace(login, password_hash=renewed)
 
@@ -163,5 +163,5 @@ async def open_session(context: Context, verified: VerifiedLogin, kind: str, req
 
 def agent_of(request: Request) -> str:
     """What the browser or app says it is, in one printable line."""
-    said = request.headers.get(b"user-agent", b"").decode("latin-1")
-    return "".join(filter(str.isprintable, said))[:AGENT_CHARACTERS_MAX]
+    agent = request.headers.get(b"user-agent", b"").decode("latin-1")
+    return "".join(filter(str.isprintable, agent))[:AGENT_CHARACTERS_MAX]

@@ -80,7 +80,7 @@ class PasskeyAssertion(msgspec.Struct, frozen=True):
 
 
 class Purpose(msgspec.Struct, frozen=True):
-    """What an answer is good for. Whoever checks it names the same."""
+    """What an answer is good for. Its check names the same."""
 
     tie: tuple[str, ...]
     is_of_stranger: bool = False  # Nobody has said who they are, so the passkey must.
@@ -103,12 +103,12 @@ def confirming(*, session: str, payment: str, amount_minor: int, currency: str, 
 
 def can_be_used(context: Context) -> bool:
     """Browsers make passkeys for a name, over https or on the same machine, and never for a number."""
-    place = urlsplit(context.base_url)
-    host = place.hostname or ""
+    url = urlsplit(context.base_url)
+    host = url.hostname or ""
     try:
         ip_address(host)
     except ValueError:
-        return place.scheme == "https" or host == "localhost"
+        return url.scheme == "https" or host == "localhost"
     return False
 
 
@@ -210,19 +210,19 @@ class _NotOurs(Exception):
 
 def _challenge(context: Context, purpose: Purpose) -> bytes:
     until = context.clock() + PASSKEY_CHALLENGE_MS
-    said = until.to_bytes(_EXPIRY_BYTES, "big") + context.entropy(_RANDOM_BYTES)
-    return said + context.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)[0]
+    signed = until.to_bytes(_EXPIRY_BYTES, "big") + context.entropy(_RANDOM_BYTES)
+    return signed + context.keyring.passkey_macs("challenge", signed.hex(), *purpose.tie)[0]
 
 
 def _own_challenge(context: Context, purpose: Purpose, client_data_json: bytes) -> bytes:
     """The challenge that is answered, if it is one of ours for this and its time is not over."""
     client_data = parse_client_data_json(client_data_json)
     challenge = client_data.challenge
-    said, mac = challenge[: _EXPIRY_BYTES + _RANDOM_BYTES], challenge[_EXPIRY_BYTES + _RANDOM_BYTES :]
-    macs = context.keyring.passkey_macs("challenge", said.hex(), *purpose.tie)
+    signed, mac = challenge[: _EXPIRY_BYTES + _RANDOM_BYTES], challenge[_EXPIRY_BYTES + _RANDOM_BYTES :]
+    macs = context.keyring.passkey_macs("challenge", signed.hex(), *purpose.tie)
     if True not in [hmac.compare_digest(mac, own) for own in macs]:
         raise _NotOurs
-    until = int.from_bytes(said[:_EXPIRY_BYTES], "big")
+    until = int.from_bytes(signed[:_EXPIRY_BYTES], "big")
     if context.clock() >= until or client_data.cross_origin:
         raise _NotOurs
     return challenge

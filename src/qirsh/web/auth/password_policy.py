@@ -1,4 +1,4 @@
-"""What a new password and a new payment PIN must be like, and in which words somebody is told that theirs is not."""
+"""What a new password and a new payment PIN must be like, and how a person is told that theirs is not."""
 
 from itertools import pairwise
 from threading import Lock
@@ -15,7 +15,7 @@ from qirsh.web.http.context import Context
 
 _LOOKED_AT: Final = 100
 # The judge's time grows with the square of the length, and beyond all bounds with letters written as digits and signs.
-# A password is as good as its best stretch: whoever guesses it must guess that as well.
+# A password is as good as its best stretch: an attacker who guesses it must guess that as well.
 _STRETCH: Final = 24
 _judging = Lock()  # It keeps the user's own words in a global.
 
@@ -31,7 +31,7 @@ _REASONS: Final = {"spatial": _ROW, "sequence": _ROW, "repeat": _REPEATED, "date
 
 
 async def password_fault(context: Context, password: str, language: str, *about: str) -> str:
-    """What is wrong with it as a new password of somebody about whom this is known; empty if nothing is."""
+    """What is wrong with it as a new password of a person about whom this is known; empty if nothing is."""
     length = len(composed(password))
     if length < PASSWORD_CHARACTERS_MIN:
         message = _("A password has at least %(least)s characters. A few words are easy to remember.")

@@ -48,7 +48,7 @@ def once_form(page: PageContext, purpose: str, *names: str, bound: tuple[str, ..
 
 @signed_in
 async def show_businesses(page: PageContext) -> Response:
-    """All of them, and the form for another; whoever is not verified reads what to do first."""
+    """All of them, and the form for another; a person who is not verified reads what to do first."""
     return await _page(page, dict.fromkeys(_FIELDS, ""), {})
 
 

@@ -56,7 +56,7 @@ _Levels = list[tuple[str, int]]
 
 
 def plain(text: str) -> str:
-    """Somebody else's words as one line, without the signs that could turn our own words around."""
+    """Another person's words as one line, without the signs that could turn our own words around."""
     composed = _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
     kept = (sign if sign in _JOINERS or unicodedata.category(sign) != "Cf" else "" for sign in composed)
     return " ".join("".join(kept).split())

@@ -24,7 +24,7 @@ class Shape(NamedTuple):
     """A run as it is drawn.
 
     The Arabic font takes the dots off many letters and sets them by themselves. Kept apart, they do not come between
-    the letters when somebody searches or copies the text.
+    the letters when a reader searches or copies the text.
     """
 
     letters: tuple[Piece, ...]
@@ -49,10 +49,10 @@ def unshaped(font: TTFFont, text: str) -> Shape:
 def shaped(font: TTFFont, run: Run) -> Shape:
     """With letters joined and marks above and below them."""
     direction = TextDirection.RTL if run.is_rtl else TextDirection.LTR
-    infos, places = font.perform_harfbuzz_shaping(run.text, 10, {"features": {}, "fragment_direction": direction})
+    infos, positions = font.perform_harfbuzz_shaping(run.text, 10, {"features": {}, "fragment_direction": direction})
     glyphs = [
-        _Glyph(info.codepoint, info.cluster, place.x_advance, place.x_offset, place.y_offset)
-        for info, place in zip(infos, places, strict=True)
+        _Glyph(info.codepoint, info.cluster, position.x_advance, position.x_offset, position.y_offset)
+        for info, position in zip(infos, positions, strict=True)
     ]
     starts = sorted({glyph.cluster for glyph in glyphs})
     ends = dict(zip(starts, [*starts[1:], len(run.text)], strict=True))
@@ -65,16 +65,16 @@ def shaped(font: TTFFont, run: Run) -> Shape:
         means = tuple(map(ord, run.text[start : ends[start]]))
         for glyph in together:
             is_letter = glyph is letter
-            place = (x + glyph.x_offset, glyph.y_offset)
+            position = (x + glyph.x_offset, glyph.y_offset)
             drawn = _drawn(font, glyph, means if is_letter else _NOTHING)
             if not is_letter:
-                dots.append(Piece(drawn, *place))
-            elif letters and place == (even, 0):
+                dots.append(Piece(drawn, *position))
+            elif letters and position == (even, 0):
                 letters[-1] = letters[-1]._replace(glyphs=letters[-1].glyphs + drawn)
             else:
-                letters.append(Piece(drawn, *place))
+                letters.append(Piece(drawn, *position))
             if is_letter:
-                even = place[0] + _width(font, glyph) if place[1] == 0 else -1
+                even = position[0] + _width(font, glyph) if position[1] == 0 else -1
             x += glyph.advance
     return Shape(tuple(letters), tuple(dots), x)
 

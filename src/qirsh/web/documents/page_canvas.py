@@ -96,7 +96,7 @@ class PageCanvas(FPDF):
         return width
 
     def wrapped(self, text: str, width: float, face: Face, *, most: int = 99) -> list[Written]:
-        """Somebody's own words in lines of this width, in the direction in which they read."""
+        """A person's own words in lines of this width, in the direction in which they read."""
         key = (text, width, face, most)
         if key not in self._wrapped:
             # Letters that stand alone are about as wide as joined ones, and much quicker to measure.
@@ -165,12 +165,12 @@ class PageCanvas(FPDF):
         begin = f"q {red:.3f} {green:.3f} {blue:.3f} rg BT {self._set_font_for_page(font, face.size, False)}"  # noqa: FBT003
 
         def content(pieces: tuple[Piece, ...]) -> str:
-            places = (
+            shown = (
                 f"1 0 0 1 {left * self.k + piece.x / 1000 * face.size:.2f}"
                 f" {(self.h - y) * self.k + piece.y / 1000 * face.size:.2f} Tm ({piece.glyphs}) Tj"
                 for piece in pieces
             )
-            return " ".join((begin, *places, "ET Q"))
+            return " ".join((begin, *shown, "ET Q"))
 
         self._out(content(shape.letters))
         if shape.dots:

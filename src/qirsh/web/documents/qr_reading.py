@@ -1,4 +1,4 @@
-"""Reading a QR code from a picture that somebody sends, and finding a payment in what it says."""
+"""Reading a QR code from a picture that a customer sends, and finding a payment in what it says."""
 
 import re
 from typing import Final
@@ -37,11 +37,11 @@ def payment_id_of(text: str, base_url: str) -> str | None:
     if not text.isascii() or re.search(r"[\x00-\x20\x7f\\]", text):
         return None
     try:
-        place, ours = urlsplit(text), urlsplit(base_url)
-        is_ours = _host(place) == _host(ours)
+        url, ours = urlsplit(text), urlsplit(base_url)
+        is_ours = _host(url) == _host(ours)
     except ValueError:
         return None
-    before, pay, payment_id = place.path.rpartition("/pay/")
+    before, pay, payment_id = url.path.rpartition("/pay/")
     return payment_id if is_ours and pay and before == ours.path.rstrip("/") and _is_payment_id(payment_id) else None
 
 

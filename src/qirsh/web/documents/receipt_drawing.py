@@ -175,12 +175,12 @@ def _facts(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
 
 
 def _proof(canvas: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
-    """Paper can be forged: where the same receipt stands, to whoever doubts this one."""
+    """Paper can be forged: where a reader who doubts it finds the same receipt."""
     address = receipt.share_url
     if not address:
         return []
     words = text(code, "Is this receipt true? Scan the code or open this address, and compare.")
-    told = canvas.wrapped(words, _INNER - _QR - 6, _WORD, most=4)
+    explained = canvas.wrapped(words, _INNER - _QR - 6, _WORD, most=4)
     shown = canvas.wrapped(figure(address), _INNER - _QR - 6, _SMALL, most=5)
 
     def draw(y: float) -> None:
@@ -188,7 +188,7 @@ def _proof(canvas: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
         canvas.qr(address, _INSET - 2, y + 3, _QR)
         canvas.link(0, y + 3, canvas.w, _QR, link=address)
         y += 10
-        for line in told:
+        for line in explained:
             canvas.put_line(line, _INSET + _QR + 3, y, _WORD)
             y += _WORD.height
         for line in shown:

@@ -13,7 +13,7 @@ _under_way: set[object] = set()
 
 
 @contextmanager
-def place() -> Iterator[None]:
+def slot() -> Iterator[None]:
     """Room for one more, from the reading of what stands in it to its last byte; an honest 503 where there is none."""
     if len(_under_way) >= DOCUMENTS_WAITING_MAX:
         raise Problem("overloaded")
@@ -26,5 +26,5 @@ def place() -> Iterator[None]:
 
 
 async def made(make: Callable[[], bytes]) -> bytes:
-    """The document, by whoever has a place."""
+    """The document, by the first free thread."""
     return await asyncio.get_running_loop().run_in_executor(_POOL, make)

@@ -89,17 +89,17 @@ def _pages(rows: list[_Row]) -> list[list[_Row]]:
 
 def _row(canvas: PageCanvas, line: Line, code: str) -> _Row:
     name = plain(line.other_name)
-    told: list[tuple[str, Face, int]] = [(text(code, KINDS[line.what]), _STRONG, 1), (name, _WORD, 2)]
+    parts: list[tuple[str, Face, int]] = [(text(code, KINDS[line.what]), _STRONG, 1), (name, _WORD, 2)]
     numbers = []
     if line.other_account:
         numbers.append(text(code, "Account %(account)s", account=figure(grouped(line.other_account))))
     if line.payment_id:
         numbers.append(text(code, "Payment %(payment)s", payment=figure(grouped(line.payment_id))))
-    told.append((" · ".join(numbers), _SMALL, 2))
-    told.append((plain(line.note), _SMALL, 2))
+    parts.append((" · ".join(numbers), _SMALL, 2))
+    parts.append((plain(line.note), _SMALL, 2))
     details = [
         (written, face)
-        for words, face, most in told
+        for words, face, most in parts
         if words
         for written in canvas.wrapped(words, _DETAILS_WIDTH, face, most=most)
     ]

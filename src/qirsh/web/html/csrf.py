@@ -1,6 +1,6 @@
 """CSRF tokens: a form counts only if it was made for this browser, this purpose and exactly what it is bound to.
 
-A form of somebody who is signed in is tied to the session, so that it dies with it. A form that anybody may send, such
+A form of a signed-in person is tied to the session, so that it dies with it. A form that anybody may send, such
 as the sign-in, is tied to a random cookie of the browser, which is given with the first page that has such a form.
 """
 
@@ -27,7 +27,7 @@ class Csrf(msgspec.Struct):
     cookies: Headers = []  # What the next page gives to the browser.
 
     def token(self, purpose: str, *bound: str) -> str:
-        """For a form of whoever is signed in, for this purpose and what else it is bound to."""
+        """For a form of the signed-in person, for this purpose and what else it is bound to."""
         assert self.session.caller is not None
         return self.context.keyring.form_token(purpose, self.session.hash.hex(), *bound)
 

@@ -38,7 +38,7 @@ def find_language(context: Context, request: Request) -> None:
 
 
 def keep_language(context: Context, request: Request, response: Response) -> None:
-    """For a year: whoever has chosen a language once need not do so again."""
+    """For a year: a visitor who has chosen a language once need not do so again."""
     response.headers = [*response.headers, set_cookie(context, LANGUAGE, request.language, keep_s=_YEAR_S)]
 
 

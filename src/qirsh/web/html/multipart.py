@@ -91,12 +91,12 @@ def _read_head(head: bytes) -> tuple[str, str | None, bytes]:
         if not colon or name.lower() in fields or b"\r" in value or b"\n" in value or b"\0" in value:
             raise not_the_form()
         fields[name.lower()] = value
-    said = _DISPOSITION.fullmatch(fields.pop(b"content-disposition", b""))
+    disposition = _DISPOSITION.fullmatch(fields.pop(b"content-disposition", b""))
     kind = fields.pop(b"content-type", b"")
     # Context within a part, and what no browser sends: two readers could disagree on what these mean.
-    if said is None or fields or kind.lower().startswith(b"multipart/"):
+    if disposition is None or fields or kind.lower().startswith(b"multipart/"):
         raise not_the_form()
-    return _decoded(said[1]), None if said[2] is None else _decoded(said[2]), kind
+    return _decoded(disposition[1]), None if disposition[2] is None else _decoded(disposition[2]), kind
 
 
 def _decoded(raw: bytes) -> str:

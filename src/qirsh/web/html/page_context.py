@@ -34,7 +34,7 @@ class PageContext(msgspec.Struct, frozen=True):
 
     @property
     def user(self) -> Caller:
-        """Who is signed in, where a page needs somebody."""
+        """Who is signed in, on a page that requires it."""
         assert self.session.caller is not None
         return self.session.caller
 

@@ -1,6 +1,6 @@
 """Whose security it is: what their pages show of them, and the proof that every change of it asks for anew.
 
-A session alone changes nothing here: whoever finds a browser open, or has stolen its cookie, lacks the password.
+A session alone changes nothing here: a thief who finds a browser open, or has its cookie, lacks the password.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ class AccountHolder(msgspec.Struct, frozen=True):
 
 
 async def account_holder_of(page: PageContext) -> AccountHolder:
-    """Whoever is signed in."""
+    """The signed-in person."""
     store = page.context.store
     person = await store.find(Tables.people, page.person)
     addresses = await store.select(EMAIL_OF, page.person)

@@ -21,10 +21,10 @@ def client_address(peer: str, forwarded_for: bytes, proxies: Networks) -> bytes:
         for hop in reversed(forwarded_for.decode("latin-1").split(",")):
             if not _is_among(address, proxies):
                 break
-            told = _read(_without_port(hop.strip()))
-            if told is None:
+            hop_address = _read(_without_port(hop.strip()))
+            if hop_address is None:
                 break  # A proxy that does not tell an address is the last that we know.
-            address = told
+            address = hop_address
     return address.packed if address.version == 4 else address.packed[:_NETWORK_BYTES]  # noqa: PLR2004 - IPv4
 
 

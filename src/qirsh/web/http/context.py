@@ -32,7 +32,7 @@ class Context(msgspec.Struct, frozen=True):
     base_url: str
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
-    keeps_mail: bool = False  # The demo's letters are not sent, and shown to whoever looks.
+    keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
     mail_from: str = ""
     deposit_hint: str = ""  # How to add money, in the operators' words.
     limits: RateLimits | None = None  # None: calls are not counted.

@@ -37,8 +37,8 @@ def read_cursor(kind: str, text: str | None, currency: str | None) -> Cursor:
     cursor = account_entries.newest(currency)
     if text is not None:
         cursor = {
-            code: place
-            for code, place in zip(CURRENCIES, numbers_of(text, kind, len(CURRENCIES)), strict=True)
+            code: position
+            for code, position in zip(CURRENCIES, numbers_of(text, kind, len(CURRENCIES)), strict=True)
             if code in cursor
         }
     return cursor

@@ -38,9 +38,9 @@ _WORDS: Final = (
 )
 
 
-def in_words(said: str) -> Wrong:
+def in_words(message: str) -> Wrong:
     """A code, and words that need no knowledge of ours."""
     for pattern, code, words in _WORDS:
-        if found := pattern.search(said):
+        if found := pattern.search(message):
             return code, words.format(*found.groups())
     return "wrong_type", "Must be of another type."

@@ -7,6 +7,6 @@ from urllib.parse import urlsplit
 @cache
 def own_origin(base_url: str) -> bytes:
     """As a browser writes it: in small letters, without the port that goes without saying."""
-    place = urlsplit(base_url.lower())
-    port = {"https": ":443", "http": ":80"}[place.scheme]
-    return f"{place.scheme}://{place.netloc.removesuffix(port)}".encode()
+    url = urlsplit(base_url.lower())
+    port = {"https": ":443", "http": ":80"}[url.scheme]
+    return f"{url.scheme}://{url.netloc.removesuffix(port)}".encode()

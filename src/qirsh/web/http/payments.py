@@ -102,7 +102,7 @@ async def _by_paying(
     has_days = wanted.created_after >= 0 or wanted.created_before != END_OF_TIME
     is_plain = wanted.reference is None and not wanted.metadata and not has_days
     looked_at = limit + 1 if is_plain else LIST_LOOKED_AT_MAX
-    entries, place = await account_entries.read_income(context.store, wanted.merchant, begin, looked_at)
+    entries, position = await account_entries.read_income(context.store, wanted.merchant, begin, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
     for start in range(0, len(entries), _LOADED_AT_ONCE):
@@ -113,12 +113,12 @@ async def _by_paying(
             if entry.created_at <= paid_after:
                 return payments, None
             if len(payments) == limit:
-                return payments, cursor_of("p", place)
-            place = account_entries.cursor_after(place, [entry])
+                return payments, cursor_of("p", position)
+            position = account_entries.cursor_after(position, [entry])
             payment = by_number.get(entry.payment) if entry.kind == "pay" and entry.payment else None
             if payment is not None and _fits(payment, wanted):
                 payments.append(payment)
-    return payments, cursor_of("p", place) if is_cut else None
+    return payments, cursor_of("p", position) if is_cut else None
 
 
 def _fits(payment: Payment, wanted: PaymentFilter) -> bool:

@@ -68,7 +68,7 @@ class Limit:
         """Whether calls of this one were counted lately."""
         return who in self._full_at
 
-    def told(self, room: int) -> bytes:
+    def headers(self, room: int) -> bytes:
         """Header lines: the policy, the calls that are left, and the whole seconds until there is one more."""
         if room < 0:
             return self._lines % (0, wait_s(room))
@@ -145,7 +145,7 @@ class RateLimits:
         return caller
 
     def count_address(self, request: Request) -> None:
-        """A call of somebody who has not proved anything."""
+        """A call of a client that has not proved anything."""
         self._count(request, self._address, self._address_of(request))
 
     def count_sign_in(self, request: Request, email: str | None) -> None:
@@ -163,12 +163,12 @@ class RateLimits:
             self._email.give_back(email)
 
     def count_mail(self, request: Request, email: str) -> None:
-        """Somebody wants us to write to an address that they have not shown to be theirs."""
+        """A visitor wants us to write to an address that they have not shown to be theirs."""
         self._count(request, self._mail_asked, self._address_of(request))
         self._count(request, self._mail_to, email)
 
     def count_code(self, request: Request, email: str) -> None:
-        """Somebody answers a mail, rightly or wrongly."""
+        """A visitor answers a mail, rightly or wrongly."""
         self._count(request, self._code, self._address_of(request))
         self._count(request, self._code_of, email)
 
@@ -177,7 +177,7 @@ class RateLimits:
 
     def _count(self, request: Request, limit: Limit, who: bytes | str) -> None:
         room = limit.take(who)
-        request.limits += limit.told(room)
+        request.limits += limit.headers(room)
         if room < 0:
             problem = Problem("rate_limited")
             problem.retry_after_s = wait_s(room)

@@ -23,7 +23,7 @@ class Waiters:
         self.is_closed = False
 
     def close(self) -> None:
-        """The service stops: whoever waits answers with what is known, now."""
+        """The service stops: waiting calls answer with what is known, now."""
         self.is_closed = True
         for waiting in self._waiting.values():
             for changed in waiting:

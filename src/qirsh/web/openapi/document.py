@@ -261,7 +261,7 @@ def _text(route: Route, doc: OperationDoc) -> str:
 
 def _parameter(
     name: str,
-    place: str,
+    location: str,
     word: FieldDoc,
     schema: Json,
     example: Any,  # noqa: ANN401 - JSON is anything
@@ -270,7 +270,7 @@ def _parameter(
 ) -> Json:
     parameter: Json = {
         "name": name,
-        "in": place,
+        "in": location,
         "required": is_required,
         "description": word.text or name,
         "schema": schema,

@@ -169,10 +169,10 @@ def _word(struct: Schema, field: inspect.Field) -> FieldDoc | None:
     """What the field says of itself comes first."""
     word = field_doc(struct.__name__, field.encode_name)
     kind = field.type
-    said = kind.extra_json_schema or {} if isinstance(kind, inspect.Metadata) else {}
-    if "description" in said:
-        examples = said.get("examples") or [None]
-        return FieldDoc(said["description"], examples[0])
+    extra = kind.extra_json_schema or {} if isinstance(kind, inspect.Metadata) else {}
+    if "description" in extra:
+        examples = extra.get("examples") or [None]
+        return FieldDoc(extra["description"], examples[0])
     return word
 
 

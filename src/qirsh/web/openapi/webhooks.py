@@ -63,8 +63,8 @@ def _operation(name: str, webhook: Webhook, schemas: Schemas) -> Json:
             "data": data,
         },
     }
-    told: Any = webhook.example if struct is None else example_of(struct, webhook.example)
-    example = {"id": EVENT_ID, "type": name, "createdAt": CREATED if name == "ping" else PAID, "data": told}
+    event_data: Any = webhook.example if struct is None else example_of(struct, webhook.example)
+    example = {"id": EVENT_ID, "type": name, "createdAt": CREATED if name == "ping" else PAID, "data": event_data}
     return {
         "operationId": "webhook" + "".join(word.capitalize() for word in name.replace(".", "_").split("_")),
         "tags": ["Webhooks"],

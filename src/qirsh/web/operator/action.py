@@ -76,7 +76,7 @@ def word_text(params: Params, name: str, characters_max: int, default: str | Non
 
 
 def email_address(params: Params) -> str:
-    """Somebody's, in its one spelling."""
+    """A person's e-mail address, in its one spelling."""
     email = normal_email(word_text(params, "email", limits.EMAIL_CHARACTERS_MAX))
     if email is None:
         raise ActionRefused("invalid", "email: must be an e-mail address")
@@ -84,7 +84,7 @@ def email_address(params: Params) -> str:
 
 
 async def added_person(context: Context, actor: Actor, params: Params) -> Person:
-    """Somebody new, with the password that an operator has typed for them."""
+    """A new person, with the password that an operator has typed for them."""
     password = word_text(params, "password", limits.PASSWORD_CHARACTERS_MAX)
     if len(password) < limits.PASSWORD_CHARACTERS_MIN:
         raise ActionRefused("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")

@@ -1,4 +1,4 @@
-"""Somebody is to be an operator: behind the mailed link they alone choose a password and a second factor.
+"""A person is to be an operator: behind the mailed link they alone choose a password and a second factor.
 
 Only then do they come to be, all of it in one commit.
 """

@@ -144,7 +144,7 @@ class Control:
             reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
             reply = await perform(self._context, request)
-        with contextlib.suppress(ConnectionError):  # Whoever asked may have left, or only looked whether we listen.
+        with contextlib.suppress(ConnectionError):  # The caller may have left, or only looked whether we listen.
             writer.write(msgspec.json.encode(reply) + b"\n")
             await writer.drain()
         writer.close()

@@ -73,7 +73,7 @@ async def confirm_operator(context: Context, actor: Actor, params: Params) -> Pa
 
 
 async def end_operator(context: Context, actor: Actor, params: Params) -> Params:
-    """Somebody is to be an operator no longer, which another confirms; or was to become one, and shall not."""
+    """A person is to be an operator no longer, which another confirms; or was to become one, and shall not."""
     email, by = email_address(params), await _name(context, actor)
     proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is not None and proposal.kind == "appoint":
@@ -125,7 +125,7 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
     try:
         person = await added_person(context, actor, params)
     except ActionRefused as error:
-        # An earlier try may have ended between the two commits: whoever knows the password may go on with it.
+        # An earlier try may have ended between the two commits: with the password it may be continued.
         known = await authenticate(context, email=email, password=word_text(params, "password", 1024), code=None)
         found: Person | None = (
             await context.store.find(Tables.people, known.login.person)
@@ -166,7 +166,7 @@ async def _link(context: Context, actor: Actor, email: str) -> tuple[str, tuple[
     person = await context.store.find(Tables.people, actor.id)
     assert person is not None, "an operator who is nobody"
     url = f"{context.base_url}/operator/{token}"
-    # Their own language is not known yet; most likely it is that of whoever asks them.
+    # Their own language is not known yet; most likely it is that of the operator who asks them.
     return token, letters(context, "operator_link", to=email, language=person.language, by=person.name, url=url)
 
 

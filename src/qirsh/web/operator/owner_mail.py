@@ -27,8 +27,8 @@ async def letters_on_move(context: Context, account: Account | None, to: str, re
             url = f"{context.base_url}/wallet/business/{account.number}"
             return await _to(context, owner, "business_approved", name=account.name, url=url)
         case "commercial", "requested", "rejected":
-            told = reason or text(owner.language, _("No reason was given."))
-            return await _to(context, owner, "business_rejected", name=account.name, reason=told)
+            shown_reason = reason or text(owner.language, _("No reason was given."))
+            return await _to(context, owner, "business_rejected", name=account.name, reason=shown_reason)
         case _, _, "suspended":
             return await _to(context, owner, "account_suspended", name=account.name)
     return ()

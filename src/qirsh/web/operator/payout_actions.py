@@ -74,7 +74,7 @@ PAYOUT_ACTIONS: Final[dict[str, Action]] = {
 
 
 async def letters_of_order(context: Context, order: BankOrder | None) -> tuple[Letter, ...]:
-    """What is mailed once this order is confirmed, if it pays what somebody asked for."""
+    """What is mailed once this order is confirmed, if it pays a payout request."""
     if order is None or order.payout is None:
         return ()
     payout = await context.store.find(Tables.payouts, order.payout)

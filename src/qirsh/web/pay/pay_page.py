@@ -59,7 +59,7 @@ async def sign_in_to_pay(context: Context, request: Request) -> Response:
 
 
 async def sign_out_of_pay_page(context: Context, request: Request) -> Response:
-    """The payment stays on the screen, for somebody else."""
+    """The payment stays on the screen, for another person."""
     form = read_form(context, request, "token")
     payment_page = await payment_page_of(context, request)
     payment_page.page.csrf.check(form["token"], "sign-out", payment_page.id)
@@ -79,7 +79,7 @@ async def confirm_with_pin(context: Context, request: Request) -> Response:
 
 
 async def confirm_with_passkey(context: Context, request: Request) -> Response:
-    """The same, by somebody whose device knows them. What it signs is this payment, as it was shown to this session."""
+    """The same, by a customer with a passkey. What it signs is this payment, as it was shown to this session."""
     payment_page, answer = await _confirmation(context, request, purpose="passkey", proof="passkey")
     if answer is None:
         return payment_page.again("changed")

@@ -37,12 +37,12 @@ class PaymentPage(msgspec.Struct, frozen=True):
 
     @property
     def is_owners_test(self) -> bool:
-        """Whether whoever looks tries out a payment of their own business."""
+        """Whether the visitor tries out a payment of their own business."""
         return self.merchant.mode == "test" and self.caller is not None and self.merchant.owner == self.page.person
 
     @property
     def is_payers(self) -> bool:
-        """Whether whoever looks has paid it. The test customer is played by the owner."""
+        """Whether the visitor has paid it. The test customer is played by the owner."""
         if self.payment.status != "paid":
             return False
         is_payer = self.caller is not None and self.caller.account == self.payment.payer
@@ -54,7 +54,7 @@ class PaymentPage(msgspec.Struct, frozen=True):
         return self.id, str(payment.amount), payment.currency, str(merchant.number), merchant.name
 
     def state(self) -> str:
-        """What can be done with the payment, by whoever it is."""
+        """What the visitor can do with the payment."""
         why = why_not_payable(self.payment, self.page.context.clock())
         if why is Refusal.ALREADY_PAID:
             return "receipt" if self.is_payers else "already_paid"

@@ -1,6 +1,6 @@
 """How a page hears that its payment was paid elsewhere, on a phone perhaps, and goes on by itself.
 
-Whoever has the payment's id may ask, so the answer is what the page shows anybody: not who paid, nor what went back.
+Anybody who has the payment's id may ask, so the answer is what the page shows to all: not who paid, nor what went back.
 """
 
 from typing import Final
@@ -33,10 +33,10 @@ class PaymentState(msgspec.Struct, frozen=True):
 async def show_payment_status(context: Context, request: Request) -> Response:
     """The state, or with `?wait=` the next one after the version that is known."""
     payment = await find_payment(context, request.arguments["id"])
-    told = dict(parse_qsl(request.query.decode("latin-1")))
-    wait_s = min(_number(told.get("wait", "")), WAIT_S_MAX)
+    query = dict(parse_qsl(request.query.decode("latin-1")))
+    wait_s = min(_number(query.get("wait", "")), WAIT_S_MAX)
     now = context.clock()
-    if wait_s and _number(told.get("version", "")) == _state(payment, now).version == _PENDING:
+    if wait_s and _number(query.get("version", "")) == _state(payment, now).version == _PENDING:
         # Not past the end of its time: the page is to say so when it is there.
         left_s = (payment.expires_at - now) / 1000
         payment = await final_or_late(context, payment.number, min(wait_s, left_s))
@@ -50,7 +50,7 @@ async def return_to_shop(context: Context, request: Request) -> Response:
     is_known = bool(asked.page.csrf.visitor) and context.keyring.is_form_token(
         token, "follow", asked.page.csrf.visitor, asked.id
     )
-    # Who is signed in as somebody else has a wallet of their own, and is not the one whom the shop waits for.
+    # A visitor who is signed in as another person is not the one whom the shop waits for.
     if asked.payment.status == "paid" and is_known and (asked.caller is None or asked.is_payers):
         address = after_paying(asked.payment, asked.id, asked.merchant)
         if address is not None:

@@ -33,7 +33,7 @@ def receipt_token(context: Context, payment_id: str) -> str:
 
 
 async def show_receipt(context: Context, request: Request) -> Response:
-    """For whoever was given the address. Of the payer it tells four digits."""
+    """For everybody who was given the address. Of the payer it tells four digits."""
     payment_id, payment, merchant = await _paid(context, request)
     return render_page(
         request,
@@ -62,7 +62,7 @@ async def download_receipt(context: Context, request: Request) -> Response:
         share_url=f"{context.base_url}/receipt/{request.arguments['token']}",
         is_test=merchant.mode == "test",
     )
-    with render_pool.place():
+    with render_pool.slot():
         drawn = await render_pool.made(partial(_drawn, receipt, request.language))
     named = f'attachment; filename="receipt-{payment_id}.pdf"'.encode()
     return Response(200, drawn, [(b"content-disposition", named)], _PDF)

@@ -1,4 +1,4 @@
-"""Where the shop wants its customers back, checked again whenever somebody is sent there."""
+"""Where the shop wants its customers back, checked again whenever a customer is sent there."""
 
 import re
 from typing import Final
@@ -18,7 +18,7 @@ def after_paying(payment: Payment, payment_id: str, merchant: Account) -> str | 
 
 
 def after_leaving(payment: Payment, payment_id: str, merchant: Account) -> str | None:
-    """The shop's page for who has not: whoever cancels, or comes too late."""
+    """The merchant's page for a customer who has not paid: who cancels, or comes too late."""
     return _address(payment.cancel_url, payment, payment_id, merchant)
 
 
@@ -34,13 +34,13 @@ def form_origin(payment: Payment, merchant: Account) -> str:
 def _address(url: str | None, payment: Payment, payment_id: str, merchant: Account) -> str | None:
     if url is None or not may_return_to(merchant, url):
         return None
-    told = {"paymentId": payment_id, "status": payment.status}
+    outcome = {"paymentId": payment_id, "status": payment.status}
     if payment.reference is not None:
-        told["reference"] = payment.reference
-    place = urlsplit(url)
+        outcome["reference"] = payment.reference
+    parts = urlsplit(url)
     # Shops differ in whether the first or the last of two counts, so theirs with these names go.
-    kept = [piece for piece in place.query.split("&") if piece and _name(piece) not in _OURS]
-    return urlunsplit(place._replace(query="&".join([*kept, urlencode(told)])))
+    kept = [piece for piece in parts.query.split("&") if piece and _name(piece) not in _OURS]
+    return urlunsplit(parts._replace(query="&".join([*kept, urlencode(outcome)])))
 
 
 def _name(piece: str) -> str:

@@ -102,7 +102,7 @@ class Router:
         if resource is None:
             raise Problem("not_found")
         if request.is_page and request.method in {"GET", "HEAD"}:
-            # Somebody opens the address of a form, perhaps after it was refused: the page that has it is one step up.
+            # A visitor opens the address of a form, perhaps after it was refused: the page that has it is one step up.
             above = request.path.rpartition("/")[0]
             if not _PLAIN.fullmatch(above) or self._tree.find(above) is None:
                 raise Problem("not_found")

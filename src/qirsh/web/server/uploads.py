@@ -1,4 +1,4 @@
-"""Bodies that are larger than usual: pictures that somebody who is signed in posts to one of the few pages for them.
+"""Bodies that are larger than usual: pictures that a signed-in person posts to one of the few pages for them.
 
 Each takes memory while it is under way, so there are only a few at a time. Connections ask here before a body arrives.
 """

@@ -41,9 +41,9 @@ async def show_history(page: PageContext) -> Response:
     if wanted.errors:
         return _page(page, wanted, [], older="", is_first=True, status=422)
     context, account = page.context, page.user.account
-    places, floors = await _bounds(context, account, wanted, asked["after"])
+    positions, floors = await _bounds(context, account, wanted, asked["after"])
     found = await search_entries(
-        context.store, account, places, floors, fits=_fits(context, wanted), limit=LIST_ITEMS_DEFAULT
+        context.store, account, positions, floors, fits=_fits(context, wanted), limit=LIST_ITEMS_DEFAULT
     )
     older = ""
     if found.next is not None:
@@ -73,18 +73,18 @@ def _wanted(asked: dict[str, str]) -> Wanted:
 async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -> tuple[Cursor, Cursor]:
     """Where this page begins in each currency, and where the list ends."""
     currency = wanted.fields["currency"] or None
-    places = read_cursor(_LIST, cursor or None, currency)
+    positions = read_cursor(_LIST, cursor or None, currency)
     if wanted.days is None:
-        return places, {}
+        return positions, {}
     floors = {
-        code: (await position_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in places
+        code: (await position_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in positions
     }
     if not cursor:
-        places = {
+        positions = {
             code: (await position_before(context.store, account, code, wanted.days.end_ms)).sequence + 1
             for code in account_entries.newest(currency)
         }
-    return places, floors
+    return positions, floors
 
 
 def _fits(context: Context, wanted: Wanted) -> Callable[[NamedEntry], bool] | None:

@@ -26,7 +26,7 @@ _SHOWN: Final = 20
 _NONCE_BYTES: Final = 16
 _NONCE: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 # What the page says of a refusal beside the field that it is about; all others stand above the form.
-_PLACES: Final = {Refusal.WRONG_PIN: "pin", Refusal.PIN_LOCKED: "pin", Refusal.INSUFFICIENT_FUNDS: "amount"}
+_FIELD_OF_REFUSAL: Final = {Refusal.WRONG_PIN: "pin", Refusal.PIN_LOCKED: "pin", Refusal.INSUFFICIENT_FUNDS: "amount"}
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ async def show_payouts(page: PageContext) -> Response:
     person = await page.context.store.find(Tables.people, page.person)
     assert person is not None, "a session without its person"
     typed = Typed(dict.fromkeys(_FIELDS, "") | {"holder": person.name}, {})
-    return await _page(page, typed, nonce=page.context.entropy(_NONCE_BYTES).hex(), said=page.flash_about("payouts"))
+    return await _page(page, typed, nonce=page.context.entropy(_NONCE_BYTES).hex(), flash=page.flash_about("payouts"))
 
 
 @signed_in
@@ -125,11 +125,11 @@ def _typed(form: dict[str, str], language: str) -> Typed:
 async def _refused(page: PageContext, typed: Typed, nonce: str, refused: Refused) -> Response:
     if refused.why is Refusal.NOT_FOUND:
         raise to_problem(refused)
-    place = _PLACES.get(refused.why)
-    if place is None:
+    field = _FIELD_OF_REFUSAL.get(refused.why)
+    if field is None:
         typed.why = refused.why.value
     else:
-        typed.errors[place] = refused.why.value
+        typed.errors[field] = refused.why.value
     typed.tries_left = refused.attempts_left or 0
     return await _page(page, typed, nonce=nonce, status=422)
 
@@ -145,7 +145,7 @@ async def _payouts(page: PageContext) -> list[Payout]:
     return [Payout(*row) for row in rows]
 
 
-async def _page(page: PageContext, typed: Typed, *, nonce: str, said: str = "", status: int = 200) -> Response:
+async def _page(page: PageContext, typed: Typed, *, nonce: str, flash: str = "", status: int = 200) -> Response:
     context = page.context
     account = await context.store.find(Tables.accounts, page.user.account)
     assert account is not None, "a session without its account"
@@ -157,7 +157,7 @@ async def _page(page: PageContext, typed: Typed, *, nonce: str, said: str = "", 
         status=status,
         typed=typed,
         nonce=nonce,
-        said=said,
+        flash=flash,
         state=account.state,
         has_money=any(available.values()),
         is_full=sum(map(is_open, payouts)) >= PAYOUTS_OPEN_MAX,

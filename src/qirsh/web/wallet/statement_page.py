@@ -106,7 +106,7 @@ async def _taken_away(page: PageContext, kind: Kind) -> Response:
     if bounds.lines > kind.lines_max:
         wanted.errors["to"] = f"too_many_for_{kind.ending}"
         return _page(page, wanted, bounds, status=422)
-    with render_pool.place():
+    with render_pool.slot():
         statement = await _statement(page, wanted, bounds)
         document = await render_pool.made(partial(kind.made, statement, page.request.language))
     days = f"{wanted.period.first} to {wanted.period.last}"

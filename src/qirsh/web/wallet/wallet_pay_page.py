@@ -46,9 +46,9 @@ async def _by_picture(page: PageContext) -> Response:
     picture = sent.files.get("picture")
     why = "no_picture"
     if picture is not None:
-        said = await asyncio.get_running_loop().run_in_executor(_POOL, read_qr, picture.data)
-        payment_id = None if said is None else payment_id_of(said, page.context.base_url)
-        why = "no_code" if said is None else "other_code"
+        content = await asyncio.get_running_loop().run_in_executor(_POOL, read_qr, picture.data)
+        payment_id = None if content is None else payment_id_of(content, page.context.base_url)
+        why = "no_code" if content is None else "other_code"
         if payment_id is not None:
             why = await _why_not(page, payment_id)
             if not why:

@@ -28,7 +28,7 @@ function filter() {
     call.element.hidden = !isShown;
     if (call.entry) call.entry.hidden = !isShown;
     for (const field of call.fields) field.element.hidden = !isNamed && !field.text.includes(wanted);
-    for (const title of call.element.querySelectorAll(".docs-said h4")) {
+    for (const title of call.element.querySelectorAll(".docs-text h4")) {
       const fields = title.nextElementSibling;
       title.hidden = fields.hidden = fields.querySelector(".field:not([hidden])") === null;
     }

@@ -28,7 +28,7 @@
   }
 
   // Its own toJSON is left alone: some password managers hand out an object on which it fails.
-  function told(credential) {
+  function encoded(credential) {
     const response = {};
     for (const field of FIELDS) {
       if (credential.response[field]) response[field] = encode(credential.response[field]);
@@ -40,7 +40,7 @@
     const options = JSON.parse(form.dataset.passkey);
     const publicKey = parsed(options);
     const asked = options.rp ? navigator.credentials.create({ publicKey }) : navigator.credentials.get({ publicKey });
-    form.elements.passkey.value = told(await asked);
+    form.elements.passkey.value = encoded(await asked);
     form.submit();
   }
 
