@@ -1,5 +1,6 @@
 """Settings and servers that tests share."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -53,6 +54,12 @@ def postgres() -> PostgresServer:
 def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
     """Where worlds keep their data: in files, or with a server. The answers are the same."""
     return shared_server() if request.param == "postgresql" else None
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are there to stay: to look for garbage among them took a tenth of the run."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:

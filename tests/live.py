@@ -82,6 +82,7 @@ TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
 _START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 _ANSWER_S_MAX: Final = 120
 _SHARED: Final = 4
+_SIZES: Final = ((0, 0), (8, 45), (24, 70))  # Shops and people of the worlds that others are copies of.
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
 
 
@@ -666,15 +667,20 @@ class _Settled(NamedTuple):
     merchants: list[Merchant]
     customers: list[Customer]
 
-    def hand_over(self, world: World) -> None:
-        """Its people, to a world on a copy of its database."""
-        world.operators, world.merchants = [*self.operators], [*self.merchants]
-        world.customers = [*self.customers]
+    def hand_over(self, world: World, shops: int, people: int) -> None:
+        """So many of its people, to a world on a copy of its database."""
+        world.operators, world.merchants = [*self.operators], self.merchants[:shops]
+        world.customers = self.customers[:people]
+
+
+def _settled(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
+    """With at least so many, now, or at the time at which worlds in process begin. Without anybody there is nobody."""
+    size = next(size for size in _SIZES if shops <= size[0] and people <= size[1])
+    return _settled_once(server, *size, is_now=is_now)
 
 
 @functools.cache
-def _settled(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
-    """Now, or at the time at which worlds in process begin."""
+def _settled_once(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
     folder, secret = tempfile.TemporaryDirectory(prefix="qirsh-settled-"), secrets.token_hex(32)
     database = "" if server is None else server.create_database()
     told = {"QIRSH_DATA_DIR": folder.name, "QIRSH_SECRET_KEY": secret, "QIRSH_RATE_LIMITS": "off"}
@@ -692,7 +698,7 @@ def in_process(
     """A small world in process, in a file unless a server is given."""
     settled = _settled(server, shops, people, is_now=False)
     with _copy(settled, server) as [settings], InProcess(settings, services=services) as world:
-        settled.hand_over(world)
+        settled.hand_over(world, shops, people)
         yield world
 
 
@@ -712,7 +718,7 @@ def live(
     """
     settled = _settled(server, shops, people, is_now=True)
     with _copy(settled, server, processes, more) as places, Live(*places, is_afresh=is_afresh) as world:
-        settled.hand_over(world)
+        settled.hand_over(world, shops, people)
         yield world
 
 

@@ -1,5 +1,6 @@
 """A world with people in it: two operators, two customers, and a merchant with a shop and its test accounts."""
 
+import functools
 from typing import Any, Final
 
 from qirsh.domain.account import Account
@@ -27,6 +28,10 @@ class Market(World):
     """Built by commands alone, so that it can be nothing that the rules do not allow."""
 
     def __init__(self) -> None:
+        vars(self).update(vars(_settled().fork()))
+
+    def settle(self) -> None:
+        """From nothing. All others are copies of the first."""
         super().__init__()
         # Long enough ago that the two count as two.
         self.now -= OPERATOR_NEW_MS
@@ -177,3 +182,10 @@ class Market(World):
         """The balance of an account, also of one that never held any."""
         balance = self.balances.get((account, currency))
         return balance.amount if balance else 0
+
+
+@functools.cache
+def _settled() -> Market:
+    market = Market.__new__(Market)
+    market.settle()
+    return market

@@ -163,15 +163,17 @@ class World:
 
     def fill(self, work: UnitOfWork, keys: RowKeys) -> None:
         """The rows that are asked for, as they are now."""
-        for table in LOCK_ORDER:
-            known = getattr(work, table.attribute).known
-            for key in getattr(keys, table.attribute):
-                known.setdefault(key, getattr(self, table.attribute).get(key))
+        for attribute, asked in vars(keys).items():
+            known, kept = getattr(work, attribute).known, getattr(self, attribute)
+            for key in asked:
+                known.setdefault(key, kept.get(key))
 
     def _keep(self, work: UnitOfWork) -> None:
-        for table in LOCK_ORDER:
-            assert table.is_removable or not getattr(work, table.attribute).removed, f"{table.name}: nobody removes it"
-        for how, table in WRITE_ORDER:
+        # What no rule has asked for is not there yet, and need not be made.
+        met = [table for table in LOCK_ORDER if table.attribute in vars(work)]
+        stuck = [table.name for table in met if not table.is_removable and getattr(work, table.attribute).removed]
+        assert stuck == [], "nobody removes these"
+        for how, table in [step for step in WRITE_ORDER if step[1].attribute in vars(work)]:
             rows, kept = getattr(work, table.attribute), getattr(self, table.attribute)
             if how == "append":
                 kept.extend(rows)

@@ -15,6 +15,9 @@ from tests.line import Line, Lost, NotSent
 from tests.live import FUNDS, Live, Merchant, retrieve
 
 CLIENTS: Final = 12
+_THOUGHT_S_MAX: Final = (
+    0.03  # What is found out is found out by a busy service, and not by a machine that stands still.
+)
 _TICK_S: Final = 0.5
 _AMOUNT_MAX: Final = 500_00
 
@@ -89,6 +92,7 @@ class Load:
                     await asyncio.sleep(0.01)
                     line = await stack.enter_async_context(Line(next(self._ports)))
                 self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+                await asyncio.sleep(self._random.uniform(0, _THOUGHT_S_MAX))
 
     async def _watch(self) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.faults.served import Founded, Served, scratch_folder
 from tests.live import BALANCES, Call, retrieve, wait_until
 
 _DISK_MIB: Final = 16
-_BALLAST_MIB: Final = 12
+_LEFT_BYTES: Final = 3 << 20
 _REFUSALS: Final = 60
 
 
@@ -41,7 +42,8 @@ class SmallDisk:
 
     def fill(self) -> None:
         """The load does what is left to do."""
-        self._ballast.write_bytes(bytes(_BALLAST_MIB * 1024 * 1024))
+        free = shutil.disk_usage(self._ballast.parent).free
+        self._ballast.write_bytes(bytes(free - _LEFT_BYTES))
 
     def free(self) -> None:
         """As an operator would."""

@@ -1,6 +1,5 @@
 """Databases that the store's tests share: made once, copied for each test."""
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.verify import verify
 from tests.postgres import PostgresServer, installations, shared_server
-from tests.store.filled import Hand, PostgresHand, SqliteHand, fill, fill_postgres, hand_on_a_copy
+from tests.store.filled import Hand, PostgresHand, SqliteHand, disarmed_on, fill, filled_on, hand_on_a_copy
 
 
 @pytest.fixture(scope="session")
@@ -48,14 +47,6 @@ def url(running: PostgresServer, template: str) -> Iterator[str]:
         yield address
 
 
-@functools.cache
-def filled_on(running: PostgresServer) -> str:
-    """The name of a database with something of everything in it. Copy it before you write."""
-    name = running.create_database()
-    fill_postgres(running.url(name))
-    return name
-
-
 class Engine:
     """A filled database of one engine, for hands to spoil copies of."""
 
@@ -79,15 +70,6 @@ class SqliteEngine(Engine):
     def kept(self, folder: Path) -> Iterator[tuple[Hand, Callable[[], list[Violation]]]]:
         with hand_on_a_copy(self._original, folder) as hand:
             yield hand, lambda: verify(hand.path, lambda _: None)
-
-
-@functools.cache
-def disarmed_on(running: PostgresServer) -> str:
-    """The name of a copy of it that has lost its guards."""
-    name = running.create_database(filled_on(running))
-    with closing(PostgresHand(running.url(name), is_kept=True)) as hand:
-        hand.disarm()
-    return name
 
 
 class PostgresEngine(Engine):

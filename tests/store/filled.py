@@ -1,10 +1,11 @@
 """A database with something of everything in it, made by commands alone, and hands that type SQL into it."""
 
 import asyncio
+import functools
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -42,6 +43,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
 from tests.domain.world import ENTROPY_SEED, World
+from tests.postgres import PostgresServer
 
 
 class Filled(Market):
@@ -292,6 +294,23 @@ def fill_postgres(url: str, world: World = FILLED) -> None:
         await _replay(store, clock, world)
 
     asyncio.run(replay())
+
+
+@functools.cache
+def filled_on(server: PostgresServer) -> str:
+    """The name of a database with something of everything in it. Copy it before you write."""
+    name = server.create_database()
+    fill_postgres(server.url(name))
+    return name
+
+
+@functools.cache
+def disarmed_on(server: PostgresServer) -> str:
+    """The name of a copy of it that has lost its guards."""
+    name = server.create_database(filled_on(server))
+    with closing(PostgresHand(server.url(name), is_kept=True)) as hand:
+        hand.disarm()
+    return name
 
 
 async def _replay(store: Store, clock: ManualClock, world: World) -> None:

@@ -79,8 +79,8 @@ _AFTER_ANY_DATABASE: Final = frozenset(
         "test_statement_page.py",
     }
 )
-# Fifty people who are nobody: the work is that of their passwords.
-_OF_PASSWORDS: Final = "test_payments_flow_while_fifty_people_sign_in_at_once"
+# Many people who are nobody: the work is that of their passwords.
+_OF_PASSWORDS: Final = "test_payments_flow_while_many_people_sign_in_at_once"
 _HERE: Final = Path(__file__).parent
 
 

@@ -35,7 +35,7 @@ from tests.postgres import PostgresServer
 
 PROCESSES: Final = 4
 # Rare races take many rounds to show.
-ROUNDS: Final = pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.slow)])
+ROUNDS: Final = pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")

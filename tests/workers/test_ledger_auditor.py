@@ -21,7 +21,7 @@ from qirsh.workers.ledger_auditor import LedgerAuditor
 from tests.domain.world import ENTROPY_SEED
 from tests.live import Call, InProcess, Live, World, create, in_process, live, pay, refused, retrieve, wait_until
 from tests.postgres import PostgresServer
-from tests.store.filled import FILLED, Hand, PostgresHand, SqliteHand, fill, fill_postgres, open_store
+from tests.store.filled import FILLED, PostgresHand, SqliteHand, disarmed_on, fill, filled_on, open_store
 
 # A cycle of a second, a second look, a poll of 300 ms, and a machine with other work.
 NOTICED_S_MAX: Final = 40.0  # A cycle, and the pause before it, which is longer where others keep the machine busy.
@@ -162,12 +162,6 @@ BROKEN: Final = {
 SUMMED: Final = ("a coin on one balance", "a balance deleted")
 
 
-def _disarm(hand: Hand, sql: str) -> None:
-    if sql:
-        hand.disarm()
-        hand.type(sql)
-
-
 async def _found(store: Store, cycles: int) -> list[list[str]]:
     engine = Engine(store, on_fatal=lambda: None)
     auditor = LedgerAuditor(store, engine)
@@ -182,17 +176,19 @@ def audited(server: PostgresServer | None, folder: Path, sql: str, cycles: int =
     if server is None:
         path = folder / "qirsh.db"
         fill(path)
-        with closing(SqliteHand(path)) as hand:
-            _disarm(hand, sql)
+        if sql:
+            with closing(SqliteHand(path)) as hand:
+                hand.disarm()
+                hand.type(sql)
 
         async def in_a_file() -> list[list[str]]:
             return await _found(open_store(path), cycles)
 
         return asyncio.run(in_a_file())
-    with server.database() as url:
-        fill_postgres(url)
-        with closing(PostgresHand(url, is_kept=True)) as other_hand:
-            _disarm(other_hand, sql)
+    with server.database(disarmed_on(server) if sql else filled_on(server)) as url:
+        if sql:
+            with closing(PostgresHand(url, is_kept=True)) as other_hand:
+                other_hand.type(sql)
 
         async def with_a_server() -> list[list[str]]:
             clock, entropy = ManualClock(FILLED.now), SeededEntropy(ENTROPY_SEED)

@@ -29,7 +29,7 @@ from tests.line import Line
 from tests.live import PASSWORD, Call, InProcess, create, pay, retrieve, wait_until
 
 WORKERS: Final = 2
-CLIENTS: Final = 16
+CLIENTS: Final = 8
 SECRET: Final = "0123456789abcdef" * 2
 SOON_S: Final = 20  # A busy machine may be late.
 
@@ -99,9 +99,8 @@ def settings_of(folder: Path, url: str) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    with postgres.server() as server:
-        yield Town(server, tmp_path_factory.mktemp("town"))
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return Town(postgres.shared_server(), tmp_path_factory.mktemp("town"))
 
 
 @pytest.fixture

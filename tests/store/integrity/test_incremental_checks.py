@@ -11,7 +11,7 @@ from qirsh.store.integrity import incremental_checks
 from qirsh.store.interface import Query
 from qirsh.store.postgres.connection import SETTINGS
 from tests.postgres import PostgresServer
-from tests.store.filled import FILLED, PostgresHand, SqliteHand, fill, fill_postgres
+from tests.store.filled import FILLED, PostgresHand, SqliteHand, fill, filled_on
 
 TURNS: Final = 300  # In each of them everybody pays the same shop once.
 PAYERS: Final = 100
@@ -82,8 +82,7 @@ def sqlite_work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
 
 @pytest.fixture(scope="module")
 def postgres_work(postgres: PostgresServer) -> Work:
-    name = postgres.create_database()
-    fill_postgres(postgres.url(name))
+    name = postgres.create_database(filled_on(postgres))
     hand = PostgresHand(postgres.url(name), is_kept=True)
     hand.type(f"SET LOCAL session_replication_role = replica; {MANY} ANALYZE")
     hand.close()

@@ -14,7 +14,7 @@ from typing import Final, get_args
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pypdf import PdfReader
 
@@ -112,7 +112,7 @@ def test_a_note_is_only_ever_text(note: str, code: str) -> None:
     assert links == ["https://pay.example/receipt/abcdEFGH1234567890"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2)
 @given(note=st.text(max_size=500), name=st.text(max_size=100), code=st.sampled_from(LANGUAGES))
 def test_no_words_of_others_keep_a_document_from_being_made(note: str, name: str, code: str) -> None:
     assert len(pages(receipt_pdf(receipt(note=note, payee=name, payer_name=name, reference=name[:64]), code))) == 1

@@ -23,13 +23,14 @@ def laborious(engine: PostgresServer | None) -> Iterator[Live]:
         assert world.complaints() == []
 
 
-def test_payments_flow_while_fifty_people_sign_in_at_once(laborious: Live) -> None:
+@pytest.mark.parametrize("people", [10, pytest.param(50, marks=pytest.mark.slow)])
+def test_payments_flow_while_many_people_sign_in_at_once(laborious: Live, people: int) -> None:
     world = laborious
     merchant, customer = world.merchants[0], world.customer()
 
     async def storm() -> tuple[list[httpx2.Response], list[float]]:
         # Unknown addresses cost as much as known ones.
-        calls = [sign_in(f"nobody{number}@nowhere.example") for number in range(50)]
+        calls = [sign_in(f"nobody{number}@nowhere.example") for number in range(people)]
         signing_in = asyncio.gather(*(world.sent(call) for call in calls))
         took = []
         while not signing_in.done():
@@ -43,9 +44,9 @@ def test_payments_flow_while_fifty_people_sign_in_at_once(laborious: Live) -> No
         return await signing_in, took
 
     answers, took = world.run(storm())
-    assert Counter(map(outcome, answers)) == Counter({"wrong_credentials": 50})
+    assert Counter(map(outcome, answers)) == Counter({"wrong_credentials": people})
     # One after another behind the sign-ins these would take seconds each.
-    assert len(took) > 20
+    assert len(took) > 0.4 * people
     assert sorted(took)[len(took) // 2] < 0.5
     assert max(took) < 5
 
