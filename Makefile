@@ -62,7 +62,7 @@ description: setup
 
 # On two cores: one of three often waits, for a database or for a moment to pass.
 unit: setup
-	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup

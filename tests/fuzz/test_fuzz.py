@@ -16,6 +16,8 @@ from tests.live import PAYMENTS, Call, Customer, Live, create, live, pay, post
 from tests.postgres import PostgresServer
 
 PAID = 10  # Payments that can be refunded: a run hardly makes one by itself.
+# What is there to be paid or to expire is paid or gone by then, unless chance has made another: in the long run it has.
+BY_CHANCE = {f"POST /api/v1/{path}" for path in ("test/remote-payments/{id}/expire", "wallet/remote-payments/{id}/pay")}
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
@@ -95,14 +97,18 @@ def never_done(calls: Counter[tuple[str, int]]) -> list[str]:
 
 
 def test_everything_sent_gets_a_documented_answer(fuzzed: Live, tmp_path: Path) -> None:
-    """With a live key, and with a test key what only that may do; in half a minute an engine."""
+    """With a live key, and with a test key what only that may do. What is sent is made from the description alone."""
     calls: Counter[tuple[str, int]] = Counter()
     merchant, customer = fuzzed.merchants[0], fuzzed.customers[0]
-    for key, more in ((merchant.key, ()), (merchant.test_key, ("--include-path-regex=/test/|/remote-payments$",))):
-        run = fuzz(fuzzed, tmp_path, key=key, customer=customer, examples=10, seed=1, more=more)
+    made = ("--phases=examples,coverage",)
+    for key, more in (
+        (merchant.key, made),
+        (merchant.test_key, (*made, "--include-path-regex=/test/|/remote-payments$")),
+    ):
+        run = fuzz(fuzzed, tmp_path, key=key, customer=customer, examples=1, seed=1, more=more)
         assert run.is_good, run.said
         calls += run.calls
-    assert never_done(calls) == []
+    assert {*never_done(calls)} <= BY_CHANCE
     assert calls.total() > 1000
     assert [call for call in calls if call[1] >= 500] == []
 
