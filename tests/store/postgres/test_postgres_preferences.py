@@ -69,7 +69,7 @@ async def _count(store: PostgresStore) -> int:
     return int(found)
 
 
-@pytest.mark.parametrize("by", ["role", "database"])
+@pytest.mark.parametrize("by", ["role", pytest.param("database", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("preference", _PREFERENCES)
 def test_a_line_cut_around_a_commit_leaves_each_batch_done_once_whatever_is_preferred(
     running: PostgresServer, url: str, preference: str, by: str

@@ -141,19 +141,19 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
         _explain(reader, text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(error) from None
+    fields = 0
     for value, (default, check) in zip(astuple(body), reader.plan, strict=True):
         if value is default:
             continue
+        fields += 1
         kind = type(value)
         if kind is msgspec.Raw:
             if _metadata(value):
                 _explain(reader, text)
         elif kind is str and check is not None and check(value):
             _explain(reader, text)
-    try:
-        _DUPLICATES.decode(text.decode())
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(error) from None
+    if text.count(b":") > fields:  # Or each colon belongs to a field of its own, and none came twice.
+        _refuse_duplicates(text)
     return body
 
 
@@ -215,6 +215,13 @@ def _load(text: bytes) -> Any:  # noqa: ANN401 - JSON is anything
     except (ValueError, RecursionError) as error:
         raise _unreadable(error) from None
     return loaded
+
+
+def _refuse_duplicates(text: bytes) -> None:
+    try:
+        _DUPLICATES.decode(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(error) from None
 
 
 def _unreadable(error: Exception) -> Problem:
