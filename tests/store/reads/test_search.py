@@ -146,7 +146,12 @@ async def patient(search: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it f
     return await search()
 
 
-def test_batches_commit_and_keys_are_found_while_a_search_is_under_way(store: Play, engine: tuple[str, Make]) -> None:
+def test_batches_commit_and_keys_are_found_while_a_search_is_under_way(
+    store: Play, engine: tuple[str, Make], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("sqlite", "postgres"):  # However slow the machine is.
+        monkeypatch.setattr(f"qirsh.store.{package}.store._SEARCH_S_MAX", 60.0)
+
     async def scene(opened: Store) -> None:
         searching = [asyncio.create_task(opened.search(lasting(engine[0], 3_000_000))) for _ in range(2)]
         await asyncio.sleep(0.05)
