@@ -60,7 +60,7 @@ def call_of(name: str, token: str | None, argument: str = "") -> Call:
     """A call of the route, with a body that is right if it takes one."""
     method, path = name.split()
     path = path.replace("{id}", argument).replace("{file}", "qirsh.css")
-    if method == "GET":
+    if method != "POST":
         return Call(method, path, token)
     return post(path, token, {} if BY_NAME[name].is_page else BODIES[name])
 

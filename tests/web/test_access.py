@@ -6,7 +6,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from qirsh.domain.api_key import SCOPES
+from qirsh.domain.api_key import SCOPES, make_token
 from tests.live import (
     BALANCES,
     ORIGIN,
@@ -55,53 +55,78 @@ def bearer(value: str) -> Call:
 # The Bearer token.
 
 
-def test_whatever_is_wrong_with_the_key_the_answer_is_the_same(world: Live) -> None:
+def test_what_is_wrong_with_the_key_is_told_as_far_as_its_text_shows(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customers[0]
     key = merchant.key
     path = f"{PAYMENTS}/1234567890123456"
     wrong_end = key[:-1] + ("0" if key[-1] != "0" else "1")
-    calls = [
-        Call("GET", path),
-        bearer(""),
-        bearer("Bearer"),
-        bearer(f"Bearer\t{key}"),
-        bearer(f"Bearer{key}"),
-        bearer(f"Bearers {key}"),
-        bearer(key),
-        bearer(f"Basic {key}"),
-        bearer(f"Token {key}"),
-        bearer(f"Bearer {key} "[:-1] + "x"),
-        bearer(f"Bearer {wrong_end}"),
-        bearer(f"Bearer {key.replace('live', 'test')}"),
-        bearer(f"Bearer {key.swapcase()}"),
-        bearer("Bearer qk_live_" + "x" * 51),
-        bearer("Bearer qk_live_"),
-        bearer("Bearer qk_" + "x" * 4000),
-        bearer(f"Bearer {customer.token}"),
-        bearer("Bearer null"),
-        bearer("Bearer ' OR 1=1 --"),
-        bearer("Bearer qk_live_é"),
-        Call("GET", f"{path}?api_key={key}"),
-        Call("GET", f"{path}?access_token={key}"),
-        Call("GET", path, headers=(("cookie", f"api_key={key}; authorization=Bearer {key}"),)),
-        Call("GET", path, headers=(("x-api-key", key),)),
-        Call("GET", path, headers=(("proxy-authorization", f"Bearer {key}"),)),
-        post(PAYMENTS, None, {"amount": 100, "currency": "USD"}),
-        post(PAYMENTS, None, b"not json"),
-        Call("GET", BALANCES),
-        Call("GET", BALANCES, key),
-        Call("GET", f"{WALLET}/1234567890123456", key),
-        post(f"{WALLET}/1234567890123456/pay", key, {"pin": "123456"}),
-    ]
+    calls = {
+        "header is missing": [
+            Call("GET", path),
+            bearer(""),
+            Call("GET", f"{path}?api_key={key}"),
+            Call("GET", f"{path}?access_token={key}"),
+            Call("GET", path, headers=(("cookie", f"api_key={key}; authorization=Bearer {key}"),)),
+            Call("GET", path, headers=(("x-api-key", key),)),
+            Call("GET", path, headers=(("proxy-authorization", f"Bearer {key}"),)),
+            post(PAYMENTS, None, {"amount": 100, "currency": "USD"}),
+            post(PAYMENTS, None, b"not json"),
+            Call("GET", BALANCES),
+        ],
+        "not of the scheme Bearer": [
+            bearer(f"Bearer\t{key}"),
+            bearer(f"Bearer{key}"),
+            bearer(f"Bearers {key}"),
+            bearer(key),
+            bearer(f"Basic {key}"),
+            bearer(f"Token {key}"),
+        ],
+        "takes an API key": [
+            bearer("Bearer"),
+            bearer(f"Bearer {key.swapcase()}"),
+            bearer(f"Bearer {customer.token}"),
+            bearer("Bearer null"),
+            bearer("Bearer ' OR 1=1 --"),
+        ],
+        "takes the token of a session": [
+            Call("GET", BALANCES, key),
+            Call("GET", f"{WALLET}/1234567890123456", key),
+            post(f"{WALLET}/1234567890123456/pay", key, {"pin": "123456"}),
+        ],
+        "key is damaged": [
+            bearer(f"Bearer {key} "[:-1] + "x"),
+            bearer(f"Bearer {wrong_end}"),
+            bearer(f"Bearer {key.replace('live', 'test')}"),
+            bearer("Bearer qk_live_" + "x" * 51),
+            bearer("Bearer qk_live_"),
+            bearer("Bearer qk_" + "x" * 4000),
+            bearer("Bearer qk_live_é"),
+        ],
+    }
     before = world.counts()
-    bodies = set()
-    for call in calls:
-        answer = world.send(call)
-        refused(answer, 401, "unauthorized")
-        assert answer.headers["www-authenticate"] == "Bearer"
-        bodies.add(without_request_id(answer))
-    assert len(bodies) == 1
+    for detail, wrong in calls.items():
+        bodies = set()
+        for call in wrong:
+            answer = world.send(call)
+            refused(answer, 401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert detail in answer.json()["detail"]
+            bodies.add(without_request_id(answer))
+        assert len(bodies) == 1
     assert world.counts() == before
+
+
+def test_an_unknown_key_and_one_that_was_revoked_are_answered_alike(world: Live) -> None:
+    never_given = make_token("qk_live", bytes(32))
+    revoked, key_id = issued(world, world.merchants[0])
+    assert world.send(Call("GET", "/api/v1/me", revoked)).status_code == 200
+    world.act("key revoke", id=key_id)
+    wait_until(lambda: world.send(Call("GET", "/api/v1/me", revoked)).status_code == 401, 1.0)
+    answers = [world.send(Call("GET", "/api/v1/me", key)) for key in (never_given, revoked)]
+    for answer in answers:
+        refused(answer, 401, "unauthorized")
+        assert "unknown, was revoked, or has expired" in answer.json()["detail"]
+    assert len({without_request_id(answer) for answer in answers}) == 1
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "bEaReR ", "Bearer  ", "bearer    "])
@@ -296,6 +321,7 @@ CALLERS: Final = (
     "operator",
 )
 NOBODY: Final = dict.fromkeys(CALLERS, 401)
+SIGN_OUT: Final = "DELETE /api/v1/wallet/sessions/current"
 
 
 def keys(scope: str | None, *, live: int, test: int) -> dict[str, int]:
@@ -316,6 +342,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /api/v1/remote-payments/{id}/cancel": keys("payments:write", live=200, test=404),
     "POST /api/v1/remote-payments/{id}/refunds": keys("refunds:write", live=201, test=404),
     "GET /api/v1/remote-payments/{id}/refunds": keys("refunds:read", live=200, test=404),
+    "GET /api/v1/refunds": keys("refunds:read", live=200, test=200),
     "GET /api/v1/refunds/{id}": keys("refunds:read", live=200, test=404),
     "GET /api/v1/events": keys("events:read", live=200, test=200),
     "GET /api/v1/events/{id}": keys("events:read", live=200, test=404),
@@ -327,6 +354,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /api/v1/test/remote-payments/{id}/expire": keys("payments:write", live=409, test=200),
     "POST /api/v1/test/remote-payments/{id}/cancel": keys("payments:write", live=409, test=200),
     "POST /api/v1/wallet/sessions": dict.fromkeys(CALLERS, 422),
+    SIGN_OUT: {**NOBODY, "customer": 200, "newcomer": 200, "owner": 200, "operator": 200},
     "GET /api/v1/wallet/balances": {**NOBODY, "customer": 200, "newcomer": 200, "owner": 200, "operator": 200},
     "GET /api/v1/wallet/remote-payments/{id}": {
         **NOBODY, "customer": 200, "newcomer": 200, "owner": 200, "operator": 200,
@@ -345,17 +373,23 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
 
 @pytest.fixture(scope="module")
 def tokens(world: Live) -> dict[str, str | None]:
-    merchant, operator = world.merchants[0], world.operators[0]
+    merchant = world.merchants[0]
     return {
         "nobody": None,
         "live key": merchant.key,
         "test key": merchant.test_key,
         **{scope: issued(world, merchant, scopes=scope)[0] for scope in SCOPES},
-        "customer": world.customer().token,
-        "newcomer": world.person(verified=False).token,
-        "owner": world.data(sign_in(merchant.email))["token"],
-        "operator": world.data(sign_in(operator.email, totp=world.code_of(operator.email)))["token"],
+        **{caller: session_of(world, caller) for caller in ("customer", "newcomer", "owner", "operator")},
     }
+
+
+def session_of(world: Live, caller: str, operator: int = 0) -> str:
+    """A new one. An operator's code opens one only."""
+    if caller in {"customer", "newcomer"}:
+        return (world.customer() if caller == "customer" else world.person(verified=False)).token
+    email = (world.merchants[0] if caller == "owner" else world.operators[operator]).email
+    signing_in = sign_in(email) if caller == "owner" else sign_in(email, totp=world.code_of(email))
+    return str(world.data(signing_in)["token"])
 
 
 def test_every_route_stands_in_the_matrix() -> None:
@@ -369,9 +403,10 @@ def test_exactly_those_who_may_are_let_in(world: Live, tokens: dict[str, str | N
     argument = ""
     if takes_an_id(BY_NAME[name]):
         argument = named(world, NAMES[name], world.merchants[0], world.customers[0])
-    before = world.counts()
-    answer = world.send(call_of(name, tokens[caller], argument))
     expected = MATRIX[name][caller]
+    token = session_of(world, caller, operator=1) if name == SIGN_OUT and expected == 200 else tokens[caller]
+    before = world.counts()
+    answer = world.send(call_of(name, token, argument))
     assert answer.status_code == expected, answer.text
     # Who is turned away has changed nothing.
     assert expected < 400 or world.counts() == before

@@ -1,10 +1,12 @@
 """What holds on every route that a key opens, generated from the table of routes: the end of a right, who one is."""
 
+import re
 from typing import Final
 
 import pytest
 
 from qirsh.web.http.authentication import KEY
+from qirsh.web.routes import ROUTES
 from tests.live import Call, Live, Merchant, field_errors, outcome, post, refused, retrieve, wait_until
 from tests.web.belongings import (
     BODIES,
@@ -64,6 +66,18 @@ def test_a_suspended_shop_reads_on_every_route_and_writes_on_none(world: Live, n
     world.act("account resume", account=merchant.account)
     key = merchant.test_key if is_of_tests(name) else merchant.key
     assert world.send(call_of(name, key, things[-1])).status_code in {200, 201}
+
+
+# What a path cannot name.
+
+
+def test_a_path_with_a_nul_is_nowhere_and_reaches_no_database(world: Live) -> None:
+    merchant, customer = world.merchants[0], world.customers[0]
+    for route in ROUTES:
+        if "{" in route.path:
+            token = merchant.key if route.token is KEY else customer.token
+            answer = world.send(Call(route.method, re.sub(r"{\w+}", "a%00", route.path), token))
+            assert answer.status_code == 404, route.path
 
 
 # Nothing but the key says who one is, on every route.

@@ -137,6 +137,7 @@ def test_a_stranger_who_has_the_id_of_a_paid_payment_learns_that_it_is_paid_and_
     shown = still.data(see(stranger, theirs.payments["live pending"]))
     assert set(shown) == {
         *("_id", "amount", "currency", "status", "to", "merchantName", "note", "expiresAt", "paidAt", "livemode"),
+        "refundedAmount",
     }
     assert rows(still) == before
 

@@ -49,6 +49,7 @@ class PayerView(msgspec.Struct):
     expiresAt: str  # noqa: N815
     paidAt: str | None  # noqa: N815
     livemode: bool
+    refundedAmount: int  # noqa: N815
 
 
 class IdView(msgspec.Struct):
@@ -79,7 +80,7 @@ class RefundView(msgspec.Struct):
 
 
 class RefundPage(msgspec.Struct):
-    """The refunds of one payment, oldest first."""
+    """Some refunds: of one payment, oldest first, or of the account, newest first."""
 
     items: list[RefundView]
     nextCursor: str | None  # noqa: N815
@@ -100,6 +101,7 @@ class EventView(msgspec.Struct):
     type: str
     createdAt: str  # noqa: N815
     data: object  # A PaymentView or a RefundAndPayment, by the type.
+    livemode: bool
 
 
 class EventPage(msgspec.Struct):
@@ -120,6 +122,7 @@ class TransferView(msgspec.Struct):
     balance: int  # After it.
     account: str  # The other side.
     paymentId: str | None  # noqa: N815
+    refundId: str | None  # noqa: N815
     reference: str | None  # Of a deposit or withdrawal.
     createdAt: str  # noqa: N815
 
@@ -143,6 +146,8 @@ class BalanceList(msgspec.Struct):
     """What an account holds; currencies that it never held are left out."""
 
     items: list[BalanceView]
+    nextCursor: str | None = None  # noqa: N815 - all of them are on one page
+    hasMore: bool = False  # noqa: N815
 
 
 class CurrencyView(msgspec.Struct):
@@ -156,6 +161,8 @@ class CurrencyList(msgspec.Struct):
     """All currencies of the service."""
 
     items: list[CurrencyView]
+    nextCursor: str | None = None  # noqa: N815 - all of them are on one page
+    hasMore: bool = False  # noqa: N815
 
 
 class KeyView(msgspec.Struct):
@@ -178,6 +185,7 @@ class MeView(msgspec.Struct):
     livemode: bool
     returnOrigins: list[str]  # noqa: N815
     key: KeyView
+    serverVersion: str  # noqa: N815
 
 
 class SessionView(msgspec.Struct):
@@ -185,6 +193,12 @@ class SessionView(msgspec.Struct):
 
     token: str
     expiresAt: str  # noqa: N815
+
+
+class SessionEndView(msgspec.Struct):
+    """The session that asked is over."""
+
+    endedAt: str  # noqa: N815
 
 
 class _Data(msgspec.Struct):
@@ -250,5 +264,6 @@ def payer_body(payment: Payment, payment_id: str, *, merchant_name: str, is_live
             expiresAt=timestamp(payment.expires_at),
             paidAt=None if payment.paid_at is None else timestamp(payment.paid_at),
             livemode=is_live,
+            refundedAmount=payment.refunded_amount,
         )
     )

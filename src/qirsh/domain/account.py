@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 _HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
+_PORTS: Final = {"https": 443, "http": 80}  # That go without saying.
 
 Kind = Literal["personal", "commercial", "house"]
 Mode = Literal["live", "test"]
@@ -73,9 +74,12 @@ def origin(url: str) -> str | None:
     if ":" not in host and not _HOST.fullmatch(host):
         return None
     host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}" if port is None else f"{parts.scheme}://{host}:{port}"
+    return f"{parts.scheme}://{host}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{host}:{port}"
 
 
 def may_return_to(account: Account, url: str) -> bool:
     """Whether the address lies on an origin that the account has registered."""
-    return origin(url) in account.return_origins.split()
+    registered = account.return_origins.split()
+    wanted = origin(url)
+    # The second look is for those that were registered with a port that goes without saying.
+    return wanted is not None and (wanted in registered or wanted in map(origin, registered))

@@ -8,6 +8,7 @@ AMOUNT_MAX: Final = 999_999_999_999_999
 BALANCE_MAX: Final = 999_999_999_999_999_999
 
 NOTE_CHARACTERS_MAX: Final = 500  # What fits a pay page without scrolling past the button.
+NOTE_LINES_MAX: Final = 10  # The same.
 REFERENCE_CHARACTERS_MAX: Final = 64  # A UUID or an order number with a prefix.
 URL_CHARACTERS_MAX: Final = 2048  # What every browser and proxy carries.
 NAME_CHARACTERS_MAX: Final = 100  # A business name that a slip can print.
@@ -26,14 +27,17 @@ LIST_ITEMS_MAX: Final = 100  # A page of these is some hundred kilobytes at most
 LIST_ITEMS_DEFAULT: Final = 20
 LIST_LOOKED_AT_MAX: Final = 500  # RowSet a page looks at for those that fit; it then ends early and says how to go on.
 EVENTS_LISTED_MS: Final = 90 * 24 * 3600 * 1000
+EVENTS_LOOKED_AT_MAX: Final = 1000  # For those of one type; a page then ends early and says how to go on.
 
 WAIT_S_MAX: Final = 30  # Below the idle limit of common proxies.
+WAITS_OF_KEY_MAX: Final = 50  # A process: who waits for more payments at once pulls events.
 
 BODY_BYTES_MAX: Final = 131_072  # The largest valid body with every character escaped, and some air.
 FORM_BYTES_MAX: Final = 16_384  # A page's form: the longest password with every character escaped, and some air.
 HEAD_BYTES_MAX: Final = 16_384
 HEADERS_MAX: Final = 64
 TARGET_BYTES_MAX: Final = 4096
+PIPELINED_MAX: Final = 16  # Requests that wait behind one that is being answered.
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
 PICTURE_EDGE_MIN: Final = 300  # Pixels of the longer side: on less nobody can read a document.

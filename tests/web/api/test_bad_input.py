@@ -144,7 +144,10 @@ FIELDS: Final[dict[str, tuple[bytes, Wrong]]] = {
     },
     "note with a raw control character": (body(note=b'"a\x01b"'), INVALID_JSON),
     "note with a raw line break": (body(note=b'"a\nb"'), INVALID_JSON),
-    "note that is null": (body(note=b"null"), {"note": "wrong_type"}),
+    "note with a direction that is turned": (body(note='"a\u202eb"'.encode()), {"note": "direction_control"}),
+    "note with a direction that is set apart": (body(note=b'"\\u2066b"'), {"note": "direction_control"}),
+    "note of eleven lines": (body(note=b'"' + b"\\n" * 10 + b'"'), {"note": "too_many_lines"}),
+    "note with a carriage return alone": (body(note=b'"a\\rb"'), {"note": "control_character"}),
     "note that is a number": (body(note=b"1"), {"note": "wrong_type"}),
     "note that is a list": (body(note=b'["a"]'), {"note": "wrong_type"}),
     "reference one too long": (body(reference=b'"%b"' % (b"x" * 65)), {"reference": "too_long"}),
@@ -154,13 +157,13 @@ FIELDS: Final[dict[str, tuple[bytes, Wrong]]] = {
         f"expiresIn {text.decode()[:20]}": (body(expiresIn=text), {"expiresIn": wrong})
         for text, wrong in {
             **dict.fromkeys((b"299", b"604801", b"0", b"-1", b"9223372036854775808", b"9" * 50), "out_of_range"),
-            **dict.fromkeys((b'"3600"', b"3600.0", b"true", b"null", b"[]", b'"1h"'), "wrong_type"),
+            **dict.fromkeys((b'"3600"', b"3600.0", b"true", b"[]", b'"1h"'), "wrong_type"),
         }.items()
     },
     # Metadata.
     **{
         f"metadata {text.decode()[:20]}": (body(metadata=text), {"metadata": "wrong_type"})
-        for text in (b"null", b"[]", b'"{}"', b"1", b"true", b"1.5", b'[{"a":1}]')
+        for text in (b"[]", b'"{}"', b"1", b"true", b"1.5", b'[{"a":1}]')
     },
     "metadata with 51 keys": (body(metadata=keys(51)), {"metadata": "too_many_keys"}),
     "metadata with a key of 65": (body(metadata=b'{"%b":1}' % (b"k" * 65)), {"metadata": "key_too_long"}),
@@ -338,7 +341,8 @@ def test_a_very_long_unknown_name_is_not_sent_back_whole(world: Live) -> None:
 
 JSON_TYPES: Final = (
     *("application/json", "application/json; charset=utf-8", "application/json;charset=utf-8"),
-    *("application/json; charset=UTF-8", "Application/JSON"),
+    *("application/json; charset=UTF-8", "Application/JSON", 'application/json; charset="utf-8"'),
+    *("application/json; charset=utf8", "application/json ; profile=x; charset = UTF-8", "application/json;"),
 )
 OTHER_TYPES: Final = (
     *(
@@ -362,7 +366,11 @@ OTHER_TYPES: Final = (
         "application/json, text/plain",
         "x" * 9000,
     ),
-    *("application/json; " + "a=b;" * 1000, "application/json;" * 500),
+    *(
+        "application/json;" * 500,
+        'application/json; charset="utf-16"',
+        "application/json; charset=utf-8; charset=utf-7",
+    ),
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from qirsh import __version__
 from tests.live import (
     BALANCES,
     FUNDS,
@@ -25,9 +26,21 @@ from tests.postgres import PostgresServer
 from tests.web.lists import BALANCE, TRANSFERS, asking, ids, refund, try_out, walk, walked
 
 ME: Final = "/api/v1/me"
+REFUNDS: Final = "/api/v1/refunds"
 CURRENCY_LIST: Final = "/api/v1/currencies"
 CURRENCIES: Final = ("SYP", "USD", "TRY", "EUR")
-FIELDS: Final = ["id", "kind", "currency", "amount", "balance", "account", "paymentId", "reference", "createdAt"]
+FIELDS: Final = [
+    "id",
+    "kind",
+    "currency",
+    "amount",
+    "balance",
+    "account",
+    "paymentId",
+    "refundId",
+    "reference",
+    "createdAt",
+]
 _NAMES: Final = itertools.count(1)
 
 
@@ -124,6 +137,45 @@ def test_a_clock_that_goes_back_changes_no_order_within_a_currency(still: InProc
             assert own == made[offset::2][::-1]
 
 
+def moments_of(entries: list[dict[str, Any]]) -> list[str]:
+    return sorted({entry["createdAt"] for entry in entries})
+
+
+def test_transfers_and_refunds_are_found_by_when_they_were_made(still: InProcess) -> None:
+    merchant, _ = busy_shop(still)
+    for path in (TRANSFERS, REFUNDS):
+        everything = walk(still, merchant.key, path, limit=100)
+        moments = moments_of(everything)
+        assert len(moments) > 2
+        for begin, end in itertools.combinations(moments, 2):
+            for currency in ("USD", None):
+                only = {} if currency is None else {"currency": currency}
+                expected = [
+                    entry
+                    for entry in everything
+                    if begin < entry["createdAt"] < end and currency in {None, entry["currency"]}
+                ]
+                query = {"createdAfter": begin, "createdBefore": end, **only}
+                for limit in (1, 3, 100):
+                    assert walk(still, merchant.key, path, limit=limit, **query) == expected
+
+
+def test_a_transfer_of_a_refund_names_it_and_all_refunds_are_listed_newest_first(still: InProcess) -> None:
+    merchant, _ = busy_shop(still)
+    entries = walk(still, merchant.key, TRANSFERS, limit=100)
+    given = [entry for entry in entries if entry["kind"] == "refund"]
+    assert len(given) > 2
+    assert all((entry["refundId"] is not None) == (entry["kind"] == "refund") for entry in entries)
+    for limit in (1, 2, 100):
+        found = walk(still, merchant.key, REFUNDS, limit=limit)
+        assert [item["id"] for item in found] == [entry["refundId"] for entry in given]
+    for item, entry in zip(found, given, strict=True):
+        assert (item["paymentId"], item["amount"]) == (entry["paymentId"], -entry["amount"])
+        assert still.data(asking(merchant.key, f"{REFUNDS}/{item['id']}")) == item
+    other = still.merchant()
+    assert walk(still, other.key, REFUNDS) == walk(still, merchant.test_key, REFUNDS) == []
+
+
 def test_test_money_has_a_statement_of_its_own(still: InProcess) -> None:
     merchant = still.merchant()
     tried = []
@@ -142,7 +194,7 @@ def test_test_money_has_a_statement_of_its_own(still: InProcess) -> None:
 def test_an_account_without_transfers_has_nothing(still: InProcess) -> None:
     key = still.merchant().key
     assert still.send(asking(key, TRANSFERS)).content == b'{"data":{"items":[],"nextCursor":null,"hasMore":false}}'
-    assert still.send(asking(key, BALANCE)).content == b'{"data":{"items":[]}}'
+    assert still.send(asking(key, BALANCE)).content == b'{"data":{"items":[],"nextCursor":null,"hasMore":false}}'
 
 
 @pytest.mark.parametrize(
@@ -244,7 +296,8 @@ def test_a_pay_is_in_balance_and_statement_from_the_moment_it_was_answered(world
 def test_me_tells_whose_key_it_is_and_what_it_may_do(still: InProcess) -> None:
     merchant = still.merchant()
     told = still.data(asking(merchant.key, ME))
-    assert list(told) == ["account", "name", "state", "livemode", "returnOrigins", "key"]
+    assert list(told) == ["account", "name", "state", "livemode", "returnOrigins", "key", "serverVersion"]
+    assert told["serverVersion"] == __version__
     assert list(told["key"]) == ["id", "name", "hint", "scopes", "createdAt", "expiresAt"]
     assert (told["account"], told["name"], told["state"]) == (merchant.account, "Shop", "approved")
     assert (told["livemode"], told["returnOrigins"]) == (True, [ORIGIN])
@@ -262,8 +315,9 @@ def test_me_tells_whose_key_it_is_and_what_it_may_do(still: InProcess) -> None:
 
 
 def test_currencies_are_those_of_the_table(still: InProcess) -> None:
-    items = still.data(asking(still.merchants[0].key, CURRENCY_LIST))["items"]
-    assert items == [{"code": code, "exponent": 2} for code in CURRENCIES]
+    told = still.data(asking(still.merchants[0].key, CURRENCY_LIST))
+    items = [{"code": code, "exponent": 2} for code in CURRENCIES]
+    assert told == {"items": items, "nextCursor": None, "hasMore": False}
 
 
 def test_reading_needs_a_key_and_no_session_will_do(still: InProcess) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from qirsh.domain.limits import WAITS_OF_KEY_MAX
 from tests.live import (
     PAYMENTS,
     START,
@@ -94,7 +95,7 @@ def test_every_change_has_its_event_in_order_and_its_data_is_what_get_showed_byt
         head = b'{"id":"%b","type":"%b","createdAt":"%b","data":' % tuple(
             event[name].encode() for name in ("id", "type", "createdAt")
         )
-        assert one == head + shown + b"}"
+        assert one == head + shown + b',"livemode":true}'
         changed = event["data"].get("payment", event["data"])
         assert event["createdAt"] == changed["updatedAt"]
     page = data_of(still.send(asking(key, EVENTS, {"limit": "100"})).content)
@@ -116,6 +117,54 @@ def test_pages_of_any_size_show_each_event_once(still: InProcess) -> None:
     told = still.data(asking(merchant.key, EVENTS, {"limit": "23"}))
     assert not told["hasMore"]
     assert told["nextCursor"] == everything[-1]["id"], "a puller always has something to go on from"
+
+
+def test_from_now_on_only_what_is_new_is_told(still: InProcess) -> None:
+    merchant = still.merchant()
+    told = still.data(asking(merchant.key, EVENTS, {"cursor": "now"}))
+    assert told == {"items": [], "nextCursor": None, "hasMore": False}, "the first event is still to come"
+    made = [still.payment(merchant) for _ in range(3)]
+    for payment_id in made[:2]:
+        still.data(cancel(merchant.key, payment_id))
+    told = still.data(asking(merchant.key, EVENTS, {"cursor": "now"}))
+    assert (told["items"], told["hasMore"]) == ([], False)
+    assert told["nextCursor"] == pull(still, merchant.key)[-1]["id"]
+    still.data(cancel(merchant.key, made[2]))
+    news = pull(still, merchant.key, cursor=told["nextCursor"])
+    assert [event["data"]["_id"] for event in news] == [made[2]]
+
+
+def of_type(world: InProcess, key: str, kind: str, limit: int) -> list[dict[str, Any]]:
+    """All of one type. A page may be short, or empty, and not the last."""
+    found: list[dict[str, Any]] = []
+    query: dict[str, object] = {"type": kind, "limit": limit}
+    while True:
+        told = world.data(asking(key, EVENTS, query))
+        assert len(told["items"]) <= limit
+        found += told["items"]
+        if told["nextCursor"] is not None:
+            query["cursor"] = told["nextCursor"]
+        if not told["hasMore"]:
+            assert not world.data(asking(key, EVENTS, query))["items"]
+            return found
+
+
+def test_events_of_one_type_are_found_among_all(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant, customer = still.merchant(), still.customer()
+    for number in range(12):
+        payment_id = still.payment(merchant)
+        if number % 3:
+            still.data(cancel(merchant.key, payment_id))
+        else:
+            still.data(pay(customer, payment_id))
+            still.data(refund(merchant.key, payment_id, amount=1))
+    everything = pull(still, merchant.key)
+    for looked_at in (1, 4, 1000):
+        monkeypatch.setattr("qirsh.web.api.events.EVENTS_LOOKED_AT_MAX", looked_at)
+        for kind in ("remote_payment.paid", "remote_payment.cancelled", "refund.created", "remote_payment.expired"):
+            expected = [event for event in everything if event["type"] == kind]
+            for limit in (1, 3, 100):
+                assert of_type(still, merchant.key, kind, limit) == expected
 
 
 def test_a_refused_change_has_no_event(still: InProcess) -> None:
@@ -180,7 +229,7 @@ def test_only_an_own_event_is_found_and_only_by_its_exact_id(still: InProcess) -
         ("wait=1&wait=1", {"wait": "repeated"}),
         ("cursor=", {"cursor": "too_short"}),
         ("status=paid", {"status": "unknown_parameter"}),
-        ("type=ping&after=1", {"type": "unknown_parameter", "after": "unknown_parameter"}),
+        ("type=ping&after=1", {"type": "unknown_value", "after": "unknown_parameter"}),
     ],
 )
 def test_a_wrong_parameter_is_named(still: InProcess, query: str, errors: dict[str, str]) -> None:
@@ -330,6 +379,23 @@ def test_many_wait_for_one_event_and_all_hear_of_it(world: Live) -> None:
         return [answer.content for answer in await asyncio.wait_for(asyncio.gather(*waiting), 10)]
 
     assert len(set(world.run(scene()))) == 1
+
+
+def test_so_many_calls_of_one_key_wait_and_no_more(still: InProcess) -> None:
+    merchant, other = still.merchant(), still.merchant()
+    payment_id = still.payment(merchant)
+    waiting = [asking(merchant.key, EVENTS, {"wait": 1}) for _ in range(WAITS_OF_KEY_MAX)]
+    waiting += [Call("GET", f"{PAYMENTS}/{payment_id}?wait=1", merchant.key)] * 2
+    fine = [retrieve(merchant.key, payment_id), asking(other.key, EVENTS, {"wait": 1})]
+    answers = still.together([*waiting, *fine])
+    assert {answer.status_code for answer in answers[-len(fine) :]} == {200}
+    late = [answer for answer in answers if answer.status_code != 200]
+    assert len(late) == len(waiting) - WAITS_OF_KEY_MAX
+    for answer in late:
+        refused(answer, 429, "rate_limited")
+        assert answer.headers["retry-after"] == "1"
+    # When they are over, others may wait.
+    assert still.send(waiting[0]).status_code == 200
 
 
 def test_without_wait_nobody_waits(still: InProcess) -> None:

@@ -101,6 +101,8 @@ def _fits(item: dict[str, Any], query: dict[str, str]) -> bool:
             fits = time(item["createdAt"]) < time(wanted)
         elif name == "paidAfter":
             fits = item["paidAt"] is not None and time(item["paidAt"]) > time(wanted)
+        elif name == "paidBefore":
+            fits = item["paidAt"] is not None and time(item["paidAt"]) < time(wanted)
         else:
             fits = item["metadata"].get(name.removeprefix("metadata[").removesuffix("]")) == wanted
         if not fits:
@@ -135,6 +137,7 @@ def queries(catalogue: Catalogue) -> st.SearchStrategy[dict[str, str]]:
         "createdAfter": beside,
         "createdBefore": beside,
         "paidAfter": beside,
+        "paidBefore": beside,
         **metadata,
     }
     return st.fixed_dictionaries({}, optional=single)
@@ -171,7 +174,7 @@ def test_any_filters_together_find_what_a_plain_search_finds(catalogue: Catalogu
             patched.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
         found = walk(catalogue.world, catalogue.merchant.key, **query, limit=limit)
     expected = catalogue.expected(query)
-    if "paidAfter" not in query:
+    if query.keys().isdisjoint({"paidAfter", "paidBefore"}):
         assert found == expected
     else:
         assert sorted(found, key=lambda item: item["_id"]) == sorted(expected, key=lambda item: item["_id"])
@@ -275,6 +278,16 @@ def test_a_foreign_cursor_never_shows_foreign_payments(catalogue: Catalogue) -> 
 # What is refused.
 
 
+def test_a_plus_that_became_a_blank_is_explained(still: InProcess) -> None:
+    for name in ("createdAfter", "createdBefore", "paidAfter", "paidBefore"):
+        answer = still.send(asking(still.merchants[0].key, PAYMENTS, f"{name}=2026-03-01T09:30:00+03:00"))
+        [error] = answer.json()["errors"]
+        assert (error["field"], error["code"]) == (name, "invalid")
+        assert "%2B" in error["detail"]
+    escaped = "createdAfter=2026-03-01T09:30:00%2B03:00"
+    assert still.send(asking(still.merchants[0].key, PAYMENTS, escaped)).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("query", "errors"),
     [
@@ -325,6 +338,8 @@ def test_a_foreign_cursor_never_shows_foreign_payments(catalogue: Catalogue) -> 
         ("metadata[a]=" + "x" * 201, {"metadata[a]": "too_long"}),
         ("metadata[a]=%00", {"metadata[a]": "control_character"}),
         ("metadata[a%00]=x", {"metadata[a\0]": "control_character"}),
+        ("metadata[a][b]=x", {"metadata[a][b]": "too_deep"}),
+        (f"metadata[{'k' * 65}]=x", {f"metadata[{'k' * 65}]": "key_too_long"}),
         ("reference=%FF", {"": "unreadable"}),
         ("reference=%ED%A0%80", {"": "unreadable"}),
         ("limit", {"": "unreadable"}),

@@ -23,14 +23,17 @@ from tests.live import (
     field_errors,
     pay,
     post,
+    refund,
     refused,
     retrieve,
     see,
     sign_in,
+    wait_until,
 )
 
 PAYER_FIELDS: Final = [
     *("_id", "amount", "currency", "status", "to", "merchantName", "note", "expiresAt", "paidAt", "livemode"),
+    "refundedAmount",
 ]
 HALF_DAY_MS: Final = 12 * 3600 * 1000
 
@@ -114,16 +117,37 @@ def test_a_session_ends_after_half_a_day(still: InProcess) -> None:
 # Seeing.
 
 
+def test_signing_out_ends_this_session_and_no_other(world: Live) -> None:
+    customer = world.customer()
+    other = world.data(sign_in(customer.email))["token"]
+    told = world.data(Call("DELETE", f"{SESSIONS}/current", other))
+    assert list(told) == ["endedAt"]
+    wait_until(lambda: world.send(Call("GET", BALANCES, other)).status_code == 401, 1.0)
+    refused(world.send(Call("DELETE", f"{SESSIONS}/current", other)), 401, "unauthorized")
+    assert world.send(Call("GET", BALANCES, customer.token)).status_code == 200
+
+
+def test_a_payer_sees_what_came_back(world: Live) -> None:
+    merchant, customer = world.merchant(), world.customer()
+    payment_id = world.paid(merchant, customer)
+    world.data(refund(merchant.key, payment_id, amount=30))
+    assert world.data(see(customer, payment_id))["refundedAmount"] == 30
+
+
 def test_balances_are_listed_by_currency(world: Live) -> None:
     answer = world.send(Call("GET", BALANCES, world.customer().token))
     assert answer.json() == {
-        "data": {"items": [{"currency": code, "amount": FUNDS} for code in ("EUR", "SYP", "TRY", "USD")]}
+        "data": {
+            "items": [{"currency": code, "amount": FUNDS} for code in ("EUR", "SYP", "TRY", "USD")],
+            "nextCursor": None,
+            "hasMore": False,
+        }
     }
 
 
 def test_who_never_had_money_has_an_empty_list(world: Live) -> None:
     newcomer = world.person(verified=False)
-    assert world.data(Call("GET", BALANCES, newcomer.token)) == {"items": []}
+    assert world.data(Call("GET", BALANCES, newcomer.token))["items"] == []
 
 
 def test_a_customer_sees_who_asks_for_how_much(world: Live) -> None:
@@ -142,6 +166,7 @@ def test_a_customer_sees_who_asks_for_how_much(world: Live) -> None:
         "expiresAt": world.data(retrieve(merchant.key, payment_id))["expiresAt"],
         "paidAt": None,
         "livemode": True,
+        "refundedAmount": 0,
     }
 
 

@@ -118,6 +118,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
     elsewhere = {
         "stale_form",
         "method_not_allowed",
+        "unknown_address",
         "url_not_registered",
         "not_expired",
         "move_not_allowed",
@@ -287,6 +288,8 @@ def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
     yield f"GET {PAYMENTS}/{{id}}", retrieve(merchant.key, payment_id)
     yield f"POST {SESSIONS}", sign_in(customer.email)
     yield "GET /api/v1/wallet/balances", Call("GET", "/api/v1/wallet/balances", customer.token)
+    other = world.data(sign_in(customer.email))["token"]
+    yield f"DELETE {SESSIONS}/current", Call("DELETE", f"{SESSIONS}/current", other)
     refunding = post(f"{PAYMENTS}/{payment_id}/refunds", merchant.key, {"amount": 98, "metadata": {"why": "late"}})
     yield f"POST {PAYMENTS}/{{id}}/refunds", refunding
     refund_id = world.data(Call("POST", f"{PAYMENTS}/{payment_id}/refunds", merchant.key))["id"]
@@ -303,7 +306,7 @@ def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
     yield "GET /api/v1/events", Call("GET", "/api/v1/events", merchant.key)
     for seen in events:
         yield "GET /api/v1/events/{id}", Call("GET", f"/api/v1/events/{seen['id']}", merchant.key)
-    for path in ("transfers", "balance", "currencies", "me"):
+    for path in ("refunds", "transfers", "balance", "currencies", "me"):
         yield f"GET /api/v1/{path}", Call("GET", f"/api/v1/{path}", merchant.key)
     for word in ("pay", "expire", "cancel"):
         made = world.data(create(merchant.test_key))["id"]

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 import uvloop
 
-from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, TARGET_BYTES_MAX
+from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, PIPELINED_MAX, TARGET_BYTES_MAX
 from qirsh.service import StoppingServer
 from qirsh.web.http.message import SECURITY_HEADERS, Request, Response
 from qirsh.web.http.waiters import Waiters
@@ -658,7 +658,6 @@ def test_head_is_answered_without_a_body(edge: Edge, caplog: pytest.LogCaptureFi
         (old(get("/")), True),
         (old(get("/")).replace(b"Host: a\r\n", b""), True),
         (old(get("/", b"Connection: keep-alive")), True),  # It would wait for a word that it may stay.
-        (b"GET /\r\n\r\n", True),
     ],
 )
 def test_a_connection_stays_open_when_its_client_wants_and_can(
@@ -674,6 +673,30 @@ def test_a_connection_stays_open_when_its_client_wants_and_can(
         else:
             client.sendall(get("/", CLOSE))
             assert statuses(rest(client)) == [200]
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/0.9\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/0.9\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n",
+    ],
+)
+def test_other_versions_of_http_are_refused(edge: Edge, request_bytes: bytes) -> None:
+    assert_only_refused(edge, edge.exchange(request_bytes), 400)
+
+
+def test_pipelined_requests_are_answered_in_their_order(edge: Edge) -> None:
+    paths = [f"/{number}" for number in range(PIPELINED_MAX)]
+    received = edge.exchange(get("/slow") + b"".join(map(get, paths)) + get("/last", CLOSE))
+    assert statuses(received) == [200] * (PIPELINED_MAX + 1), "one was too many, and it is the last"
+    assert edge.handled == ["/slow", *paths]
+    edge.handled.clear()
+    received = edge.exchange(get("/slow") + get("/1") + get("/last", CLOSE))
+    assert (statuses(received), edge.handled) == ([200] * 3, ["/slow", "/1", "/last"])
 
 
 # A client that waits for a word before it sends its body.
@@ -792,11 +815,12 @@ def test_the_answer_before_a_bad_request_says_that_it_is_the_last(edge: Edge) ->
     assert b"connection: close\r\n" in edge.exchange(get("/slow") + b"nonsense\r\n\r\n")
 
 
-def test_a_packet_full_of_requests_is_not_queued(edge: Edge) -> None:
-    received = edge.exchange(get("/slow") * 1000)
-    assert statuses(received) == [200]
-    assert edge.handled == ["/slow"]
-    assert b"connection: close\r\n" in received
+def test_of_a_packet_full_of_requests_those_within_the_bound_are_answered(edge: Edge) -> None:
+    answered = 1 + PIPELINED_MAX
+    received = edge.exchange(get("/") * 1000)
+    assert statuses(received) == [200] * answered
+    assert edge.handled == ["/"] * answered
+    assert received.count(b"connection: close\r\n") == 1
     eventually(lambda: edge.connections() == 0)  # Who refuses reads on, and so hears that the client left.
 
 

@@ -24,6 +24,9 @@ from qirsh.store.reads.bisect_by_time import last_before
 # A sequence for each currency: what comes next in a list is below them.
 Cursor = dict[str, int]
 MAX_SEQUENCE: Final = 10**18 - 1  # Eighteen digits: no account lives to see so many transfers.
+_ITS_REFUND: Final = (
+    "LEFT JOIN refund r ON m.kind = 'refund' AND r.payment = m.payment AND r.sequence = m.debit_sequence"
+)
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -39,6 +42,7 @@ class Entry(_Entry, frozen=True):
     """One transfer, seen from one of its accounts."""
 
     payment: int | None
+    refund: str | None
     bank_order: str | None
     created_at: int
 
@@ -79,8 +83,10 @@ def _side(own: str, other: str, sign: str, condition: str) -> str:
 
 
 def _plain(sides: str) -> Query:
-    columns = "currency, sequence, kind, change, balance, other, payment, bank_order, created_at"
-    return Query(f"SELECT {columns} FROM ({sides} ORDER BY sequence DESC LIMIT $5) AS m ORDER BY sequence DESC")
+    return Query(
+        "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, m.payment, r.id, m.bank_order,"
+        f" m.created_at FROM ({sides} ORDER BY sequence DESC LIMIT $5) AS m {_ITS_REFUND} ORDER BY m.sequence DESC"
+    )
 
 
 def _named(sides: str, order: str) -> Query:
@@ -89,8 +95,7 @@ def _named(sides: str, order: str) -> Query:
         "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, a.name, m.payment,"
         " coalesce(CASE WHEN m.kind = 'refund' THEN r.note ELSE p.note END, ''),"
         f" coalesce(m.bank_order, p.reference, ''), m.created_at FROM ({sides} ORDER BY sequence {order} LIMIT $5) AS m"
-        " JOIN account a ON a.number = m.other LEFT JOIN payment p ON p.number = m.payment"
-        " LEFT JOIN refund r ON m.kind = 'refund' AND r.payment = m.payment AND r.sequence = m.debit_sequence"
+        f" JOIN account a ON a.number = m.other LEFT JOIN payment p ON p.number = m.payment {_ITS_REFUND}"
         f" ORDER BY m.sequence {order}"
     )
 
@@ -101,6 +106,7 @@ _BOTH_DOWN: Final = f"{_side('debit', 'credit', '-', _DOWN)} UNION ALL {_side('c
 _BOTH_UP: Final = f"{_side('debit', 'credit', '-', _UP)} UNION ALL {_side('credit', 'debit', '', _UP)}"
 _NEWEST: Final = _plain(_BOTH_DOWN)
 _INCOME: Final = _plain(_side("credit", "debit", "", _DOWN))
+_OUTGO: Final = _plain(_side("debit", "credit", "-", _DOWN))
 _NEWEST_NAMED: Final = _named(_BOTH_DOWN, "DESC")
 _OLDEST_NAMED: Final = _named(_BOTH_UP, "ASC")
 _AT: Final = Query(
@@ -136,17 +142,43 @@ def cursor_after(cursor: Cursor, entries: Iterable[Entry]) -> Cursor:
     return cursor | {entry.currency: entry.sequence for entry in entries}
 
 
-async def read_entries(store: Store, account: int, cursor: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
+async def within(
+    store: Store, account: int, cursor: Cursor, *, begin: int | None, end: int | None
+) -> tuple[Cursor, Cursor]:
+    """For a list of what was at the begin or later, and before the end: where it goes on, and its floors."""
+    floors = {}
+    if begin is not None:
+        floors = {code: (await position_before(store, account, code, begin)).sequence for code in cursor}
+    if end is not None:
+        cursor = {
+            code: min(below, (await position_before(store, account, code, end)).sequence + 1)
+            for code, below in cursor.items()
+        }
+    return cursor, floors
+
+
+async def read_entries(
+    store: Store, account: int, cursor: Cursor, floors: Cursor, limit: int
+) -> tuple[list[Entry], Cursor]:
     """The next of all these currencies, merged by time; each currency in its own order.
 
     And the cursor that they were read from: what comes in later is not below it, so that each is on one page.
     """
-    return await _merged(store, _NEWEST, Entry, account=account, cursor=cursor, floors={}, limit=limit)
+    return await _merged(store, _NEWEST, Entry, account=account, cursor=cursor, floors=floors, limit=limit)
 
 
-async def read_income(store: Store, account: int, cursor: Cursor, limit: int) -> tuple[list[Entry], Cursor]:
+async def read_income(
+    store: Store, account: int, cursor: Cursor, floors: Cursor, limit: int
+) -> tuple[list[Entry], Cursor]:
     """The same, of entries by which money came in."""
-    return await _merged(store, _INCOME, Entry, account=account, cursor=cursor, floors={}, limit=limit)
+    return await _merged(store, _INCOME, Entry, account=account, cursor=cursor, floors=floors, limit=limit)
+
+
+async def read_outgo(
+    store: Store, account: int, cursor: Cursor, floors: Cursor, limit: int
+) -> tuple[list[Entry], Cursor]:
+    """The same, of entries by which money went out."""
+    return await _merged(store, _OUTGO, Entry, account=account, cursor=cursor, floors=floors, limit=limit)
 
 
 async def read_named_entries(

@@ -57,7 +57,11 @@ _EVENTS: Final = (
     " WHERE e.account = $1"
 )
 EVENTS_AFTER: Final = Query(f"{_EVENTS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
+EVENTS_OF_TYPE: Final = Query(
+    f"{_EVENTS} AND e.sequence > $2 AND e.sequence <= $3 AND e.type = $4 ORDER BY e.sequence LIMIT $5"
+)
 EVENT: Final = Query(f"{_EVENTS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT_EPOCH: Final = Query("SELECT epoch FROM event WHERE account = $1 AND sequence = $2")
 EVENT_UP_TO: Final = Query(
     "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"
 )

@@ -3,8 +3,8 @@
 from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import BalanceList, BalanceView, TransferPage, TransferView, data
 from qirsh.store.reads import account_entries, queries
-from qirsh.store.reads.account_entries import Entry
-from qirsh.web.api.parameters import TransferParameters
+from qirsh.store.reads.account_entries import Cursor, Entry
+from qirsh.web.api.parameters import EntryParameters, moment_ms
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, read_cursor
 from qirsh.web.http.message import Request, Response
@@ -27,13 +27,25 @@ async def transfers(context: Context, request: Request) -> Response:
     """The account's statement, newest first."""
     caller = request.caller
     assert caller is not None
-    query = read(TransferParameters, request.query)
-    begin = read_cursor("t", query.cursor, query.currency)
-    found, positions = await account_entries.read_entries(context.store, caller.account, begin, query.limit + 1)
+    query = read(EntryParameters, request.query)
+    begin, floors = await bounds(context, caller.account, "t", query)
+    found, positions = await account_entries.read_entries(context.store, caller.account, begin, floors, query.limit + 1)
     shown = found[: query.limit]
     has_more = len(found) > query.limit
     next_cursor = cursor_of("t", account_entries.cursor_after(positions, shown)) if has_more else None
     return Response(200, data(TransferPage([_view(context, entry) for entry in shown], next_cursor, has_more)))
+
+
+async def bounds(context: Context, account: int, kind: str, query: EntryParameters) -> tuple[Cursor, Cursor]:
+    """Where this page of a list along the account's entries begins in each currency, and where the list ends."""
+    after = moment_ms(query.created_after)
+    return await account_entries.within(
+        context.store,
+        account,
+        read_cursor(kind, query.cursor, query.currency),
+        begin=None if after is None else after + 1,
+        end=moment_ms(query.created_before, is_end=True),
+    )
 
 
 def _view(context: Context, entry: Entry) -> TransferView:
@@ -45,6 +57,7 @@ def _view(context: Context, entry: Entry) -> TransferView:
         balance=entry.balance,
         account=str(entry.other),
         paymentId=None if entry.payment is None else context.identifiers.payment_id(entry.payment),
+        refundId=entry.refund,
         reference=entry.bank_order,
         createdAt=timestamp(entry.created_at),
     )

@@ -13,12 +13,14 @@ from qirsh.domain.account import origin
 from qirsh.domain.money import CurrencyCode
 from qirsh.domain.person import is_pin
 from qirsh.web.api.metadata import TOO_LONG, why_not_metadata
-from qirsh.web.http.field_checks import Check, Wrong, in_words, no_controls
+from qirsh.web.http.field_checks import Check, Wrong, in_words, no_controls, why_not_note
 from qirsh.web.http.message import Request, json_body
 from qirsh.web.http.problems import FieldError, Problem
 
 
 def _url(value: str) -> Wrong | None:
+    if not value.isascii():
+        return ("invalid_url", "Must be ASCII: percent-encode the path and the query, and write the host in Punycode.")
     return None if origin(value) else ("invalid_url", "Must be an absolute https address (http: localhost only).")
 
 
@@ -51,7 +53,7 @@ class CreatePaymentBody(Body):
     )
 
     checks = {
-        "note": no_controls(allowed="\n\t"),
+        "note": why_not_note,
         "metadata": _metadata,
         "reference": no_controls(),
         "return_url": _url,
@@ -66,7 +68,7 @@ class RefundBody(Body):
     note: Annotated[str, Meta(max_length=limits.NOTE_CHARACTERS_MAX)] = ""
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
-    checks = {"note": no_controls(allowed="\n\t"), "metadata": _metadata}
+    checks = {"note": why_not_note, "metadata": _metadata}
 
 
 class TestPayBody(Body):
@@ -138,7 +140,7 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
     try:
         body = reader.decode(text)
     except msgspec.ValidationError:
-        _explain(reader, text)
+        return _read_slowly(reader, text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(error) from None
     fields = 0
@@ -149,9 +151,9 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
         kind = type(value)
         if kind is msgspec.Raw:
             if _metadata(value):
-                _explain(reader, text)
+                return _read_slowly(reader, text)
         elif kind is str and check is not None and check(value):
-            _explain(reader, text)
+            return _read_slowly(reader, text)
     if text.count(b":") > fields:  # Or each colon belongs to a field of its own, and none came twice.
         _refuse_duplicates(text)
     return body
@@ -163,13 +165,20 @@ def no_body(request: Request) -> None:
         read(NO_BODY, json_body(request))
 
 
-def _explain(reader: Reader, text: bytes) -> NoReturn:
-    """The slow way: field by field, against the same types and checks."""
+def _read_slowly(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own kind of body
+    """Field by field, against the same types and checks. An optional field that is null is as good as absent."""
     loaded = _load(text)
     if type(loaded) is not dict:
         raise Problem("validation_failed", errors=[FieldError("", "wrong_type", "The body must be a JSON object.")])
     raws = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     names = [name for _, name, _, _ in reader.fields]
+    nulls = [
+        name
+        for _, name, default, _ in reader.fields
+        if default is not msgspec.NODEFAULT and bytes(raws.get(name, b"")) == b"null"
+    ]
+    for name in nulls:
+        del raws[name]
     unknown = f"Known fields: {', '.join(names)}." if names else "This call takes no fields."
     errors = [FieldError(name[:64], "unknown_field", unknown) for name in raws if name not in names]
     for attribute, name, default, kind in reader.fields:
@@ -181,6 +190,8 @@ def _explain(reader: Reader, text: bytes) -> NoReturn:
             errors.append(FieldError(name, *wrong))
     if errors:
         raise Problem("validation_failed", errors=errors)
+    if nulls:
+        return read(reader, msgspec.json.encode(raws))
     raise Problem("invalid_json", detail="A number in the body is out of range.")
 
 
@@ -225,6 +236,10 @@ def _refuse_duplicates(text: bytes) -> None:
 
 
 def _unreadable(error: Exception) -> Problem:
+    if isinstance(error, RecursionError):
+        return Problem("invalid_json", detail="The body is nested too deeply.")
+    if isinstance(error, UnicodeDecodeError):
+        return Problem("invalid_json", detail="The body is not UTF-8.")
     return Problem("invalid_json", detail=f"The body is not JSON: {error}.")
 
 

@@ -4,10 +4,12 @@ import asyncio
 from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
+
 from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import EventPage, EventView, RefundAndPayment, data, payment_view, refund_view
 from qirsh.domain.event import event_id, parse_event_id
-from qirsh.domain.limits import EVENTS_LISTED_MS
+from qirsh.domain.limits import EVENTS_LISTED_MS, EVENTS_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment, at_version
 from qirsh.domain.refund import Refund
 from qirsh.store.reads import queries
@@ -21,8 +23,17 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.http.query import read
 from qirsh.web.http.waiters import events_of
 
+_NOW: Final = "now"  # A cursor after the last event that there is.
 _OF_EVENT: Final = 6  # Columns before those of the payment.
 _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """Events that fit, as rows; the last sequence that was looked at; and whether there are more after it."""
+
+    rows: list[tuple[Any, ...]]
+    seen: int
+    has_more: bool
 
 
 async def list_events(context: Context, request: Request) -> Response:
@@ -33,17 +44,21 @@ async def list_events(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     query = read(EventParameters, request.query)
-    rows = await context.store.select(queries.LAST_EVENT, caller.account)
-    last = rows[0][0] if rows else 0
-    after = await _first_listed(context, caller.account, last) - 1
-    if query.cursor is not None:
-        after = max(after, await _sequence(context, caller, query.cursor, last))
-    rows = await context.store.search(queries.EVENTS_AFTER, caller.account, after, query.limit + 1)
-    if not rows and query.wait:
-        rows = await _wait(context, caller.account, after, query)
-    items = [_view(context, caller, row) for row in rows[: query.limit]]
-    next_cursor = items[-1].id if items else query.cursor
-    return Response(200, data(EventPage(items, next_cursor, len(rows) > query.limit)))
+    last = await _last(context, caller.account)
+    if query.cursor == _NOW:
+        after = last
+    else:
+        after = await _first_listed(context, caller.account, last) - 1
+        if query.cursor is not None:
+            after = max(after, await _sequence(context, caller, query.cursor, last))
+    found = await _find(context, caller.account, after, last, query)
+    if query.wait and not found.rows and not found.has_more:
+        found = await _wait(context, caller, found.seen, query)
+    items = [_view(context, caller, row) for row in found.rows]
+    next_cursor = query.cursor
+    if found.seen > after or query.cursor == _NOW:
+        next_cursor = await _cursor_at(context, caller.account, found.seen)
+    return Response(200, data(EventPage(items, next_cursor, found.has_more)))
 
 
 async def see_event(context: Context, request: Request) -> Response:
@@ -86,22 +101,53 @@ async def _first_listed(context: Context, account: int, last: int) -> int:
     return await last_before(oldest, last, time_of) + 1
 
 
-async def _wait(context: Context, account: int, after: int, query: EventParameters) -> list[tuple[Any, ...]]:
+async def _last(context: Context, account: int) -> int:
+    [(last,)] = await context.store.select(queries.LAST_EVENT, account) or [(0,)]
+    found: int = last
+    return found
+
+
+async def _find(context: Context, account: int, after: int, last: int, query: EventParameters) -> _Found:
+    """The next that fit, among a bounded number."""
+    limit = query.limit
+    if query.type is None:
+        rows = await context.store.search(queries.EVENTS_AFTER, account, after, limit + 1)
+        until = rows[-1][0] if rows else after
+    else:
+        # What is kept for an account is in the order of what happened: all of one type are found by looking at each.
+        until = max(after, min(after + EVENTS_LOOKED_AT_MAX, last))
+        rows = await context.store.search(queries.EVENTS_OF_TYPE, account, after, until, query.type, limit + 1)
+    if len(rows) > limit:
+        return _Found(rows[:limit], rows[limit - 1][0], has_more=True)
+    return _Found(rows, until, has_more=until < last)
+
+
+async def _wait(context: Context, caller: Caller, after: int, query: EventParameters) -> _Found:
     loop = asyncio.get_running_loop()
     end = loop.time() + query.wait
-    while True:
-        with context.waiters.registered(events_of(account)) as changed:
+    with context.waiters.registered(events_of(caller.account), caller.key) as changed:
+        while True:
+            changed.clear()
             # The counter is a look-up: thousands may wait without a search each second.
-            [(last,)] = await context.store.select(queries.LAST_EVENT, account) or [(0,)]
+            last = await _last(context, caller.account)
+            found = _Found([], after, has_more=False)
             if last > after:
-                return await context.store.search(queries.EVENTS_AFTER, account, after, query.limit + 1)
+                found = await _find(context, caller.account, after, last, query)
+                after = found.seen
             left_s = end - loop.time()
-            if left_s <= 0 or context.waiters.is_closed:
-                return []
+            if found.rows or found.has_more or left_s <= 0 or context.waiters.is_closed:
+                return found
             # Another process may have written one, so nobody waits longer than a second without a look.
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(left_s, 1.0)):
                     await changed.wait()
+
+
+async def _cursor_at(context: Context, account: int, sequence: int) -> str | None:
+    """The id of the event with this number; None before the first."""
+    for (epoch,) in await context.store.select(queries.EVENT_EPOCH, account, sequence):
+        return event_id(account=account, sequence=sequence, epoch=epoch)
+    return None
 
 
 def _view(context: Context, caller: Caller, row: tuple[Any, ...]) -> EventView:
@@ -118,4 +164,4 @@ def _view(context: Context, caller: Caller, row: tuple[Any, ...]) -> EventView:
             refund_view(refund, payment_id, currency=payment.currency, is_live=caller.is_live), seen
         )
     name = event_id(account=caller.account, sequence=sequence, epoch=epoch)
-    return EventView(name, kind, timestamp(created_at), data)
+    return EventView(name, kind, timestamp(created_at), data, caller.is_live)

@@ -1,5 +1,6 @@
 """Who asks, and in which currencies one can ask."""
 
+from qirsh import __version__
 from qirsh.contract.timestamps import timestamp
 from qirsh.contract.views import CurrencyList, CurrencyView, KeyView, MeView, data
 from qirsh.domain.account import Account
@@ -18,12 +19,12 @@ async def me(context: Context, request: Request) -> Response:
     assert account is not None, "a key without its account"
     assert key is not None, "keys never vanish"
     view = MeView(
-        str(account.number),
-        account.name,
-        (await _answering(context, account)).state,
-        caller.is_live,
-        account.return_origins.split(),
-        KeyView(
+        account=str(account.number),
+        name=account.name,
+        state=(await _answering(context, account)).state,
+        livemode=caller.is_live,
+        returnOrigins=account.return_origins.split(),
+        key=KeyView(
             key.id,
             key.name,
             key.hint,
@@ -31,6 +32,7 @@ async def me(context: Context, request: Request) -> Response:
             timestamp(key.created_at),
             None if key.expires_at is None else timestamp(key.expires_at),
         ),
+        serverVersion=__version__,
     )
     return Response(200, data(view))
 

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from qirsh.contract.timestamps import milliseconds
 from qirsh.domain import limits
+from qirsh.domain.event import TYPES
 from qirsh.domain.money import CurrencyCode
 from qirsh.web.http.field_checks import Check, Wrong, no_controls
 from qirsh.web.http.query import Limit, Parameters, Wait
@@ -16,7 +17,16 @@ Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 def _moment(value: str) -> Wrong | None:
-    return None if milliseconds(value) is not None else ("invalid", "Must be a time such as 2026-03-01T09:30:00.125Z.")
+    if milliseconds(value) is not None:
+        return None
+    if " " in value and milliseconds(value.replace(" ", "+")) is not None:
+        return ("invalid", "Write the plus sign of the offset as %2B: in a query + means a space.")
+    return ("invalid", "Must be a time such as 2026-03-01T09:30:00.125Z.")
+
+
+def moment_ms(text: str | None, *, is_end: bool = False) -> int | None:
+    """A moment that was checked when it was read, in milliseconds since 1970."""
+    return None if text is None else milliseconds(text, is_end=is_end)
 
 
 class PageParameters(Parameters):
@@ -35,6 +45,7 @@ class PaymentParameters(PageParameters):
     created_after: Moment | None = None
     created_before: Moment | None = None
     paid_after: Moment | None = None
+    paid_before: Moment | None = None
     metadata: dict[str, Annotated[str, Meta(max_length=limits.METADATA_FILTER_CHARACTERS_MAX)]] = msgspec.field(
         default_factory=dict
     )
@@ -44,16 +55,22 @@ class PaymentParameters(PageParameters):
         "created_after": _moment,
         "created_before": _moment,
         "paid_after": _moment,
+        "paid_before": _moment,
     }
 
 
-class TransferParameters(PageParameters):
-    """Which transfers."""
+class EntryParameters(PageParameters):
+    """Which transfers or refunds of the account."""
 
     currency: CurrencyCode | None = None
+    created_after: Moment | None = None
+    created_before: Moment | None = None
+
+    checks: ClassVar[dict[str, Check]] = {"created_after": _moment, "created_before": _moment}
 
 
 class EventParameters(PageParameters):
     """Which events, and how long to wait for the next one."""
 
+    type: Literal[TYPES] | None = None  # type: ignore[valid-type]
     wait: Wait = 0

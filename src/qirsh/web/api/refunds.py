@@ -1,5 +1,6 @@
 """Refunds: give money back, see what was given back."""
 
+import asyncio
 from typing import Final
 
 from msgspec import UNSET
@@ -12,12 +13,15 @@ from qirsh.domain.refund import Refund, is_refund_id, refund_id
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
-from qirsh.store.reads import queries
+from qirsh.store.reads import account_entries, queries
+from qirsh.store.reads.account_entries import Entry
 from qirsh.web.api import bodies
+from qirsh.web.api.balance import bounds
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
-from qirsh.web.api.parameters import PageParameters
+from qirsh.web.api.parameters import EntryParameters, PageParameters
+from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
-from qirsh.web.http.cursor import encode_cursor, numbers_of
+from qirsh.web.http.cursor import cursor_of, encode_cursor, numbers_of
 from qirsh.web.http.message import Request, Response, json_body
 from qirsh.web.http.payments import find_payment_of, payment_number
 from qirsh.web.http.problems import Problem, to_problem
@@ -54,6 +58,20 @@ async def refund(context: Context, request: Request) -> Response:
     return Response(outcome.status, outcome.body, [location, *replay_header(is_replayed=outcome.replayed)])
 
 
+async def list_refunds(context: Context, request: Request) -> Response:
+    """All refunds of the account, newest first, along what went out of it: a page may be short and not the last."""
+    caller = request.caller
+    assert caller is not None
+    query = read(EntryParameters, request.query)
+    begin, floors = await bounds(context, caller.account, "f", query)
+    found, position = await account_entries.read_outgo(context.store, caller.account, begin, floors, query.limit + 1)
+    shown = found[: query.limit]
+    views = await asyncio.gather(*(_refund_of(context, caller, entry) for entry in shown if entry.kind == "refund"))
+    has_more = len(found) > query.limit
+    next_cursor = cursor_of("f", account_entries.cursor_after(position, shown)) if has_more else None
+    return Response(200, data(RefundPage(views, next_cursor, has_more)))
+
+
 async def refunds_of(context: Context, request: Request) -> Response:
     """The refunds of one payment, oldest first."""
     query = read(PageParameters, request.query)
@@ -80,6 +98,14 @@ async def see_refund(context: Context, request: Request) -> Response:
         raise Problem("not_found")
     view = _view(request, payment, found, context.identifiers.payment_id(payment.number))
     return Response(200, data(view))
+
+
+async def _refund_of(context: Context, caller: Caller, entry: Entry) -> RefundView:
+    assert entry.refund is not None, "a transfer of a refund without it"
+    found = await context.store.find(Tables.refunds, entry.refund)
+    assert found is not None, "refunds never vanish"
+    payment_id = context.identifiers.payment_id(found.payment)
+    return refund_view(found, payment_id, currency=entry.currency, is_live=caller.is_live)
 
 
 def _view(request: Request, payment: Payment, refund: Refund, payment_id: str) -> RefundView:

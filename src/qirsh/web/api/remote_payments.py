@@ -64,7 +64,7 @@ async def retrieve(context: Context, request: Request) -> Response:
     if payment is None or payment.merchant != caller.account:
         raise Problem("not_found")
     if wait_s and payment.status == "pending":
-        payment = await final_or_late(context, payment.number, wait_s)
+        payment = await final_or_late(context, payment.number, wait_s, caller.key)
     view = payment_view(payment, request.arguments["id"], base_url=context.base_url, is_live=caller.is_live)
     return Response(200, data(view))
 

@@ -5,7 +5,7 @@ from typing import Final
 from qirsh.contract import views
 from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
 from qirsh.web.api import balance, bodies, events, merchant, payment_list, refunds, remote_payments, test_mode, wallet
-from qirsh.web.api.parameters import EventParameters, PageParameters, PaymentParameters, TransferParameters
+from qirsh.web.api.parameters import EntryParameters, EventParameters, PageParameters, PaymentParameters
 from qirsh.web.http.authentication import KEY, SESSION
 from qirsh.web.http.query import WaitParameters
 from qirsh.web.http.route import OperationDoc, Route
@@ -54,7 +54,8 @@ ROUTES: Final = (
             "List remote payments",
             views.PaymentPage,
             query=PaymentParameters,
-            description="Newest first; with `paidAfter`, last paid first. Metadata are found within a second.",
+            description="Newest first; with `paidAfter` or `paidBefore`, last paid first. Metadata are found within a"
+            " second.",
         ),
     ),
     Route(
@@ -106,6 +107,19 @@ ROUTES: Final = (
     ),
     Route(
         "GET",
+        "/api/v1/refunds",
+        refunds.list_refunds,
+        token=KEY,
+        scope="refunds:read",
+        doc=OperationDoc(
+            "List the refunds of the account",
+            views.RefundPage,
+            query=EntryParameters,
+            description="Newest first. A page may hold fewer than `limit` and not be the last: `hasMore` tells.",
+        ),
+    ),
+    Route(
+        "GET",
         "/api/v1/refunds/{id}",
         refunds.see_refund,
         token=KEY,
@@ -122,7 +136,9 @@ ROUTES: Final = (
             "List events, or wait for the next one",
             views.EventPage,
             query=EventParameters,
-            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice.",
+            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice."
+            " `cursor=now` begins after the last event that there is. With `type`, a page may hold fewer than `limit`"
+            " and not be the last: `hasMore` tells.",
         ),
     ),
     Route(
@@ -139,7 +155,7 @@ ROUTES: Final = (
         balance.transfers,
         token=KEY,
         scope="balance:read",
-        doc=OperationDoc("List the transfers of the account", views.TransferPage, query=TransferParameters),
+        doc=OperationDoc("List the transfers of the account", views.TransferPage, query=EntryParameters),
     ),
     Route(
         "GET",
@@ -226,6 +242,15 @@ ROUTES: Final = (
             problems=("wrong_credentials",),
             description="Begins a session of 12 hours.",
             example={"expiresAt": "2026-03-01T21:30:00.125Z"},
+        ),
+    ),
+    Route(
+        "DELETE",
+        "/api/v1/wallet/sessions/current",
+        wallet.sign_out,
+        token=SESSION,
+        doc=OperationDoc(
+            "Sign out", views.SessionEndView, description="Ends the session whose token is sent, within a second."
         ),
     ),
     Route(

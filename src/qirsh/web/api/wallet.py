@@ -1,10 +1,11 @@
 """The customer's calls: sign in, see balances, see a payment and pay it."""
 
 from qirsh.contract.timestamps import timestamp
-from qirsh.contract.views import SessionView, data, payer_body
+from qirsh.contract.views import SessionEndView, SessionView, data, payer_body
 from qirsh.domain.api_key import SESSION_KIND
 from qirsh.domain.batch import Answer
 from qirsh.domain.commands.payment import Pay
+from qirsh.domain.commands.session import CloseSession
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
@@ -29,6 +30,17 @@ async def sign_in(context: Context, request: Request) -> Response:
         raise Problem("wrong_credentials")
     token, session = await open_session(context, proof, SESSION_KIND, request)
     return Response(201, data(SessionView(token, timestamp(session.expires_at))))
+
+
+async def sign_out(context: Context, request: Request) -> Response:
+    """The session that asks ends, everywhere within a second."""
+    caller = request.caller
+    assert caller is not None
+    outcome = await context.engine.submit(CloseSession(caller.token_hash, f"person {caller.person}"))
+    if type(outcome) is Refused:
+        raise to_problem(outcome)
+    assert outcome.revoked_at is not None, "it was ended just now"
+    return Response(200, data(SessionEndView(timestamp(outcome.revoked_at))))
 
 
 async def balances(context: Context, request: Request) -> Response:

@@ -25,10 +25,23 @@ class TokenKind(msgspec.Struct, frozen=True):
     """What a token of this kind starts with, in the header."""
 
     prefix: bytes
+    wanted: str  # What a caller hears who sent something else, something cut, or something that is not valid.
+    damaged: str
+    unknown: str
 
 
-KEY: Final = TokenKind(b"Bearer qk_")
-SESSION: Final = TokenKind(b"Bearer qs_")
+KEY: Final = TokenKind(
+    b"Bearer qk_",
+    "This call takes an API key, which begins with qk_live_ or qk_test_.",
+    "This API key is damaged: its last characters do not fit the rest. Copy it again, whole.",
+    "This API key is unknown, was revoked, or has expired.",
+)
+SESSION: Final = TokenKind(
+    b"Bearer qs_",
+    "This call takes the token of a session, which begins with qs_.",
+    "This token is damaged: its last characters do not fit the rest. Copy it again, whole.",
+    "This session is unknown or has ended. Sign in again.",
+)
 _PAGE_PREFIX: Final = f"{PAGE_SESSION_KIND}_".encode()
 
 
@@ -76,19 +89,20 @@ class Callers:
         if not authorization.startswith(kind.prefix):
             authorization = headers[b"authorization"] = _as_usual(authorization)
             if not authorization.startswith(kind.prefix):
-                raise Problem("unauthorized")
+                raise Problem("unauthorized", detail=_why_not_token(authorization, kind))
         if time.monotonic() > self._trusted_until:
             return None
         caller = self._known.get(token_hash(authorization[BEARER_LENGTH:]))
         if caller is not None and caller.expires_at is not None and self._clock() >= caller.expires_at:
-            raise Problem("unauthorized")
+            raise Problem("unauthorized", detail=kind.unknown)
         return caller
 
     async def look_up(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller:
         """Who this is, from the database."""
-        caller = await self._looked_up(headers[b"authorization"][BEARER_LENGTH:], kind)
+        token = headers[b"authorization"][BEARER_LENGTH:]
+        caller = await self._looked_up(token, kind)
         if caller is None:
-            raise Problem("unauthorized")
+            raise Problem("unauthorized", detail=kind.unknown if is_token(token.decode("latin-1")) else kind.damaged)
         return caller
 
     async def of_cookie(self, token: bytes) -> Caller | None:
@@ -147,6 +161,14 @@ class Callers:
                     person=session.person,
                 )
         return None
+
+
+def _why_not_token(authorization: bytes, kind: TokenKind) -> str:
+    if not authorization:
+        return "The Authorization header is missing. Send `Authorization: Bearer <token>`."
+    if not authorization.startswith(b"Bearer "):
+        return "The Authorization header is not of the scheme Bearer. Send `Authorization: Bearer <token>`."
+    return kind.wanted
 
 
 def _as_usual(authorization: bytes) -> bytes:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from qirsh.domain import limits
+
 Wrong = tuple[str, str]  # A stable code, and words.
 
 
@@ -23,6 +25,27 @@ def no_controls(allowed: str = "") -> Check:
         return ("control_character", "Must not have control characters.")
 
     return check
+
+
+# They turn the text around them, so that what stands there and what is read differ. Marks (U+200E, U+200F) do not.
+_DIRECTION: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_NOTE: Final = no_controls(allowed="\r\n\t")
+
+
+def why_not_note(value: str) -> Wrong | None:
+    """A check for what a merchant tells the customer: a few lines, which end in LF or CRLF."""
+    if value.isprintable():
+        return None
+    if _NOTE(value) or "\r" in value.replace("\r\n", ""):
+        return ("control_character", "Must not have control characters other than tabs and line breaks.")
+    if not _DIRECTION.isdisjoint(value):
+        return (
+            "direction_control",
+            "Must not have characters that change the direction of text (U+202E and its like).",
+        )
+    if value.count("\n") >= limits.NOTE_LINES_MAX:
+        return ("too_many_lines", f"Must have at most {limits.NOTE_LINES_MAX} lines.")
+    return None
 
 
 # What msgspec says, and what we make of it: a code, and words for people of any programming language.

@@ -31,9 +31,7 @@ NO_STORE: Final = b"no-store"
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
 _ENCODED_SLASH: Final = re.compile("%2[fF]")
-_JSON_TYPES: Final = frozenset(
-    {b"application/json", b"application/json; charset=utf-8", b"application/json;charset=utf-8"}
-)
+_UTF_8: Final = frozenset({b"utf-8", b"utf8"})
 
 
 class Request(msgspec.Struct):
@@ -97,11 +95,19 @@ def json_body(request: Request) -> bytes:
     """The body, if it is said to be JSON."""
     headers = request.headers
     content_type = headers.get(b"content-type", b"")
-    if content_type not in _JSON_TYPES and content_type.lower() not in _JSON_TYPES:
+    if content_type != b"application/json" and not _is_json(content_type):
         raise Problem("unsupported_media_type")
     if headers.get(b"content-encoding", b"identity") != b"identity":
         raise Problem("unsupported_media_type")
     return request.body
+
+
+def _is_json(content_type: bytes) -> bool:
+    """Whether it is JSON in UTF-8. Quotes around a charset, and other parameters, change nothing."""
+    kind, *parameters = content_type.lower().split(b";")
+    pairs = [parameter.partition(b"=") for parameter in parameters if parameter.strip()]
+    charsets = {value.strip().strip(b'"') for name, _, value in pairs if name.strip() == b"charset"}
+    return kind.strip() == b"application/json" and all(sign for _, sign, _ in pairs) and charsets <= _UTF_8
 
 
 def idempotency_key(request: Request) -> str | None:

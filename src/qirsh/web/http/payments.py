@@ -11,6 +11,7 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import account_entries
+from qirsh.store.reads.account_entries import Cursor
 from qirsh.store.reads.payment_search import END_OF_TIME, PaymentCursor, PaymentFilter, search_payments
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor, cursor_of, encode_cursor, numbers_of, read_cursor
@@ -43,12 +44,13 @@ async def find_payment_of(context: Context, merchant: int, payment_id: str) -> P
     return payment
 
 
-async def final_or_late(context: Context, number: int, wait_s: float) -> Payment:
-    """The payment as soon as it is final, or as it is after so long."""
+async def final_or_late(context: Context, number: int, wait_s: float, key: str = "") -> Payment:
+    """The payment as soon as it is final, or as it is after so long, for the API key that asks."""
     loop = asyncio.get_running_loop()
     end = loop.time() + wait_s
-    while True:
-        with context.waiters.registered(number) as changed:
+    with context.waiters.registered(number, key) as changed:
+        while True:
+            changed.clear()
             payment = await context.store.find(Tables.payments, number)
             assert payment is not None, "payments never vanish"
             left_s = end - loop.time()
@@ -61,15 +63,27 @@ async def final_or_late(context: Context, number: int, wait_s: float) -> Payment
 
 
 async def list_payments(
-    context: Context, wanted: PaymentFilter, *, paid_after: int | None = None, cursor: str | None = None, limit: int
+    context: Context,
+    wanted: PaymentFilter,
+    *,
+    paid_after: int | None = None,
+    paid_before: int | None = None,
+    cursor: str | None = None,
+    limit: int,
 ) -> tuple[list[Payment], str | None]:
     """One page, and the cursor of the next: by when they were created, or along when they were paid.
 
     Each payment that was there when the first page was read is on exactly one page.
     """
-    if paid_after is None:
+    if paid_after is None and paid_before is None:
         return await _by_creation(context, wanted, cursor, limit)
-    return await _by_paying(context, wanted, paid_after, cursor, limit)
+    begin = read_cursor("p", cursor, wanted.currency)
+    if wanted.status not in {None, "paid"}:
+        return [], None
+    # Neither end is included.
+    first = None if paid_after is None else paid_after + 1
+    begin, floors = await account_entries.within(context.store, wanted.merchant, begin, begin=first, end=paid_before)
+    return await _by_paying(context, wanted, begin, floors, limit)
 
 
 async def _by_creation(
@@ -93,16 +107,13 @@ async def _by_creation(
 
 
 async def _by_paying(
-    context: Context, wanted: PaymentFilter, paid_after: int, cursor: str | None, limit: int
+    context: Context, wanted: PaymentFilter, begin: Cursor, floors: Cursor, limit: int
 ) -> tuple[list[Payment], str | None]:
     """Along the account's income, which is in the order of paying. Nothing more is kept for it."""
-    begin = read_cursor("p", cursor, wanted.currency)
-    if wanted.status not in {None, "paid"}:
-        return [], None
     has_days = wanted.created_after >= 0 or wanted.created_before != END_OF_TIME
     is_plain = wanted.reference is None and not wanted.metadata and not has_days
     looked_at = limit + 1 if is_plain else LIST_LOOKED_AT_MAX
-    entries, position = await account_entries.read_income(context.store, wanted.merchant, begin, looked_at)
+    entries, position = await account_entries.read_income(context.store, wanted.merchant, begin, floors, looked_at)
     is_cut = len(entries) == looked_at
     payments: list[Payment] = []
     for start in range(0, len(entries), _LOADED_AT_ONCE):
@@ -110,8 +121,6 @@ async def _by_paying(
         loaded = await _loaded(context, (entry.payment for entry in some if entry.payment is not None))
         by_number = {payment.number: payment for payment in loaded}
         for entry in some:
-            if entry.created_at <= paid_after:
-                return payments, None
             if len(payments) == limit:
                 return payments, cursor_of("p", position)
             position = account_entries.cursor_after(position, [entry])

@@ -48,6 +48,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     ),
     "missing_scope": ProblemType(403, "Missing scope", "This key does not have the scope that the call needs."),
     "not_found": ProblemType(404, "Not found", "There is nothing here, or nothing that you may see."),
+    "unknown_address": ProblemType(
+        404, "Unknown address", "There is no such address. Addresses are as in /docs, without a slash at the end."
+    ),
     "method_not_allowed": ProblemType(
         405, "Method not allowed", "See the Allow header for the methods of this address."
     ),

@@ -60,7 +60,7 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
             wrong = ("repeated", "Must be sent once.")
         elif inside:
             # Any text that metadata can hold can be asked for, line breaks too.
-            wrong = _nul(inside[1]) or _nul(text) or _too_long(text)
+            wrong = _nul(inside[1]) or _nul(text) or _why_not_key(inside[1]) or _too_long(text)
             values.setdefault("metadata", {})[inside[1]] = text
         else:
             attribute = known[field]
@@ -108,6 +108,13 @@ def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa
 
 def _nul(text: str) -> Wrong | None:
     return ("control_character", "Must not hold the character U+0000.") if "\0" in text else None
+
+
+def _why_not_key(key: str) -> Wrong | None:
+    most = limits.METADATA_KEY_CHARACTERS_MAX
+    if "][" in key:
+        return ("too_deep", "Only keys at the top can be asked for.")
+    return ("key_too_long", f"Keys have at most {most} characters.") if len(key) > most else None
 
 
 def _too_long(text: str) -> Wrong | None:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from qirsh import __version__
 from qirsh.contract.examples import (
     BASE_URL,
     CREATED,
@@ -29,6 +30,10 @@ _BALANCE: Final[Json] = {"maximum": limits.BALANCE_MAX, "format": "int64"}
 _CURRENCY: Final[Json] = {"enum": list(CURRENCIES)}
 _STATUS: Final[Json] = {"enum": list(STATUSES)}
 _NO_CONTROLS: Final = r"^[^\u0000-\u001f\u007f]*$"
+_NOTE: Final = (
+    r"^(?:[^\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]|\t)*"
+    rf"(?:\r?\n(?:[^\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]|\t)*){{0,{limits.NOTE_LINES_MAX - 1}}}$"
+)
 SINGLE_LINE: Final[Json] = {"pattern": _NO_CONTROLS}
 _ADDRESS: Final[Json] = {"format": "uri"}
 _METADATA: Final[Json] = {
@@ -64,6 +69,7 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "TransferView.account": FieldDoc("The account on the other side.", CUSTOMER, _DIGITS_12),
     "TransferView.reference": FieldDoc("The reference of a deposit or withdrawal; null for others.", None),
     "TransferView.paymentId": FieldDoc("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
+    "refundId": FieldDoc("The refund that it was; null for others.", None),
     "merchantName": FieldDoc("The business's name, checked by the operators.", "Damas Coffee"),
     "reference": FieldDoc("The merchant's own order number.", "order-1042", SINGLE_LINE),
     # Money.
@@ -96,9 +102,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "cancelledAt": FieldDoc("When the merchant took it back; null if they did not.", None, _MOMENT),
     # What the merchant says.
     "note": FieldDoc(
-        "Free text for the customer: line breaks and tabs, no other control characters.",
+        f"Free text for the customer, of at most {limits.NOTE_LINES_MAX} lines: line breaks and tabs, no other control"
+        " characters, and none that change the direction of text.",
         "Two bags of coffee",
-        {"pattern": r"^[^\u0000-\u0008\u000b-\u001f\u007f]*$"},
+        {"pattern": _NOTE},
     ),
     "metadata": FieldDoc(
         f"The merchant's own references: any JSON object of at most {limits.METADATA_BYTES_MAX} bytes, nested at most"
@@ -136,11 +143,18 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "hasMore": FieldDoc("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
     "limit": FieldDoc("How many rows a page has at most.", 20),
     "cursor": FieldDoc("The `nextCursor` of the page before; absent for the first page.", None),
+    "EventParameters.cursor": FieldDoc(
+        "The id of the last event that was seen, or the `nextCursor` of the page before; `now` for what happens from"
+        " now on; absent for the oldest event that is listed.",
+        None,
+    ),
     "createdAfter": FieldDoc("Only what was made after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "createdBefore": FieldDoc("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "paidAfter": FieldDoc("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "paidBefore": FieldDoc("Only what was paid before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "wait": FieldDoc("For how many seconds the answer may wait for the status to become final.", 5),
+    "EventParameters.wait": FieldDoc("For how many seconds the answer may wait for the next event.", 5),
+    "EventParameters.type": FieldDoc("Only what is of this type.", "remote_payment.paid"),
     # Events, transfers, keys.
     "type": FieldDoc("What happened.", "remote_payment.paid"),
     "data": FieldDoc("The object as a GET showed it at that version."),
@@ -153,6 +167,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "state": FieldDoc("The state of the account.", "approved"),
     "returnOrigins": FieldDoc("Where customers may be sent back to.", ["https://shop.example"]),
     "key": FieldDoc("The key that asks."),
+    "serverVersion": FieldDoc("The version of this service.", __version__),
+    "endedAt": FieldDoc("When it ended.", PAID, _MOMENT),
     "KeyView.expiresAt": FieldDoc("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
     "scopes": FieldDoc("What the key may do.", list(SCOPES)),
     "outcome": FieldDoc("How the pretended payer's attempt ends.", "paid"),

@@ -17,14 +17,14 @@ from uvicorn.server import ServerState
 from qirsh.domain import limits
 from qirsh.web.http.message import Dated, Request, Response, decoded_target, wire
 from qirsh.web.http.problems import Problem
+from qirsh.web.server.head import check_head, joined
 from qirsh.web.server.uploads import Upload, Uploads
 
 log = logging.getLogger(__name__)
 
 _NEVER: Final = float("inf")
 _SLASH: Final = ord("/")
-# Repeated, each of these lets two readers of one request disagree on what it says.
-_SINGLE_FIELDS: Final = frozenset({b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key"})
+_VERSIONS: Final = frozenset({"1.0", "1.1"})
 
 
 class Connection(asyncio.Protocol):
@@ -68,9 +68,9 @@ class Connection(asyncio.Protocol):
         # are the headers above, it is the one that is arriving, and nothing has to be reset for each request.
         self._in_pieces: dict[bytes, bytes] | None = None
         self._timed: dict[bytes, bytes] | None = None
-        # The request that is being answered, and one that waits behind it.
+        # The request that is being answered, and those that wait behind it.
         self._task: asyncio.Task[None] | None = None
-        self._waiting: tuple[Request, bool] | None = None
+        self._waiting: list[tuple[Request, bool]] = []
         # The client does not read its answers.
         self._is_full = False
         # What else arrives is thrown away.
@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         if name != b"transfer-encoding":
             value = value.rstrip(b" \t")
         if name in self._headers:
-            value = self._joined(name, value)
+            value = joined(name, self._headers[name], value)
         if self._has_head:
             raise Problem("bad_request", detail="Trailer fields are not accepted.")
         self._headers[name] = value
@@ -145,7 +145,7 @@ class Connection(asyncio.Protocol):
             or len(headers) > limits.HEADERS_MAX
             or self._in_pieces is headers
         ):
-            self._check_head()
+            check_head(self._url, headers)
         if b"content-length" in headers:
             if int(headers[b"content-length"]) > self.body_bytes_max:
                 self._begin_upload(int(headers[b"content-length"]))
@@ -189,14 +189,18 @@ class Connection(asyncio.Protocol):
             peer=self._peer,
         )
         keep_alive = parser.should_keep_alive()
-        if b"connection" in headers and parser.get_http_version() != "1.1":
-            keep_alive = False  # HTTP/1.0 would have to be told that it may go on.
-        if self._task is None:
+        if not keep_alive or b"connection" in headers:  # So it is with every request that is not of HTTP/1.1.
+            version = parser.get_http_version()
+            if version not in _VERSIONS:
+                raise Problem("bad_request", detail="The service speaks HTTP/1.1, and HTTP/1.0.")
+            if version != "1.1":
+                keep_alive = False  # It would have to be told that it may go on.
+        if self._task is None and not self._waiting:
             self._begin(request, keep_alive=keep_alive)
-        elif self._waiting is None:
-            self._waiting = (request, keep_alive)
+        elif len(self._waiting) < limits.PIPELINED_MAX:
+            self._waiting.append((request, keep_alive))
             self._transport.pause_reading()
-        else:  # One request may wait behind another; thousands from one packet may not.
+        else:  # Some may wait behind one; thousands from one packet may not.
             raise Problem("bad_request", detail="Too many requests are pipelined.")
 
     def _begin_upload(self, size: int) -> None:
@@ -225,7 +229,7 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         try:
             response = await self._answer(request)
-            is_last = not keep_alive or self._is_stopping or self._is_refused
+            is_last = not keep_alive or self._is_stopping or (self._is_refused and not self._waiting)
             answer = wire(response, self._dated.lines(), is_last=is_last, has_body=request.method != "HEAD")
         except asyncio.CancelledError:  # The server stops, and has waited long enough.
             transport.close()
@@ -243,18 +247,19 @@ class Connection(asyncio.Protocol):
         self._state.total_requests += 1
         if is_last:
             self._hang_up()
-        elif self._waiting is not None or self._is_arriving:
+        elif self._waiting or self._is_arriving:
             self._go_on()
 
     def _go_on(self) -> None:
         """With what came while another request was being answered, or while the client did not read."""
-        if self._is_full or self._is_refused or self._transport.is_closing():
+        if self._is_full or self._transport.is_closing():
             return
-        if self._waiting is not None:
-            (request, keep_alive), self._waiting = self._waiting, None
-            self._transport.resume_reading()
+        if self._waiting:
+            request, keep_alive = self._waiting.pop(0)
+            if not self._waiting:
+                self._transport.resume_reading()
             self._begin(request, keep_alive=keep_alive)
-        elif self._is_arriving:
+        elif self._is_arriving and not self._is_refused:
             self._await_rest()
 
     def pause_writing(self) -> None:
@@ -266,7 +271,7 @@ class Connection(asyncio.Protocol):
         self._is_full = False
         if self._task is None:
             self._go_on()
-        if self._waiting is None:
+        if not self._waiting:
             self._transport.resume_reading()
 
     def shutdown(self) -> None:
@@ -283,22 +288,6 @@ class Connection(asyncio.Protocol):
         """When the time of grace is over."""
         self._state.tasks.add(task)
         task.add_done_callback(self._state.tasks.discard)
-
-    def _joined(self, name: bytes, value: bytes) -> bytes:
-        before = self._headers[name]
-        if name in _SINGLE_FIELDS:
-            raise Problem("bad_request", detail=f"The {name.decode()} field is repeated.")
-        if len(before) > limits.HEAD_BYTES_MAX:  # Joining it again and again would take more and more time.
-            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
-        return b"%b, %b" % (before, value)
-
-    def _check_head(self) -> None:
-        if len(self._url) > limits.TARGET_BYTES_MAX:
-            raise Problem("uri_too_long", detail="The request target is too long.")
-        # What is on the wire may be mostly body, or another request, so the head is added up alone.
-        size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in self._headers.items())
-        if len(self._headers) > limits.HEADERS_MAX or size > limits.HEAD_BYTES_MAX:
-            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
 
     def _check_arriving(self) -> None:
         """A request that did not come in one piece: bound it while it arrives, and its time."""

@@ -95,12 +95,14 @@ class Router:
         if resource.is_page:
             request.is_page = True
             find_language(self._context, request)
+        if "\0" in request.path:  # No name has it, and PostgreSQL cannot even be asked for one.
+            raise Problem("not_found")
         # HEAD is GET without the body, which the connection leaves out.
         return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
 
     def _not_here(self, request: Request, resource: Resource | None) -> Response:
         if resource is None:
-            raise Problem("not_found")
+            raise Problem("unknown_address")
         if request.is_page and request.method in {"GET", "HEAD"}:
             # A visitor opens the address of a form, perhaps after it was refused: the page that has it is one step up.
             above = request.path.rpartition("/")[0]

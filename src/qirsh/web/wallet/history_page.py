@@ -10,7 +10,7 @@ import msgspec
 from qirsh.domain.limits import LIST_ITEMS_DEFAULT, NAME_CHARACTERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.store.reads import account_entries
-from qirsh.store.reads.account_entries import Cursor, NamedEntry, position_before, search_entries
+from qirsh.store.reads.account_entries import Cursor, NamedEntry, search_entries
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, read_cursor
@@ -74,17 +74,10 @@ async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -
     """Where this page begins in each currency, and where the list ends."""
     currency = wanted.fields["currency"] or None
     positions = read_cursor(_LIST, cursor or None, currency)
-    if wanted.days is None:
-        return positions, {}
-    floors = {
-        code: (await position_before(context.store, account, code, wanted.days.begin_ms)).sequence for code in positions
-    }
-    if not cursor:
-        positions = {
-            code: (await position_before(context.store, account, code, wanted.days.end_ms)).sequence + 1
-            for code in account_entries.newest(currency)
-        }
-    return positions, floors
+    days = wanted.days
+    return await account_entries.within(
+        context.store, account, positions, begin=days.begin_ms if days else None, end=days.end_ms if days else None
+    )
 
 
 def _fits(context: Context, wanted: Wanted) -> Callable[[NamedEntry], bool] | None:
