@@ -80,14 +80,15 @@ async def opened(
         [(_, stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
         engine.money_stop.learn(stop, since=engine.money_stop.changes)
         waiters = Waiters()
-        engine.listeners.append(waiters.hear)
+        callers = Callers(store, clock, engine.money_stop)
+        engine.listeners += [callers.hear, waiters.hear]
         yield Context(
             store=store,
             engine=engine,
             identifiers=store.instance.identifiers,
             keyring=keyring,
             passwords=passwords,
-            callers=Callers(store, clock, engine.money_stop),
+            callers=callers,
             waiters=waiters,
             clock=clock,
             entropy=entropy,

@@ -388,7 +388,7 @@ def session_of(world: Live, caller: str, operator: int = 0) -> str:
     if caller in {"customer", "newcomer"}:
         return (world.customer() if caller == "customer" else world.person(verified=False)).token
     email = (world.merchants[0] if caller == "owner" else world.operators[operator]).email
-    signing_in = sign_in(email) if caller == "owner" else sign_in(email, totp=world.code_of(email))
+    signing_in = sign_in(email) if caller == "owner" else sign_in(email, totp=world.one_time_code(email))
     return str(world.data(signing_in)["token"])
 
 

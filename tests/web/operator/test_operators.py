@@ -256,7 +256,7 @@ def test_two_end_an_operator_who_feels_it_at_once(world: InProcess) -> None:
     third(world)
     guest = Guest(world)
     email = world.operators[2].email
-    assert guest.sign_in(email, code=world.code_of(email)).status_code == 303
+    assert guest.sign_in(email, code=world.one_time_code(email)).status_code == 303
     assert world.act("operator end", email=email)["state"] == "end asked"
     assert code(world, "operator confirm", 0, email=email) == "second_operator_needed"
     assert code(world, "operator confirm", 2, email=email) == "own_request"

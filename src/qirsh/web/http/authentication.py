@@ -13,6 +13,7 @@ from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token, token_hash
 from qirsh.domain.limits import CALLERS_CACHED_MAX, REVOCATION_TRUST_MS
 from qirsh.domain.session import Session
 from qirsh.domain.tables import Tables
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
@@ -82,6 +83,12 @@ class Callers:
             self._generation += 1
             self._known.clear()
         self._trusted_until = asked_at + REVOCATION_TRUST_MS / 1000
+
+    def hear(self, work: UnitOfWork) -> None:
+        """Of a batch that this process has committed. What it took from anybody is gone before the answer is sent."""
+        if work.sessions.changed or work.api_keys.changed or work.accounts.changed or work.people.changed:
+            self._generation += 1
+            self._known.clear()
 
     def cached(self, headers: dict[bytes, bytes], kind: TokenKind) -> Caller | None:
         """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
