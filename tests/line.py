@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import select
+from http import HTTPStatus
 from typing import Any, NamedTuple, Protocol, Self
 
 
@@ -115,8 +116,9 @@ async def _read(reader: asyncio.StreamReader, method: str) -> Answer:
     head = await reader.readuntil(b"\r\n\r\n")
     first, *rows = head[:-4].split(b"\r\n")
     lines = [(name, value) for name, _, value in (row.partition(b": ") for row in rows)]
-    body_bytes = 0 if method == "HEAD" else int(dict(lines)[b"content-length"])
-    return Answer(int(first.split()[1]), lines, await reader.readexactly(body_bytes))
+    status = int(first.split()[1])
+    body_bytes = 0 if method == "HEAD" or status == HTTPStatus.NOT_MODIFIED else int(dict(lines)[b"content-length"])
+    return Answer(status, lines, await reader.readexactly(body_bytes))
 
 
 def _wire(call: Asked) -> bytes:

@@ -9,10 +9,12 @@ MERCHANT: Final = "393195094804"
 CUSTOMER: Final = "493249773237"
 CREATED: Final = "2026-03-01T09:30:00.125Z"
 PAID: Final = "2026-03-01T09:31:12.480Z"
+EXPIRED: Final = "2026-03-01T10:30:00.125Z"
+REFUNDED: Final = "2026-03-02T11:05:40.310Z"
 REFUND_ID: Final = "rf_3f9c01d2a7b84e5f60718293"
 EVENT_ID: Final = f"evt_0_{MERCHANT}_1"
 REQUEST_ID: Final = "req_5f2c81a90b3e0000002a"
 # What differs from the usual story, in which the payment is paid.
 CANCELLED_EXAMPLE: Final[Json] = {"status": "cancelled", "from": None, "paidAt": None, "cancelledAt": PAID}
-EXPIRED_EXAMPLE: Final[Json] = {"status": "expired", "from": None, "paidAt": None}
+EXPIRED_EXAMPLE: Final[Json] = {"status": "expired", "from": None, "paidAt": None, "updatedAt": EXPIRED}
 METADATA: Final[Json] = {"cart": "c-5581", "items": [{"sku": "arabica-1kg", "count": 2}]}

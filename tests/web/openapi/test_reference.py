@@ -45,7 +45,6 @@ def page(world: Live) -> Page:
 
 def test_every_call_can_be_linked_to_and_stands_in_the_navigation(page: Page) -> None:
     operations = [operation for path in DOCUMENT["paths"].values() for operation in path.values()]
-    operations += [methods["post"] for methods in DOCUMENT["webhooks"].values()]
     ids, links = page.values("id"), page.values("href")
     assert len(ids) == len(set(ids))
     for operation in operations:
@@ -58,7 +57,7 @@ def test_every_path_field_parameter_and_code_is_shown(page: Page) -> None:
     shown = set(re.findall(r"[\w-]+", page.text))
     for name, schema in DOCUMENT["components"]["schemas"].items():
         if name not in {"Problem", "FieldError"}:
-            assert set(schema["properties"]) <= shown, name
+            assert set(schema.get("properties", {})) <= shown, name
     for path, methods in DOCUMENT["paths"].items():
         assert path in page.text
         for operation in methods.values():

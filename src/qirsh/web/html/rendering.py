@@ -21,6 +21,7 @@ _POLICY: Final = (
 # Each keeps its templates in its own folder; they are named by both, as `pay/receipt.html`.
 _ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "openapi")
 PAGE: Final = head(HTML, policy=_POLICY % b"")
+PUBLIC_PAGE: Final = head(HTML, policy=_POLICY % b"", cache=b"no-cache")  # The same for everybody: kept, and asked for.
 
 
 def render_page(

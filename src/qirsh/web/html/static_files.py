@@ -6,6 +6,7 @@ from typing import Final
 
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.prepared import prepare, respond
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
 
@@ -19,11 +20,11 @@ _TYPES: Final = {
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _HEADS: Final = {ending: head(content_type, cache=_FOREVER) for ending, content_type in _TYPES.items()}
 _FILES: Final = {
-    file.name: file.read_bytes()
+    file.name: prepare(file.read_bytes(), _HEADS[file.name.rpartition(".")[2]])
     for file in resources.files("qirsh.web.html").joinpath("static").iterdir()
     if file.name.rpartition(".")[2] in _TYPES
 }
-_DIGESTS: Final = {name: hashlib.sha256(body).hexdigest()[:12] for name, body in _FILES.items()}
+_DIGESTS: Final = {name: hashlib.sha256(file.body).hexdigest()[:12] for name, file in _FILES.items()}
 
 
 def address(name: str) -> str:
@@ -33,10 +34,10 @@ def address(name: str) -> str:
 
 async def serve_file(_context: Context, request: Request) -> Response:
     """One file, by its exact name."""
-    body = _FILES.get(request.arguments["file"])
-    if body is None:
+    file = _FILES.get(request.arguments["file"])
+    if file is None:
         raise Problem("not_found")
-    return Response(200, body, head=_HEADS[request.arguments["file"].rpartition(".")[2]])
+    return respond(request, file)
 
 
 ROUTES: Final = (Route("GET", "/static/{file}", serve_file, token=None, is_counted=False),)

@@ -3,15 +3,20 @@
 import re
 from typing import Any, Final
 
+from msgspec import inspect
+
 from qirsh import __version__
 from qirsh.contract.examples import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json
 from qirsh.domain import limits
 from qirsh.web.http.authentication import KEY
+from qirsh.web.http.field_checks import in_words
+from qirsh.web.http.message import IDEMPOTENCY_KEY_RULE
+from qirsh.web.http.problems import FieldError
+from qirsh.web.http.query import NO_INTEGER, Parameters
 from qirsh.web.http.route import OperationDoc, Route
 from qirsh.web.openapi import problems
 from qirsh.web.openapi.field_docs import SINGLE_LINE, FieldDoc, field_doc
 from qirsh.web.openapi.schemas import Schema, Schemas, example_of, field_example
-from qirsh.web.openapi.webhooks import webhooks
 
 JSON_TYPE: Final = "application/json"
 API_KEY: Final = "apiKey"
@@ -49,7 +54,6 @@ _TAG_TEXTS: Final = {
     "Account": "What the merchant's account holds, what moved, and what may be asked for.",
     "Wallet": "A customer's own app: sign in, see balances, see a payment and pay it.",
     "Test mode": "Pretend to be the payer, with test keys and test money only.",
-    "Webhooks": "What this service will send to a merchant's server.",
 }
 
 _IDS: Final = {
@@ -70,6 +74,8 @@ _HEADERS: Final[dict[str, tuple[str, Json]]] = {
     "RateLimit-Policy": ("The limit.", {"type": "string", "example": '"key";q=60;w=60'}),
 }
 _ALWAYS: Final = frozenset({"X-Request-Id"})
+# Whose examples name a field or the scope of the very call.
+_OF_ONE_CALL: Final = frozenset({"validation_failed", "missing_scope"})
 _RATE_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 
 
@@ -80,8 +86,7 @@ def document(routes: tuple[Route, ...], base_url: str) -> Json:
     paths: Json = {}
     for route in documented:
         paths.setdefault(route.path, {})[route.method.lower()] = described.operation(route)
-    hooks = webhooks(described.schemas)
-    used = {operation["tags"][0] for path in paths.values() for operation in path.values()} | {"Webhooks"}
+    used = {operation["tags"][0] for path in paths.values() for operation in path.values()}
     made: Json = {
         "openapi": "3.1.0",
         "info": {
@@ -96,7 +101,6 @@ def document(routes: tuple[Route, ...], base_url: str) -> Json:
         "tags": [{"name": name, "description": text} for name, text in _TAG_TEXTS.items() if name in used],
         "security": [{API_KEY: []}],
         "paths": paths,
-        "webhooks": hooks,
         "components": {
             "schemas": dict(sorted((described.schemas.schemas | problems.schemas()).items())),
             "responses": dict(sorted(described.responses.items())),
@@ -206,19 +210,31 @@ class _Description:
 
     def _problems(self, route: Route, doc: OperationDoc) -> Json:
         struct = doc.body or doc.query
-        # Something of it can be wrong in any case: if nothing else, its key.
-        field = next(iter(struct.__struct_encode_fields__ if struct else ()), "Idempotency-Key")
         found = {}
-        for status, response in problems.responses_of(route, field).items():
+        for status, response in problems.responses_of(route, _wrong_field(struct)).items():
             codes = list(response["content"][problems.PROBLEM_TYPE]["examples"])
             self.headers |= set(response["headers"])
-            if "validation_failed" in codes:
-                found[status] = response  # Its example names a field of this very call.
+            if not _OF_ONE_CALL.isdisjoint(codes):
+                found[status] = response
             else:
                 name = problems.component_name(codes)
+                if "unauthorized" in codes and route.token is not KEY:
+                    name = f"Session{name}"
                 self.responses[name] = response
                 found[status] = {"$ref": f"#/components/responses/{name}"}
         return found
+
+
+def _wrong_field(struct: Schema | None) -> FieldError:
+    """What the call says when a field of it is wrong: the first of its body or query, else its key."""
+    for field in inspect.type_info(struct).fields if struct else ():  # type: ignore[attr-defined]  # it is a struct's
+        kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+        if not isinstance(kind, inspect.IntType):
+            wrong = in_words("Expected str")
+        else:
+            wrong = NO_INTEGER if struct and issubclass(struct, Parameters) else in_words("Expected int")
+        return FieldError(field.encode_name, *wrong)
+    return FieldError("Idempotency-Key", "invalid", IDEMPOTENCY_KEY_RULE)
 
 
 def _at(base_url: str, value: Any) -> Any:  # noqa: ANN401 - JSON is anything
@@ -239,6 +255,8 @@ def operation_id(route: Route) -> str:
         names.append("retrieve")
     elif last.endswith("s"):
         names.append("list" if route.method == "GET" else "create")
+    elif route.method == "DELETE":
+        names.append("delete")
     return names[0] + "".join(name.capitalize() for name in names[1:])
 
 

@@ -15,6 +15,7 @@ from qirsh.contract.examples import (
     PAID,
     PAYMENT_ID,
     REFUND_ID,
+    REFUNDED,
     Json,
 )
 from qirsh.domain import limits
@@ -25,15 +26,13 @@ from qirsh.domain.payment import STATUSES
 _MOMENT: Final[Json] = {"format": "date-time"}
 _DIGITS_16: Final[Json] = {"pattern": "^[1-9][0-9]{15}$"}
 _DIGITS_12: Final[Json] = {"pattern": "^[1-9][0-9]{11}$"}
-_AMOUNT: Final[Json] = {"minimum": 1, "maximum": limits.AMOUNT_MAX}
+_AMOUNT: Final[Json] = {"minimum": 1, "maximum": limits.AMOUNT_MAX, "format": "int64"}
 _BALANCE: Final[Json] = {"maximum": limits.BALANCE_MAX, "format": "int64"}
-_CURRENCY: Final[Json] = {"enum": list(CURRENCIES)}
+_CURRENCIES: Final = ", ".join(f"`{code}`" for code in CURRENCIES)  # In answers any text: v1 may gain some.
 _STATUS: Final[Json] = {"enum": list(STATUSES)}
-_NO_CONTROLS: Final = r"^[^\u0000-\u001f\u007f]*$"
-_NOTE: Final = (
-    r"^(?:[^\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]|\t)*"
-    rf"(?:\r?\n(?:[^\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]|\t)*){{0,{limits.NOTE_LINES_MAX - 1}}}$"
-)
+_REFUSED: Final = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
+_NO_CONTROLS: Final = rf"^[^{_REFUSED}]*$"
+_NOTE: Final = rf"^(?:[^{_REFUSED}]|\t)*(?:\r?\n(?:[^{_REFUSED}]|\t)*){{0,{limits.NOTE_LINES_MAX - 1}}}$"
 SINGLE_LINE: Final[Json] = {"pattern": _NO_CONTROLS}
 _ADDRESS: Final[Json] = {"format": "uri"}
 _METADATA: Final[Json] = {
@@ -79,15 +78,22 @@ WORDS: Final[dict[str, FieldDoc]] = {
         _AMOUNT,
     ),
     "BalanceView.amount": FieldDoc("What the account holds, in the currency's smallest unit.", 10098, _BALANCE),
-    "currency": FieldDoc("The currency's code, spelt exactly so.", "USD", _CURRENCY),
-    "refundedAmount": FieldDoc("How much of the amount went back to the customer.", 0, {"minimum": 0}),
+    "currency": FieldDoc(f"The currency's code. Today: {_CURRENCIES}.", "USD"),
+    "CreatePaymentBody.currency": FieldDoc("The currency's code, spelt exactly so.", "USD"),
+    "refundedAmount": FieldDoc(
+        "How much of the amount went back to the customer.",
+        0,
+        {"minimum": 0, "maximum": limits.AMOUNT_MAX, "format": "int64"},
+    ),
     "RefundBody.amount": FieldDoc("How much goes back; all that is left when absent.", 2500, _AMOUNT),
     "RefundView.amount": FieldDoc("How much went back.", 2500, _AMOUNT),
     "TransferView.amount": FieldDoc(
-        "What moved, in the smallest unit; below zero, it left the account.", 10098, {"maximum": limits.AMOUNT_MAX}
+        "What moved, in the smallest unit; below zero, it left the account.",
+        10098,
+        {"minimum": -limits.AMOUNT_MAX, "maximum": limits.AMOUNT_MAX, "format": "int64"},
     ),
     "balance": FieldDoc("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
-    "code": FieldDoc("The currency's code.", "USD", _CURRENCY),
+    "code": FieldDoc(f"The currency's code. Today: {_CURRENCIES}.", "USD"),
     "exponent": FieldDoc("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),
     # A payment's state.
     "status": FieldDoc("`pending`, then one of the others, which are final.", "paid", _STATUS),
@@ -96,6 +102,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     ),
     "livemode": FieldDoc("False for test money.", True),  # noqa: FBT003 - the example is a boolean
     "createdAt": FieldDoc("When it was made.", CREATED, _MOMENT),
+    "RefundView.createdAt": FieldDoc("When it was made.", REFUNDED, _MOMENT),
+    "EventView.createdAt": FieldDoc("When it happened.", PAID, _MOMENT),
+    "TransferView.createdAt": FieldDoc("When the money moved.", PAID, _MOMENT),
+    "KeyView.createdAt": FieldDoc("When it was made.", "2026-02-10T08:00:00.000Z", _MOMENT),
     "updatedAt": FieldDoc("When it last changed.", PAID, _MOMENT),
     "expiresAt": FieldDoc("When its time is over.", "2026-03-01T10:30:00.125Z", _MOMENT),
     "paidAt": FieldDoc("When it was paid; null if it was not.", PAID, _MOMENT),
@@ -123,7 +133,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "CreatePaymentBody.cancelUrl": FieldDoc(
         f"Where the customer goes without having paid. {_ORIGIN_RULE}", "https://shop.example/cart", _ADDRESS
     ),
-    "expiresIn": FieldDoc("For how many seconds the payment can be paid.", limits.EXPIRES_IN_S_DEFAULT),
+    "expiresIn": FieldDoc(
+        f"For how many seconds the payment can be paid; {limits.EXPIRES_IN_S_DEFAULT} when absent.",
+        limits.EXPIRES_IN_S_DEFAULT,
+    ),
     # Signing in.
     "email": FieldDoc("The person's e-mail address.", "lina@home.example", SINGLE_LINE),
     "password": FieldDoc(
@@ -168,10 +181,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "returnOrigins": FieldDoc("Where customers may be sent back to.", ["https://shop.example"]),
     "key": FieldDoc("The key that asks."),
     "serverVersion": FieldDoc("The version of this service.", __version__),
-    "endedAt": FieldDoc("When it ended.", PAID, _MOMENT),
+    "endedAt": FieldDoc("When it ended.", REFUNDED, _MOMENT),
     "KeyView.expiresAt": FieldDoc("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
     "scopes": FieldDoc("What the key may do.", list(SCOPES)),
-    "outcome": FieldDoc("How the pretended payer's attempt ends.", "paid"),
+    "outcome": FieldDoc("How the pretended payer's attempt ends; `paid` when absent.", "paid"),
 }
 
 

@@ -3,9 +3,12 @@
 from http import HTTPStatus
 from typing import Any, Final
 
+import msgspec
+
 from qirsh.contract.examples import REQUEST_ID, Json
 from qirsh.domain import limits
-from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.http.authentication import KEY
+from qirsh.web.http.problems import PROBLEM_TYPES, FieldError, scope_needed
 from qirsh.web.http.route import Route
 
 PROBLEM: Final = "Problem"
@@ -29,6 +32,8 @@ FIELD_CODES: Final = {
     "too_long": "too many characters or bytes",
     "unknown_value": "none of the documented values",
     "control_character": "a control character that is not allowed there",
+    "direction_control": "a character that changes the direction of text",
+    "too_many_lines": f"a note of more than {limits.NOTE_LINES_MAX} lines",
     "invalid": "not in the documented form",
     "invalid_url": "not an absolute https address",
     "url_not_registered": PROBLEM_TYPES["url_not_registered"].detail,
@@ -64,12 +69,12 @@ def codes_of(route: Route) -> list[str]:
     return [code for code in PROBLEM_TYPES if code in codes]
 
 
-def responses_of(route: Route, field: str) -> dict[str, Json]:
-    """The error answers of a call, by status. `field` is one of its own, for the example of a wrong one."""
+def responses_of(route: Route, wrong: FieldError) -> dict[str, Json]:
+    """The error answers of a call, by status, with what it says when a field of its own is wrong."""
     by_status: dict[int, list[str]] = {}
     for code in codes_of(route):
         by_status.setdefault(PROBLEM_TYPES[code].status, []).append(code)
-    return {str(status): _response(status, codes, field) for status, codes in sorted(by_status.items())}
+    return {str(status): _response(route, status, codes, wrong) for status, codes in sorted(by_status.items())}
 
 
 def component_name(codes: list[str]) -> str:
@@ -78,7 +83,7 @@ def component_name(codes: list[str]) -> str:
 
 
 def schemas() -> dict[str, Json]:
-    """The shape of every error answer. `code` holds every code there is; each answer names its own."""
+    """The shape of every error answer. A code is any text: v1 gains some, and no strict client may break by it."""
     return {
         PROBLEM: {
             "type": "object",
@@ -95,8 +100,9 @@ def schemas() -> dict[str, Json]:
                 "detail": {"type": "string", "description": "What to do about it."},
                 "code": {
                     "type": "string",
-                    "description": "Stable. v1 only gains codes: treat an unknown one by its status.",
-                    "enum": list(PROBLEM_TYPES),
+                    "description": "Stable. v1 only gains codes: treat an unknown one by its status. Today: "
+                    + ", ".join(f"`{code}`" for code in PROBLEM_TYPES)
+                    + ".",
                 },
                 "errors": {
                     "type": "array",
@@ -130,7 +136,7 @@ def schemas() -> dict[str, Json]:
     }
 
 
-def _response(status: int, codes: list[str], field: str) -> Json:
+def _response(route: Route, status: int, codes: list[str], wrong: FieldError) -> Json:
     headers: Json = {"X-Request-Id": _header("X-Request-Id")}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = _header("WWW-Authenticate")
@@ -138,34 +144,36 @@ def _response(status: int, codes: list[str], field: str) -> Json:
         headers["Retry-After"] = _header("Retry-After")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         headers |= {name: _header(name) for name in ("RateLimit", "RateLimit-Policy")}
-    narrow = {"code": {"enum": codes}, "status": {"const": status}}
     return {
         "description": " ".join(f"`{code}`: {PROBLEM_TYPES[code].detail}" for code in codes),
         "headers": headers,
         "content": {
             PROBLEM_TYPE: {
-                "schema": {
-                    "allOf": [{"$ref": f"#/components/schemas/{PROBLEM}"}, {"type": "object", "properties": narrow}]
-                },
+                "schema": {"$ref": f"#/components/schemas/{PROBLEM}"},
                 "examples": {
-                    code: {"summary": PROBLEM_TYPES[code].title, "value": example(code, field)} for code in codes
+                    code: {"summary": PROBLEM_TYPES[code].title, "value": example(code, route, wrong)} for code in codes
                 },
             }
         },
     }
 
 
-def example(code: str, field: str) -> Json:
+def example(code: str, route: Route, wrong: FieldError) -> Json:
     """One problem, as the caller sees it."""
     kind = PROBLEM_TYPES[code]
     errors: list[Any] = []
+    detail = kind.detail
     if code == "validation_failed":
-        errors = [{"field": field, "code": "wrong_type", "detail": "Must be of another type."}]
+        errors = [msgspec.to_builtins(wrong)]
+    elif code == "unauthorized":
+        detail = (route.token or KEY).unknown
+    elif code == "missing_scope":
+        detail = scope_needed(str(route.scope))
     problem: Json = {
         "type": f"urn:qirsh:problem:{code}",
         "title": kind.title,
         "status": kind.status,
-        "detail": kind.detail,
+        "detail": detail,
         "code": code,
         "errors": errors,
         "requestId": REQUEST_ID,

@@ -1,20 +1,31 @@
 """What is served of the description: the document itself, and the page for people that is made from it."""
 
+import json
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
+from qirsh.contract.examples import Json
 from qirsh.language.catalog import DEFAULT
-from qirsh.web.html.rendering import render_page
+from qirsh.web.html.rendering import PUBLIC_PAGE, render_page
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
+from qirsh.web.http.prepared import Prepared, prepare, respond
 from qirsh.web.http.route import Route
 from qirsh.web.openapi.document import document
-from qirsh.web.openapi.problems import example
+from qirsh.web.openapi.problems import PROBLEM_TYPE
 from qirsh.web.openapi.reference_view import faults, reference_sections, words
 
 # It changes with the program only; a proxy may keep it for a while.
 _HEAD: Final = head(b"application/json", cache=b"public, max-age=300")
+
+
+def _problems(document: Json) -> Iterator[Json]:
+    """What the first call says when a field is wrong."""
+    for operation in next(iter(document["paths"].values())).values():
+        content = operation["responses"]["422"]["content"][PROBLEM_TYPE]
+        yield content["examples"]["validation_failed"]["value"]
 
 
 class Reference:
@@ -22,31 +33,31 @@ class Reference:
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self._routes = routes
-        self._documents: dict[str, bytes] = {}
-        self._pages: dict[str, Response] = {}
+        self._documents: dict[str, Prepared] = {}
+        self._pages: dict[str, Prepared] = {}
 
-    async def serve_document(self, context: Context, _request: Request) -> Response:
+    async def serve_document(self, context: Context, request: Request) -> Response:
         """OpenAPI 3.1, for programs."""
-        body = self._documents.get(context.base_url)
-        if body is None:
-            body = msgspec.json.encode(document(self._routes, context.base_url))
-            self._documents[context.base_url] = body
-        return Response(200, body, head=_HEAD)
+        made = self._documents.get(context.base_url)
+        if made is None:
+            made = prepare(msgspec.json.encode(document(self._routes, context.base_url)), _HEAD)
+            self._documents[context.base_url] = made
+        return respond(request, made)
 
-    async def serve_page(self, context: Context, _request: Request) -> Response:
+    async def serve_page(self, context: Context, request: Request) -> Response:
         """The reference, for people."""
         made = self._pages.get(context.base_url)
         if made is None:
             described = document(self._routes, context.base_url)
-            made = render_page(
+            page = render_page(
                 DEFAULT,
                 "openapi/reference.html",
                 document=described,
                 about=[words(paragraph) for paragraph in described["info"]["description"].split("\n\n")],
                 chapters=reference_sections(described),
                 faults=faults(),
-                problem=msgspec.json.format(msgspec.json.encode(example("validation_failed", "amount"))).decode(),
+                problem=json.dumps(next(_problems(described)), indent=2),
                 words=words,
             )
-            self._pages[context.base_url] = made
-        return Response(made.status, made.body, head=made.head)
+            made = self._pages[context.base_url] = prepare(page.body, PUBLIC_PAGE)
+        return respond(request, made)

@@ -1,5 +1,6 @@
 """The description cut into what a reader meets: chapters of calls, with fields, errors and examples."""
 
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One operation, or one event that is sent."""
+    """One operation."""
 
     id: str
     method: str
@@ -70,8 +71,6 @@ def reference_sections(document: Json) -> list[Chapter]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             calls.setdefault(operation["tags"][0], []).append(reader.call(method.upper(), path, operation))
-    for name, methods in document["webhooks"].items():
-        calls.setdefault("Webhooks", []).append(reader.event(name, methods["post"]))
     return [
         Chapter(tag["name"].lower().replace(" ", "-"), tag["name"], words(tag["description"]), calls[tag["name"]])
         for tag in document["tags"]
@@ -112,23 +111,6 @@ class _Reader:
             shown=_pretty(_example(content)),
         )
 
-    def event(self, name: str, operation: Json) -> Call:
-        body = operation["requestBody"]["content"][JSON_TYPE]
-        return Call(
-            id=operation["operationId"],
-            method="POST",
-            path=name,
-            summary=operation["summary"],
-            text=words(operation["description"]),
-            parameters=self._parameters(operation),
-            body=list(self._fields(body["schema"], depth=_NESTED_MAX)),
-            answer=[],
-            faults=[],
-            request="",
-            status="",
-            shown=_pretty(_example(body)),
-        )
-
     def _parameters(self, operation: Json) -> list[Field]:
         return [
             Field(
@@ -144,13 +126,17 @@ class _Reader:
     def _fields(self, schema: Json, prefix: str = "", depth: int = 1, *, is_asked: bool = True) -> Iterator[Field]:
         """Flat, with what is inside after what it is in. That a field of an answer is always there needs no word."""
         schema = self._resolved(schema)
+        if "oneOf" in schema:  # They differ in one field, which tells them apart.
+            tag = schema["discriminator"]
+            schema = copy.deepcopy(self._resolved(schema["oneOf"][0]))
+            schema["properties"][tag["propertyName"]]["enum"] = list(tag["mapping"])
         required = schema.get("required", []) if is_asked else []
         for name, field in schema.get("properties", {}).items():
             whole = self._resolved(field)
             text = field.get("description", whole.get("description", ""))
             yield Field(prefix + name, _kind(whole), words(text), _limits(whole), name in required)
             inside = whole.get("items", whole)
-            if depth < _NESTED_MAX and (inside is not whole or "properties" in whole):
+            if depth < _NESTED_MAX and (inside is not whole or not {"properties", "oneOf"}.isdisjoint(whole)):
                 below = f"{prefix}{name}{'' if inside is whole else '[]'}."
                 yield from self._fields(inside, below, depth + 1, is_asked=is_asked)
 

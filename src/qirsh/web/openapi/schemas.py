@@ -1,20 +1,24 @@
 """Schemas of bodies and answers as JSON Schema, from the very structs that the code reads and writes."""
 
+import re
 from typing import Any, Final
 
 import msgspec
 from msgspec import inspect
 
 from qirsh.contract.examples import Json
-from qirsh.contract.views import PaymentView, RefundAndPayment
+from qirsh.contract.views import EventView, PaymentView, RefundAndPayment
+from qirsh.domain.event import REFUND_CREATED, TYPES
 from qirsh.web.openapi.field_docs import FieldDoc, field_doc
 
 REFERENCE: Final = "#/components/schemas/"
 
 Schema = type[msgspec.Struct]
 
-# What a field holds whose type is only `object`, because msgspec cannot tell the structs apart when it reads them.
-_HELD: Final[dict[str, tuple[Schema, ...]]] = {"EventView.data": (PaymentView, RefundAndPayment)}
+# What an event of each type is about. Its field is only an `object`: msgspec cannot tell the structs apart.
+_EVENT_DATA: Final[dict[str, Schema]] = {
+    kind: RefundAndPayment if kind == REFUND_CREATED else PaymentView for kind in TYPES
+}
 
 
 class Schemas:
@@ -31,36 +35,57 @@ class Schemas:
             raise ValueError(f"two shapes are called {name}")
         if name not in self.schemas:
             self.schemas[name] = {}  # A struct may hold itself.
-            self.schemas[name] = self._struct(struct)
+            self.schemas[name] = self._events() if struct is EventView else self._struct(struct)
         return {"$ref": REFERENCE + name}
 
+    def _events(self) -> Json:
+        """One schema for each type of event, told apart by the type."""
+        mapping = {}
+        for kind, held in _EVENT_DATA.items():
+            name = "".join(word.capitalize() for word in re.split("[._]", kind)) + "Event"
+            schema = self._struct(EventView)
+            fields = schema["properties"]
+            fields["type"] = {"type": "string", "enum": [kind], "description": fields["type"]["description"]}
+            fields["data"] = {**self.reference(held), "description": fields["data"]["description"]}
+            self.schemas[name] = schema
+            mapping[kind] = REFERENCE + name
+        return {
+            "description": _first_paragraph(EventView),
+            "oneOf": [{"$ref": reference} for reference in mapping.values()],
+            "discriminator": {"propertyName": "type", "mapping": mapping},
+        }
+
     def fields(self, struct: Schema) -> dict[str, tuple[Json, bool]]:
-        """The struct's fields by their names in JSON: the schema, and whether it must be there."""
+        """The fields of a query by their names: the schema, and whether it must be there."""
         return {field.encode_name: (self._field(struct, field), field.required) for field in _fields(struct)}
 
     def _struct(self, struct: Schema) -> Json:
-        fields = self.fields(struct)
+        # Generators take a field with a default for one that must be there: of a body, the text says it.
+        is_body = struct.__struct_config__.forbid_unknown_fields
         schema: Json = {
             "type": "object",
             "description": _first_paragraph(struct),
-            "properties": {name: field for name, (field, _) in fields.items()},
+            "properties": {
+                field.encode_name: self._field(struct, field, has_default=False) for field in _fields(struct)
+            },
         }
-        if required := [name for name, (_, is_required) in fields.items() if is_required]:
+        # Every field of an answer is there.
+        if required := [field.encode_name for field in _fields(struct) if field.required or not is_body]:
             schema["required"] = required
-        if struct.__struct_config__.forbid_unknown_fields:
+        if is_body:
             schema["additionalProperties"] = False
         return schema
 
-    def _field(self, struct: Schema, field: inspect.Field) -> Json:
+    def _field(self, struct: Schema, field: inspect.Field, *, has_default: bool = True) -> Json:
         word = _word(struct, field)
-        held = _HELD.get(f"{struct.__name__}.{field.encode_name}")
-        schema = {"anyOf": [self.reference(one) for one in held]} if held else self._schema(field.type)
+        # What an event holds, its type says: whoever describes that puts it there.
+        schema = {} if isinstance(field.type, inspect.CustomType) else self._schema(field.type)
         if "$ref" in schema:
             # Beside a reference OpenAPI allows words, and nothing that would narrow it.
             return schema | ({"description": word.text} if word else {})
         if word is not None:
             schema = _narrowed(schema, word)
-        if type(field.default) in {str, int, bool} and field.default != "":
+        if type(field.default) in {str, int, bool} and field.default != "" and has_default:
             schema["default"] = field.default
         return schema
 
@@ -98,7 +123,7 @@ class Schemas:
                 return {"type": "object", "additionalProperties": self._schema(kind.value_type)}
             case inspect.RawType() | inspect.AnyType():
                 # JSON that is handed through; in this API it is always an object.
-                return {"type": "object"}
+                return {"type": "object", "additionalProperties": True}
             case inspect.UnionType():
                 return self._union(kind)
         raise TypeError(f"{kind} cannot be described yet")
@@ -131,8 +156,8 @@ def _example(struct: Schema, field: inspect.Field) -> Any:  # noqa: ANN401 - JSO
     word = _word(struct, field)
     if word is not None and word.example is not None:
         return word.example
-    if held := _HELD.get(f"{struct.__name__}.{field.encode_name}"):
-        return example_of(held[0])
+    if struct is EventView and field.encode_name == "data":
+        return example_of(PaymentView)
     return _usual(field.type, word)
 
 
