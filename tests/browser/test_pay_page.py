@@ -124,7 +124,7 @@ def test_not_you_signs_out_and_cancel_goes_back(scene: Scene, open_page: Open) -
 
 
 def test_what_a_shop_writes_never_runs(scene: Scene, open_page: Open) -> None:
-    note = "<script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}<style>*{display:none}</style>\u202e"
+    note = "<script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}<style>*{display:none}</style>\u200f"
     page = open_page()
     page.goto(f"{scene.base_url}/pay/{scene.payment(note=note)}")
     assert "<script>alert(1)</script>" in page.inner_text(".note")

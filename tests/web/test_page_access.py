@@ -16,6 +16,7 @@ READ: Final = [name for name, route in BY_NAME.items() if route.method == "GET"]
 POSTED: Final = [name for name, route in BY_NAME.items() if route.method == "POST"]
 # Pages that anybody may open. Every other one leads whoever is not signed in to the door.
 OPEN: Final = (
+    "/pay",
     "/pay/{id}",
     "/pay/{id}/cancel",
     "/pay/{id}/sign-in",

@@ -27,8 +27,11 @@ def status_command(context: click.Context, *, as_env: bool) -> None:
     server = control_client.found(settings)
     if as_env:
         base_url = settings.base_url if server is None else server.base_url
-        for line in shell_lines(base_url, read_demo(settings)):
+        demo = read_demo(settings)
+        for line in shell_lines(base_url, demo):
             click.echo(line)
+        if demo is None:
+            click.echo(f"There is no demo in {settings.data_dir}, so no keys were set.", err=True)
         return
     readiness = "" if server is None else _readiness(server)
     if server is None:

@@ -40,7 +40,7 @@ ODD_TEXTS: Final = {
     "dollar": "${7*7}#{7*7}<%= 7*7 %>",
     "format": "{0.__class__} %s %(x)s %d",
     "entity": "&lt;b&gt; &amp;amp;",
-    "both ways": "\u202eDSU 00.1\u202c \u2067x",
+    "marks": "\u200fDSU 00.1\u200e x",
     "comment": "<!-- --><![CDATA[",
 }
 
@@ -189,7 +189,7 @@ def test_an_operator_signs_in_with_the_second_factor_only(world: Live) -> None:
     for code in ("", "000000", "x" * 7):
         assert page_of(visitor.post("sign-in", {**form, "code": code}), 422)
         assert "qirsh" not in visitor.cookies
-    code = world.code_of(operator.email)
+    code = world.one_time_code(operator.email)
     assert visitor.post("sign-in", {**form, "code": f"{code[:3]} {code[3:]}"}).status_code == 303
     assert "qirsh" in visitor.cookies
 
@@ -544,7 +544,7 @@ def test_a_fault_of_ours_is_a_page_that_tells_nothing_of_us(still: InProcess, mo
 
 
 def test_pages_do_not_change_how_json_is_refused(world: Live) -> None:
-    for call in (Call("GET", "/nothing"), Call("GET", BALANCES), Call("GET", "/pay/1/x.css"), Call("GET", "/pay")):
+    for call in (Call("GET", "/nothing"), Call("GET", BALANCES), Call("GET", "/pay/1/x.css")):
         assert world.send(call).headers["content-type"] == "application/problem+json"
 
 

@@ -2,7 +2,9 @@
 
 import logging
 import shlex
+import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -103,7 +105,9 @@ def _show(settings: Settings, demo: Demo, base_url: str) -> None:
 
 
 def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[str, str]]:
-    environment = f'eval "$(QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))} qirsh status --env)"'
+    program = "qirsh" if shutil.which("qirsh") else shlex.quote(sys.argv[0])
+    data_dir = shlex.quote(str(settings.data_dir))
+    environment = f'set -a; eval "$(QIRSH_DATA_DIR={data_dir} {program} status --env)"; set +a'
     return {
         "Addresses": {
             "API": f"{base_url}/api/v1",
@@ -128,7 +132,11 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Operator 2": _proof(demo.operator2),
         },
         "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
-        | ({"A shop that waits": f"qirsh account approve {demo.requested_account}"} if demo.requested_account else {}),
+        | (
+            {"A shop that waits": f"{program} account approve {demo.requested_account}"}
+            if demo.requested_account
+            else {}
+        ),
     }
 
 

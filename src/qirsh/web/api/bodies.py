@@ -240,6 +240,9 @@ def _unreadable(error: Exception) -> Problem:
         return Problem("invalid_json", detail="The body is nested too deeply.")
     if isinstance(error, UnicodeDecodeError):
         return Problem("invalid_json", detail="The body is not UTF-8.")
+    if "truncated" in str(error):
+        detail = "The body is empty, cut short, or holds half of a surrogate pair."
+        return Problem("invalid_json", detail=detail)
     return Problem("invalid_json", detail=f"The body is not JSON: {error}.")
 
 

@@ -21,6 +21,8 @@ def _moment(value: str) -> Wrong | None:
         return None
     if " " in value and milliseconds(value.replace(" ", "+")) is not None:
         return ("invalid", "Write the plus sign of the offset as %2B: in a query + means a space.")
+    if milliseconds(f"{value}Z") is not None:
+        return ("invalid", "Must end with an offset: Z for UTC, or such as %2B03:00.")
     return ("invalid", "Must be a time such as 2026-03-01T09:30:00.125Z.")
 
 

@@ -12,7 +12,10 @@ Wrong = tuple[str, str]  # A stable code, and words.
 Check = Callable[[Any], Wrong | None]
 
 
-_CONTROL: Final = frozenset(chr(code) for code in (*range(32), 127))
+# Of ASCII and of Latin-1, and the separators of lines and paragraphs, which break a line like one of them.
+_CONTROL: Final = frozenset(chr(code) for code in (*range(32), *range(127, 160), 0x2028, 0x2029))
+# They turn the text around them, so that what stands there and what is read differ. Marks (U+200E, U+200F) do not.
+_DIRECTION: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def no_controls(allowed: str = "") -> Check:
@@ -20,15 +23,17 @@ def no_controls(allowed: str = "") -> Check:
     refused = _CONTROL - set(allowed)
 
     def check(value: str) -> Wrong | None:
-        if value.isprintable() or refused.isdisjoint(value):
+        if value.isprintable():
             return None
-        return ("control_character", "Must not have control characters.")
+        if not refused.isdisjoint(value):
+            return ("control_character", "Must not have control characters.")
+        if not _DIRECTION.isdisjoint(value):
+            return ("direction_control", "Must not have characters that change the direction of text, such as U+202E.")
+        return None
 
     return check
 
 
-# They turn the text around them, so that what stands there and what is read differ. Marks (U+200E, U+200F) do not.
-_DIRECTION: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _NOTE: Final = no_controls(allowed="\r\n\t")
 
 
@@ -36,13 +41,10 @@ def why_not_note(value: str) -> Wrong | None:
     """A check for what a merchant tells the customer: a few lines, which end in LF or CRLF."""
     if value.isprintable():
         return None
-    if _NOTE(value) or "\r" in value.replace("\r\n", ""):
-        return ("control_character", "Must not have control characters other than tabs and line breaks.")
-    if not _DIRECTION.isdisjoint(value):
-        return (
-            "direction_control",
-            "Must not have characters that change the direction of text (U+202E and its like).",
-        )
+    if wrong := _NOTE(value):
+        return wrong
+    if "\r" in value.replace("\r\n", ""):
+        return ("control_character", "Must not have a carriage return without a line feed.")
     if value.count("\n") >= limits.NOTE_LINES_MAX:
         return ("too_many_lines", f"Must have at most {limits.NOTE_LINES_MAX} lines.")
     return None

@@ -28,6 +28,7 @@ SECURITY_HEADERS: Final[Headers] = [
 # What JSON may load, and who may frame it: nothing and nobody.
 POLICY: Final = b"default-src 'none'; frame-ancestors 'none'"
 NO_STORE: Final = b"no-store"
+IDEMPOTENCY_KEY_RULE: Final = f"1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters."
 REPLAYED: Final = (b"idempotency-replayed", b"true")
 
 _ENCODED_SLASH: Final = re.compile("%2[fF]")
@@ -117,8 +118,7 @@ def idempotency_key(request: Request) -> str | None:
         return None
     key = raw.decode("latin-1")
     if not 1 <= len(key) <= IDEMPOTENCY_KEY_CHARACTERS_MAX or not (key.isascii() and key.isprintable()):
-        detail = f"1 to {IDEMPOTENCY_KEY_CHARACTERS_MAX} printable ASCII characters."
-        raise Problem("validation_failed", errors=[FieldError("Idempotency-Key", "invalid", detail)])
+        raise Problem("validation_failed", errors=[FieldError("Idempotency-Key", "invalid", IDEMPOTENCY_KEY_RULE)])
     return key
 
 
@@ -169,7 +169,7 @@ def wire(response: Response, dated: bytes, *, is_last: bool, has_body: bool = Tr
         b"connection: close\r\n" if is_last else b"",
         len(body),
         response.request_id.encode(),
-        body if has_body else b"",
+        body if has_body and response.status != HTTPStatus.NOT_MODIFIED else b"",
     )
 
 

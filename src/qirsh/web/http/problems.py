@@ -36,6 +36,11 @@ class Problem(Exception):
         self.retry_after_s: int | None = None  # None: as its kind says.
 
 
+def scope_needed(scope: str) -> str:
+    """What a caller hears whose key lacks it."""
+    return f"This call needs a key with the scope {scope}."
+
+
 # Codes are stable: v1 only gains new ones.
 PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     # The request.

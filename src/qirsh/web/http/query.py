@@ -20,6 +20,9 @@ _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _METADATA: Final = re.compile(r"metadata\[(.*)\]", re.DOTALL)
 
 
+NO_INTEGER: Final[Wrong] = ("wrong_type", "Must be a whole number.")
+
+
 Limit = Annotated[int, Meta(ge=1, le=limits.LIST_ITEMS_MAX)]
 
 
@@ -98,7 +101,7 @@ def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa
     if wrong := _nul(text):
         return wrong
     if kind in _INTEGERS and not _INTEGER.fullmatch(text):
-        return ("wrong_type", "Must be a whole number.")
+        return NO_INTEGER
     try:
         msgspec.convert(int(text) if kind in _INTEGERS else text, kind)
     except msgspec.ValidationError as error:

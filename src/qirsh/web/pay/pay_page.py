@@ -58,6 +58,11 @@ async def sign_in_to_pay(context: Context, request: Request) -> Response:
     return see_other(payment_page.address, [await payment_page.page.session.begin(proof)])
 
 
+async def begin_with_number(_context: Context, _request: Request) -> Response:
+    """An address without its payment leads to where one is found by its number."""
+    return see_other("/wallet/pay")
+
+
 async def sign_out_of_pay_page(context: Context, request: Request) -> Response:
     """The payment stays on the screen, for another person."""
     form = read_form(context, request, "token")

@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.web.http.route import Route, page
 from qirsh.web.pay.pay_page import (
+    begin_with_number,
     confirm_with_passkey,
     confirm_with_pin,
     leave_pay_page,
@@ -16,6 +17,7 @@ from qirsh.web.pay.receipt import download_receipt, show_receipt
 from qirsh.web.pay.test_mode import simulate_outcome
 
 ROUTES: Final = (
+    page("GET", "/pay", begin_with_number),
     page("GET", "/pay/{id}", show_pay_page),
     page("GET", "/pay/{id}/cancel", leave_pay_page),
     page("POST", "/pay/{id}/sign-in", sign_in_to_pay),

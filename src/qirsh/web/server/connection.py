@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
             self._body += body
         # It came in chunks: a Content-Length was checked before.
         if len(self._body) > self.body_bytes_max and self._upload is None:
-            raise Problem("body_too_large", detail="The body is too large.")
+            raise Problem("body_too_large")
 
     def on_message_complete(self) -> None:
         parser = self._parser
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
     def _begin_upload(self, size: int) -> None:
         """More than usual, if it may be. Behind another request it would take its room while no deadline counts."""
         if self._task is not None:
-            raise Problem("body_too_large", detail="The body is too large.")
+            raise Problem("body_too_large")
         until = self._loop.time() + self.upload_s
         method, url, headers = self._parser.get_method(), self._url, self._headers
         self._upload = self._uploads.begin(method, url, headers, size, until=until, refuse=self._refuse)
@@ -298,11 +298,11 @@ class Connection(asyncio.Protocol):
         # on_body counts the body; this bounds the rest: an endless head, tiny chunks, their extensions.
         if self._has_head:
             if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max and self._upload is None:
-                raise Problem("body_too_large", detail="The body is too large.")
+                raise Problem("body_too_large")
         elif len(self._url) > limits.TARGET_BYTES_MAX:
-            raise Problem("uri_too_long", detail="The request target is too long.")
+            raise Problem("uri_too_long")
         elif self._wire_bytes > limits.HEAD_BYTES_MAX:
-            raise Problem("headers_too_large", detail="The header fields are too many or too long.")
+            raise Problem("headers_too_large")
         if self._task is None and not self._is_full:
             self._await_rest()
 

@@ -14,14 +14,14 @@ def joined(name: bytes, before: bytes, value: bytes) -> bytes:
     if name in _SINGLE_FIELDS:
         raise Problem("bad_request", detail=f"The {name.decode()} field is repeated.")
     if len(before) > limits.HEAD_BYTES_MAX:  # Joining it again and again would take more and more time.
-        raise Problem("headers_too_large", detail="The header fields are too many or too long.")
+        raise Problem("headers_too_large")
     return b"%b, %b" % (before, value)
 
 
 def check_head(url: bytes, headers: dict[bytes, bytes]) -> None:
     """Raise a problem if it is too long. On the wire may be mostly body, or another request: it is added up alone."""
     if len(url) > limits.TARGET_BYTES_MAX:
-        raise Problem("uri_too_long", detail="The request target is too long.")
+        raise Problem("uri_too_long")
     size = len(url) + sum(len(name) + len(value) + 4 for name, value in headers.items())
     if len(headers) > limits.HEADERS_MAX or size > limits.HEAD_BYTES_MAX:
-        raise Problem("headers_too_large", detail="The header fields are too many or too long.")
+        raise Problem("headers_too_large")

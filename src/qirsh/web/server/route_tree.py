@@ -30,7 +30,7 @@ class _Node:
 
 
 class RouteTree:
-    """All paths. Where a name and a parameter fit, the name is meant."""
+    """All paths. Where a name and a parameter fit, the name is meant; nothing at all is no parameter."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._plain: dict[str, Resource] = {}
@@ -50,11 +50,11 @@ class RouteTree:
             return resource, {}
         parent, _, last = path.rpartition("/")
         resource = self._by_parent.get(parent)
-        if resource is not None:
+        if resource is not None and last:
             return resource, {resource.parameters[0]: last}
         parent, _, argument = parent.rpartition("/")
         resource = self._by_ends.get((parent, last))
-        if resource is not None:
+        if resource is not None and argument:
             return resource, {resource.parameters[0]: argument}
         values: list[str] = []
         resource = _walk(self._root, path.split("/"), values)
@@ -88,7 +88,7 @@ def _walk(node: _Node, segments: list[str], values: list[str]) -> Resource | Non
     first, rest = segments[0], segments[1:]
     child = node.children.get(first)
     found = None if child is None else _walk(child, rest, values)
-    if found is None and node.parameter is not None:
+    if found is None and node.parameter is not None and first:
         values.append(first)
         found = _walk(node.parameter, rest, values)
         if found is None:

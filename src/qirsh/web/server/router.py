@@ -13,7 +13,7 @@ from qirsh.web.html.rendering import problem_page, see_other
 from qirsh.web.http import query
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Headers, Request, Response, problem_response, request_ids
-from qirsh.web.http.problems import Problem
+from qirsh.web.http.problems import Problem, scope_needed
 from qirsh.web.http.route import Route
 from qirsh.web.server.route_tree import Resource, RouteTree
 from qirsh.web.server.uploads import Uploads
@@ -81,10 +81,12 @@ class Router:
                 if caller is None:
                     caller = await limits.look_up(callers, request, route.token)
             if route.scope is not None and route.scope not in caller.scopes:
-                raise Problem("missing_scope", detail=f"This call needs a key with the scope {route.scope}.")
+                raise Problem("missing_scope", detail=scope_needed(route.scope))
             request.caller = caller
         if request.query and route.doc is not None and route.doc.query is None:
             query.read(query.Parameters, request.query)
+        if "\0" in request.path:  # No name has it, and PostgreSQL cannot even be asked for one.
+            raise Problem("not_found")
         return await route.handler(self._context, request)
 
     def _find(self, request: Request) -> tuple[Resource | None, Route | None]:
@@ -95,14 +97,12 @@ class Router:
         if resource.is_page:
             request.is_page = True
             find_language(self._context, request)
-        if "\0" in request.path:  # No name has it, and PostgreSQL cannot even be asked for one.
-            raise Problem("not_found")
         # HEAD is GET without the body, which the connection leaves out.
         return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
 
     def _not_here(self, request: Request, resource: Resource | None) -> Response:
         if resource is None:
-            raise Problem("unknown_address")
+            return self._nowhere(request)
         if request.is_page and request.method in {"GET", "HEAD"}:
             # A visitor opens the address of a form, perhaps after it was refused: the page that has it is one step up.
             above = request.path.rpartition("/")[0]
@@ -111,6 +111,17 @@ class Router:
             return see_other(above)
         methods = ["HEAD", *resource.routes] if "GET" in resource.routes else resource.routes
         return _problem(Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())])
+
+    def _nowhere(self, request: Request) -> Response:
+        """No address of ours. Programs hear it in JSON, and people on a page; a slash too many leads them on."""
+        if not request.path.startswith("/api/") and b"text/html" in request.headers.get(b"accept", b""):
+            request.is_page = True
+            find_language(self._context, request)
+            shorter = request.path.rstrip("/")
+            found = self._tree.find(shorter) if _PLAIN.fullmatch(shorter) else None
+            if found is not None and shorter != request.path and request.method in {"GET", "HEAD"}:
+                return see_other(f"{shorter}?{request.query.decode('ascii')}" if request.query else shorter)
+        raise Problem("unknown_address")
 
 
 def _problem(problem: Problem, request: Request, headers: Headers | None = None) -> Response:

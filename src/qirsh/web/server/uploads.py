@@ -79,7 +79,7 @@ class Uploads:
     ) -> Upload:
         """Room for it, until it is dropped or answered. Raises why there is none, or refuses it while it arrives."""
         if size > self._sizes.get((method, _path(url)), 0):
-            raise Problem("body_too_large", detail="The body is too large.")
+            raise Problem("body_too_large")
         session = self._session_of(headers)
         if not is_token(session.decode("latin-1")) or not session.startswith(PAGE_SESSION_KIND.encode() + b"_"):
             raise _nobody()
