@@ -52,7 +52,7 @@ def _sign_in(page: Page, base_url: str, email: str) -> None:
     page.fill("#email", email)
     page.fill("#password", PASSWORD)
     _press(page, "main form .button")
-    assert page.url == f"{base_url}/wallet"
+    assert page.url == f"{base_url}/wallet", page.inner_text("main")
 
 
 def _press(page: Page, button: str) -> None:

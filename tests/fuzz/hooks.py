@@ -56,13 +56,14 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 
 def list_of(case: Case[Any]) -> tuple[str, bool]:
     """A cursor is of use for one list only, and payments by when they were paid are another one."""
-    return case.formatted_path, "paidAfter" in (case.query or {})
+    return case.formatted_path, not {"paidAfter", "paidBefore"}.isdisjoint(case.query or {})
 
 
 def mend_query(query: dict[str, Any]) -> None:
     """Few and short filters: an address has a limit, and so has the number of parameters."""
     if isinstance(query.get("metadata"), dict):
-        query["metadata"] = {key[:20]: str(value)[:20] for key, value in list(query["metadata"].items())[:3]}
+        few = list(query["metadata"].items())[:3]
+        query["metadata"] = {key[:20].replace("][", ""): str(value)[:20] for key, value in few}
     for name in [name for name in query if name.startswith("metadata[")][3:]:
         del query[name]
     for name, value in query.items():

@@ -18,6 +18,8 @@ from tests.postgres import PostgresServer
 PAID = 10  # Payments that can be refunded: a run hardly makes one by itself.
 # What is there to be paid or to expire is paid or gone by then, unless chance has made another: in the long run it has.
 BY_CHANCE = {f"POST /api/v1/{path}" for path in ("test/remote-payments/{id}/expire", "wallet/remote-payments/{id}/pay")}
+# Not called at all: it ends the session that the others need.
+LEFT_OUT = {"DELETE /api/v1/wallet/sessions/current"}
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
@@ -108,7 +110,7 @@ def test_everything_sent_gets_a_documented_answer(fuzzed: Live, tmp_path: Path) 
         run = fuzz(fuzzed, tmp_path, key=key, customer=customer, examples=1, seed=1, more=more)
         assert run.is_good, run.said
         calls += run.calls
-    assert {*never_done(calls)} <= BY_CHANCE
+    assert {*never_done(calls)} <= BY_CHANCE | LEFT_OUT
     assert calls.total() > 1000
     assert [call for call in calls if call[1] >= 500] == []
 
@@ -133,5 +135,5 @@ def test_fifty_thousand_calls_get_documented_answers(fuzzed: Live, tmp_path: Pat
         run = fuzz(fuzzed, tmp_path, key=key, customer=customer, examples=60, seed=seed)
         assert run.is_good, f"seed {seed}\n{run.said}"
         calls += run.calls
-    assert never_done(calls) == []
+    assert {*never_done(calls)} == LEFT_OUT
     assert [call for call in calls if call[1] >= 500] == []

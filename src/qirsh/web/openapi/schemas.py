@@ -62,13 +62,10 @@ class Schemas:
     def _struct(self, struct: Schema) -> Json:
         # Generators take a field with a default for one that must be there: of a body, the text says it.
         is_body = struct.__struct_config__.forbid_unknown_fields
-        schema: Json = {
-            "type": "object",
-            "description": _first_paragraph(struct),
-            "properties": {
-                field.encode_name: self._field(struct, field, has_default=False) for field in _fields(struct)
-            },
-        }
+        fields = {field.encode_name: self._field(struct, field, has_default=False) for field in _fields(struct)}
+        if is_body:
+            fields |= {f.encode_name: _or_null(fields[f.encode_name]) for f in _fields(struct) if not f.required}
+        schema: Json = {"type": "object", "description": _first_paragraph(struct), "properties": fields}
         # Every field of an answer is there.
         if required := [field.encode_name for field in _fields(struct) if field.required or not is_body]:
             schema["required"] = required
@@ -211,6 +208,12 @@ def _narrowed(schema: Json, word: FieldDoc) -> Json:
     if "object" in kinds and "propertyNames" not in also:
         also = {}
     return also | schema | {"description": word.text}
+
+
+def _or_null(schema: Json) -> Json:
+    """An optional field of a body may be null."""
+    nullable = schema | {"type": [schema["type"], "null"]}
+    return nullable | {"enum": [*schema["enum"], None]} if "enum" in schema else nullable
 
 
 def _bounds(kind: object, **names: str) -> Json:
