@@ -76,11 +76,11 @@ class Scene:
         self.base_url = world.settings.base_url
         self.shop_url = shop_url
         self.merchant = merchant
-        self._customers = list(world.customers)
         self._client = httpx2.Client(base_url=self.base_url, trust_env=False)
 
     def customer(self) -> Customer:
-        return self._customers.pop()
+        """Somebody with money whom no other test has met."""
+        return self._desk.submit(self._world.customer).result()
 
     def payment(self, key: str = "", **fields: object) -> str:
         """The id of a new one."""
@@ -115,10 +115,6 @@ class Scene:
     def person(self, *, verified: bool) -> Customer:
         """Somebody without money."""
         return self._desk.submit(self._world.person, verified=verified).result()
-
-    def rich_person(self) -> Customer:
-        """Somebody as those whom the scene begins with."""
-        return self._desk.submit(self._world.customer).result()
 
     def mailed_code(self, address: str) -> str:
         """That of the first mail that has come to this address."""

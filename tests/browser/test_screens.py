@@ -28,7 +28,7 @@ def test_the_main_screens_are_whole_everywhere(
 
 
 def stage(scene: Scene, code: str) -> Stage:
-    customer = scene.rich_person()
+    customer = scene.customer()
     asked = scene.act("account request", account=customer.account, name="مكتبة الشام", returnOrigins=scene.shop_url)
     scene.act("account approve", account=asked["account"])
     scene.act("key issue", account=asked["account"])

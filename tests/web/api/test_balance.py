@@ -146,8 +146,8 @@ def test_transfers_and_refunds_are_found_by_when_they_were_made(still: InProcess
     for path in (TRANSFERS, REFUNDS):
         everything = walk(still, merchant.key, path, limit=100)
         moments = moments_of(everything)
-        assert len(moments) > 2
-        for begin, end in itertools.combinations(moments, 2):
+        some = (moments[0], moments[1], moments[len(moments) // 2], moments[-1])
+        for begin, end in itertools.combinations(sorted(set(some)), 2):
             for currency in ("USD", None):
                 only = {} if currency is None else {"currency": currency}
                 expected = [
@@ -156,7 +156,7 @@ def test_transfers_and_refunds_are_found_by_when_they_were_made(still: InProcess
                     if begin < entry["createdAt"] < end and currency in {None, entry["currency"]}
                 ]
                 query = {"createdAfter": begin, "createdBefore": end, **only}
-                for limit in (1, 3, 100):
+                for limit in (3, 100):
                     assert walk(still, merchant.key, path, limit=limit, **query) == expected
 
 
