@@ -55,13 +55,12 @@ def template(running: PostgresServer, template: str) -> str:
 def preferred(running: PostgresServer, url: str, by: str, preference: str) -> Iterator[None]:
     """By the role, in every database, or by the database, for every role."""
     whose = f"DATABASE {url.rpartition('/')[2]}" if by == "database" else "ROLE postgres"
-    # Also what was preferred before must not be in the way.
-    running.sql(f"BEGIN READ WRITE; ALTER {whose} SET {preference}; COMMIT")
+    running.sql(f"ALTER {whose} SET {preference}")
     try:
         yield
     finally:
         name = preference.partition(" ")[0]
-        running.sql(f"BEGIN READ WRITE; ALTER {whose} RESET {name}; COMMIT")
+        running.sql(f"ALTER {whose} RESET {name}")
 
 
 async def _count(store: PostgresStore) -> int:
@@ -129,7 +128,7 @@ def test_our_connections_have_what_we_rely_on_whatever_is_preferred(installation
             for preference in _PREFERENCES:
                 stack.enter_context(preferred(one, one.url(), "role", preference))
             if knows_transaction_timeout:
-                stack.enter_context(preferred(one, one.url(), "role", "transaction_timeout = '50ms'"))
+                stack.enter_context(preferred(one, one.url(), "role", "transaction_timeout = '50s'"))
             ours = asyncio.run(settings(one.url()))
     asked = SETTINGS | ({"transaction_timeout": "0"} if knows_transaction_timeout else {})
     del asked["statement_timeout"]  # A reader has its own.
