@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
+from qirsh.domain.commands.access_order import ConfirmAccessOrder, RequestAccessOrder
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
     AppointOperator,
@@ -22,6 +23,7 @@ R = Refusal
 NEW: Final = "new@example.com"
 LINK: Final = b"l" * 32
 SECOND: Final = "operator.two@example.com"
+CUSTOMER: Final = "customer@example.com"
 
 
 def appointing(market: Market, **changes: Any) -> AppointOperator:  # noqa: ANN401 - the fields of the command
@@ -53,6 +55,17 @@ def ending(market: Market, email: str = "third@example.com", **changes: Any) -> 
 def _asked(market: Market) -> ConfirmOperator:
     market.do(appointing(market))
     return agreeing(market)
+
+
+def _to_be_blocked(market: Market) -> ConfirmAccessOrder:
+    market.do(RequestAccessOrder(CUSTOMER, "block", "lost", market.first.id, "test"))
+    return ConfirmAccessOrder(CUSTOMER, "block", market.first.id, market.second.id, "test")
+
+
+def _ordered_by_themselves(case: "Case") -> None:
+    market = case.market
+    market.change("access_orders", (market.customer.id, "block"), asked_by=market.second.id)
+    case.ask(asked_by=market.second.id)
 
 
 def _mailed(market: Market) -> AcceptAppointment:
@@ -121,6 +134,22 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
             R.APPOINTED_RECENTLY: _make_new,
             R.ALREADY_CONFIRMED: lambda case: case.market.change("operator_proposals", NEW, confirmed_by=1),
             R.NOT_FOUND: lambda case: case.ask(kind="end"),
+        },
+    ),
+    RequestAccessOrder: (
+        lambda market: RequestAccessOrder(CUSTOMER, "remove-factors", "lost", market.first.id, "test"),
+        {
+            R.OWN_REQUEST: lambda case: case.ask(email=SECOND, operator=case.market.second.id),
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(email=SECOND),
+            R.NOT_FOUND: lambda case: case.ask(email=NEW),
+        },
+    ),
+    ConfirmAccessOrder: (
+        _to_be_blocked,
+        {
+            R.SECOND_OPERATOR_NEEDED: _ordered_by_themselves,
+            R.ASKER_NOT_OPERATOR: lambda case: case.account(case.market.first.account, state="suspended"),
+            R.NOT_FOUND: lambda case: case.ask(kind="sign-out"),
         },
     ),
     AcceptAppointment: (

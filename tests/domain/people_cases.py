@@ -6,11 +6,12 @@ from qirsh.domain import counter
 from qirsh.domain.challenge import LASTS_MS, Purpose
 from qirsh.domain.command import Command
 from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
-from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import (
     AddPasskey,
     ChangeEmail,
     ChangePassword,
+    CountWrongCode,
     ForgetChallenge,
     RemovePasskey,
     RenewPasswordHash,
@@ -23,7 +24,7 @@ from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
 from qirsh.domain.commands.session import CloseSessions, UseLoginCode
-from qirsh.domain.limits import PASSKEYS_MAX, PAYOUTS_OPEN_MAX, PIN_ATTEMPTS_MAX
+from qirsh.domain.limits import PASSKEYS_MAX, PAYOUTS_OPEN_MAX, PIN_ATTEMPTS_MAX, WRONG_CODES_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Passkey
 from qirsh.domain.refusal import Refusal
@@ -33,6 +34,7 @@ R = Refusal
 TOKEN: Final = b"t" * 32
 CODE: Final = b"the mailed code"
 EMAIL: Final = "customer@example.com"
+SPENT: Final = {"totp_sealed": b"seed", "wrong_codes": WRONG_CODES_MAX}  # A password that has to be set anew.
 LETTERS: Final = (Letter("letter", b"sealed"),)
 
 
@@ -68,6 +70,12 @@ def _unlock(market: Market) -> Command[Any]:
     return UnlockPin(market.customer.id, EMAIL, b"new", TOKEN, (CODE,), LETTERS)
 
 
+def _set_factor(market: Market) -> Command[Any]:
+    email = "operator.one@example.com"
+    market.do(StartChallenge("factor", email, market.first.id, TOKEN, CODE, ()))
+    return SetSecondFactor(email, market.first.id, b"seed", 1, b"", LETTERS, b"seed", TOKEN, (CODE,))
+
+
 def _take_new_address(case: Any) -> None:  # noqa: ANN401 - `test_decide_precedence` has the class
     case.market.logins["new@example.com"] = case.market.logins["other.customer@example.com"]
 
@@ -80,6 +88,11 @@ def passkey(market: Market) -> bytes:
 
 def _have_already(case: Any) -> None:  # noqa: ANN401 - the same
     case.market.passkeys[case.command.id] = Passkey(case.command.id, case.market.customer.id, b"public", 0, "phone", 1)
+
+
+def _have_used(case: Any) -> None:  # noqa: ANN401 - the same
+    case.ask(challenge=TOKEN)
+    case.market.do(AddPasskey(b"another", case.market.other.id, b"public", 0, "phone", (), TOKEN))
 
 
 def submit(market: Market) -> int:
@@ -109,6 +122,12 @@ def _erase(market: Market) -> Command[Any]:
     return ErasePerson(person.id, person.account, email, (), (market.request_and_reject(market.owner),), "test")
 
 
+def _forget_sessions(market: Market) -> Command[Any]:
+    person = market.join("Newcomer")
+    market.do(ErasePerson(person.id, person.account, "newcomer@example.com", (), (), "test"))
+    return ForgetSessions(person.id, (b"s" * 32,))
+
+
 def ask_payout(market: Market, payout: str = "po_1") -> Command[Any]:
     """A customer wants money at the bank."""
     return RequestPayout(payout, market.customer.account, market.customer.id, "USD", 500, b"sealed bank", (PIN,))
@@ -136,7 +155,13 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
             R.CODE_NOT_VALID: lambda case: case.ask(code_macs=(b"wrong",)),
         },
     ),
-    ResetPassword: (_reset, {R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong")}),
+    ResetPassword: (
+        _reset,
+        {
+            R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(passkeys=(passkey(case.market), b"and not the other")[1:]),
+        },
+    ),
     ChangePassword: (
         lambda market: ChangePassword(EMAIL, market.customer.id, "new hash", LETTERS),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
@@ -150,14 +175,20 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
         {
             R.EMAIL_TAKEN: _take_new_address,
             R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(instead_of=b"another"),
         },
     ),
     SetSecondFactor: (
-        lambda market: SetSecondFactor("operator.one@example.com", market.first.id, b"seed", 1, b"", LETTERS, b"seed"),
+        _set_factor,
         {
+            R.CODE_NOT_VALID: lambda case: case.ask(code_macs=(b"wrong",)),
             R.MOVE_NOT_ALLOWED: lambda case: case.ask(totp_sealed=None),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
         },
+    ),
+    CountWrongCode: (
+        lambda market: CountWrongCode(EMAIL, market.customer.id, "-", LETTERS, ()),
+        {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     UnlockPin: (_unlock, {R.CODE_NOT_VALID: lambda case: case.ask(code_macs=())}),
     AddPasskey: (
@@ -165,6 +196,7 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
         {
             R.TOO_MANY: lambda case: case.fill(counter.passkeys(case.command.person), PASSKEYS_MAX),
             R.PASSKEY_NOT_VALID: _have_already,
+            R.CODE_NOT_VALID: _have_used,
             R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
         },
     ),
@@ -176,6 +208,7 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
         lambda market: UseLoginCode(market.customer.id, EMAIL, "-", 0, b""),
         {
             R.CODE_NOT_VALID: lambda case: case.ask(password_hash="another"),
+            R.PASSWORD_SPENT: lambda case: case.market.change("logins", EMAIL, **SPENT),
             R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id),
         },
     ),
@@ -203,6 +236,10 @@ PEOPLE_CASES: Final[dict[type[Command[Any]], Any]] = {
         },
     ),
     ForgetImages: (_forget, {R.MOVE_NOT_ALLOWED: lambda case: case.ask(person=case.market.customer.id)}),
+    ForgetSessions: (
+        _forget_sessions,
+        {R.MOVE_NOT_ALLOWED: lambda case: case.ask(person=case.market.customer.id)},
+    ),
     ErasePerson: (
         _erase,
         {

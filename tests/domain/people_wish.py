@@ -8,15 +8,18 @@ from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
+from qirsh.domain.access_order import KINDS as ACCESS_ORDERS
+from qirsh.domain.commands.access_order import ConfirmAccessOrder, RequestAccessOrder
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
-from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import (
     AddPasskey,
     ChangeEmail,
     ChangePassword,
     ChangePin,
+    CountWrongCode,
     ForgetChallenge,
     RemovePasskey,
     RenewPasswordHash,
@@ -48,9 +51,12 @@ hashes = st.sampled_from(["", "-", "-", "new hash"])
 steps = st.integers(0, 4)
 recovery_codes = st.sampled_from([b"", b"", b"", *RECOVERY])
 passkeys = st.sampled_from(PASSKEYS)
+access_kinds = st.sampled_from(ACCESS_ORDERS)
 sign_counts = st.integers(0, 3)
 payouts = st.sampled_from(PAYOUTS)
 rights = st.sampled_from([True] * 5 + [False])  # Whether an answer is what was mailed.
+# By the serial of the submission that began them.
+some_sessions = st.sampled_from([tuple(b"%032d" % serial for serial in range(72)), ()])
 sent_letters = st.integers(0, 71).map("letter {}".format)
 
 
@@ -149,10 +155,14 @@ class Town:
             lambda one: StartChallenge("pin", one.email, one.person, token("pin", one.email), CODE, ()),
             self.members,
         )
-        forgetting = st.builds(
-            ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin", "operator"]), self.emails
+        guarding = st.builds(
+            lambda one: StartChallenge("factor", one.email, one.person, token("factor", one.email), CODE, ()),
+            self.members,
         )
-        return signing_up | resetting | moving | unlocking | forgetting
+        forgetting = st.builds(
+            ForgetChallenge, st.sampled_from(["sign-up", "reset", "email", "pin", "factor", "operator"]), self.emails
+        )
+        return signing_up | resetting | moving | unlocking | guarding | forgetting
 
     def joins(self) -> Wishes:
         return st.builds(
@@ -165,10 +175,13 @@ class Town:
     def secrets(self) -> Wishes:
         """Passwords, addresses and PINs."""
         resets = st.builds(
-            lambda email, right, sent: ResetPassword(email, token("reset", email, right), "new hash", sent),
+            lambda email, right, sent, found: ResetPassword(
+                email, token("reset", email, right), "new hash", sent, found
+            ),
             self.emails,
             rights,
             letters,
+            st.sampled_from([None, PASSKEYS, ()]),
         )
         changes = st.builds(
             lambda one, sent: ChangePassword(one.email, one.person, "new hash", sent), self.anybody, letters
@@ -194,13 +207,26 @@ class Town:
             macs,
             letters,
         )
-        pins = st.builds(lambda one, sent: ChangePin(one.person, PIN, "test", sent), self.anybody, letters)
+        pins = st.builds(
+            lambda one, sent, old: ChangePin(one.person, PIN, "test", sent, old_macs=(old,)),
+            self.anybody,
+            letters,
+            st.sampled_from([PIN, PIN, WRONG_PIN]),
+        )
         return resets | changes | renewals | moves | unlocks | pins
 
     def second_factors(self) -> Wishes:
-        return st.builds(
-            lambda one, seed, step, codes, before, sent: SetSecondFactor(
-                one.email, one.person, seed, step, b"".join(RECOVERY[:codes]), sent, before
+        wrong = st.builds(
+            lambda one, known, sent: CountWrongCode(one.email, one.person, known, sent, ()),
+            self.anybody,
+            hashes,
+            letters,
+        )
+        return wrong | st.builds(
+            lambda one, seed, step, codes, before, sent, code: SetSecondFactor(
+                *(one.email, one.person, seed, step, b"".join(RECOVERY[:codes]), sent, before),
+                token("factor", one.email) if code else b"",
+                code,
             ),
             self.anybody,
             st.sampled_from([None, b"seed", b"another seed"]),
@@ -208,6 +234,7 @@ class Town:
             st.integers(0, 3),
             st.sampled_from([None, None, b"seed"]),
             letters,
+            macs,
         )
 
     def passkeys(self) -> Wishes:
@@ -289,12 +316,20 @@ class Town:
     def erasures(self) -> Wishes:
         """Also by whoever has overlooked the passkeys."""
         return st.builds(
-            lambda one, found: ErasePerson(
-                one.person, one.account, one.email, found, (), "test", (("reset", one.email), ("pin", one.email))
+            lambda one, found, sessions: ErasePerson(
+                one.person,
+                one.account,
+                one.email,
+                found,
+                (),
+                "test",
+                (("reset", one.email), ("pin", one.email)),
+                sessions,
             ),
             self.poor,
             st.sampled_from([PASSKEYS, ()]),
-        )
+            some_sessions,
+        ) | st.builds(lambda one, sessions: ForgetSessions(one.person, sessions), self.poor, some_sessions)
 
     def asked_payouts(self) -> Wishes:
         pins = st.sampled_from([PIN] * 7 + [WRONG_PIN])
@@ -331,15 +366,18 @@ class Town:
             [Member(one.person, self.market.people[one.person].account, one.email) for one in newcomers]
         )
         leaving = st.builds(
-            lambda one, key, found: [
+            lambda one, key, found, sessions, later: [
                 OpenSession(b"", one.person, one.account, "test"),
                 AddPasskey(key, one.person, b"public", 0, "phone", ()),
-                ErasePerson(one.person, one.account, one.email, found, (), "test"),
-                ChangePin(one.person, PIN, "test"),
+                ErasePerson(one.person, one.account, one.email, found, (), "test", (), sessions),
+                ChangePin(one.person, PIN, "test", old_macs=(PIN,)),
+                ForgetSessions(one.person, later),
             ],
             poor,
             passkeys,
             st.sampled_from([PASSKEYS, ()]),
+            some_sessions,
+            some_sessions,
         )
         moving = st.builds(
             lambda one, email: [
@@ -374,7 +412,16 @@ class Town:
             ],
             new_emails,
         )
-        return leaving | moving | joining | asking | appointing | ending
+        helping = st.builds(
+            lambda email, kind, found: [
+                RequestAccessOrder(email, kind, "lost phone", first, "test"),
+                ConfirmAccessOrder(email, kind, first, second, "test", found),
+            ],
+            self.emails,
+            access_kinds,
+            st.sampled_from([PASSKEYS, PASSKEYS, ()]),
+        )
+        return leaving | moving | joining | asking | appointing | ending | helping
 
     def appointments(self) -> Wishes:
         """Of new operators, and ends of old ones; by whoever may, or by the newest."""
@@ -412,6 +459,27 @@ class Town:
         )
         return asks | agrees | accepts | ends
 
+    def access_orders(self) -> Wishes:
+        """Asked for, and agreed to by whoever has seen whose order it is."""
+        asks = st.builds(
+            lambda email, kind, by: RequestAccessOrder(email, kind, "lost phone", by, "test"),
+            self.emails,
+            access_kinds,
+            self.operators,
+        )
+        agrees = st.builds(
+            lambda email, kind, asked_by, by, found, sent: ConfirmAccessOrder(
+                email, kind, asked_by, by, "test", found, sent
+            ),
+            self.emails,
+            access_kinds,
+            self.operators | st.none(),
+            self.operators,
+            st.sampled_from([PASSKEYS, PASSKEYS, ()]),
+            letters,
+        )
+        return asks | agrees
+
     def mails(self) -> Wishes:
         """Sent, tried again, written for what was sealed; and what is only noted."""
         return (
@@ -433,6 +501,7 @@ def about_people(town: Town) -> list[Wishes]:
         town.second_factors(),
         town.uses_of_passkeys(),
         town.appointments(),
+        town.access_orders(),
         town.profiles(),
         town.mails(),
     ]

@@ -231,7 +231,7 @@ def test_who_loses_a_right_is_known_to_every_process(market: Market, to: str) ->
     before = revocations(market)
     market.move(market.shop, to)
     market.move(market.join("Newcomer").account, to)
-    assert revocations(market) == before + 2
+    assert revocations(market) == before + 3  # A person's sessions are a right of their own.
 
 
 def test_who_gains_a_right_wakes_nobody(market: Market) -> None:
@@ -248,3 +248,15 @@ def test_only_an_operator_opens_more_businesses_than_one_person_may_ask_for(mark
         market.do(asking)
     assert market.refuse(asking) == Refused(Refusal.TOO_MANY)
     market.do(msgspec.structs.replace(asking, operator=market.first.id))
+
+
+@pytest.mark.parametrize("state", ["suspended", "closed"])
+def test_the_sessions_of_a_person_end_with_what_their_account_may_do(market: Market, state: str) -> None:
+    person = market.join("Newcomer")
+    market.move(person.account, "verified")
+    before = market.people[market.owner.id]
+    market.move(person.account, state)
+    assert market.people[person.id].session_generation == 1
+    # A business is not where anybody is signed in.
+    market.move(market.shop, "suspended")
+    assert market.people[market.owner.id] == before

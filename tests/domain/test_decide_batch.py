@@ -7,13 +7,14 @@ from hypothesis import event, given, settings
 
 from qirsh.domain.batch import Submission
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer
+from qirsh.domain.idempotency import is_forgettable
 from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
 from tests.domain.test_account import ALLOWED as ACCOUNT_MOVES
 from tests.domain.test_payment import ALLOWED as PAYMENT_MOVES
 from tests.domain.wish import SEED, batches
-from tests.domain.world import World
+from tests.domain.world import World, attested, newest
 
 # Most random commands are refused, so that it takes many to see what the others do to each other.
 EXAMPLES: Final = 2 * settings().max_examples
@@ -43,10 +44,12 @@ def check_step(before: World, after: World) -> None:
     for number, account in before.accounts.items():
         state = after.accounts[number].state
         assert state == account.state or (account.kind, account.state, state) in ACCOUNT_MOVES
-    for grown in ("transfers", "events", "audit", "metadata_entries"):
+    for grown in ("transfers", "events", "audit", "credentials", "metadata_entries"):
         assert getattr(after, grown)[: len(getattr(before, grown))] == getattr(before, grown)
-    for kept in ("payments", "accounts", "balances", "stored_responses", "people", "bank_orders", "api_keys"):
+    for kept in ("payments", "accounts", "balances", "people", "bank_orders", "api_keys"):
         assert set(getattr(after, kept)) >= set(getattr(before, kept))
+    gone = set(before.stored_responses) - set(after.stored_responses)
+    assert all(is_forgettable(before.stored_responses[key], after.now) for key in gone)
     assert before.refunds.items() <= after.refunds.items()
     if len(after.refunds) > len(before.refunds):
         assert len(changes) == 1
@@ -69,7 +72,9 @@ def test_a_batch_comes_out_as_its_commands_one_by_one(drawn: list[tuple[int, lis
         else:
             event("shared a commit")
             assert outcomes == expected
-            assert world.tables() == alone.tables()
+            tables, expected_tables = world.tables(), alone.tables()
+            assert newest(tables.pop("credentials")) == newest(expected_tables.pop("credentials"))
+            assert tables == expected_tables
 
 
 @settings(max_examples=EXAMPLES)
@@ -83,6 +88,7 @@ def test_whatever_is_asked_the_books_are_right(drawn: list[tuple[int, list[Submi
             world.transact([submission])
             check_step(before, world)
     assert complaints(world) == []
+    assert newest(world.credentials) == attested(world)
 
 
 def test_the_market_begins_with_its_books_right() -> None:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.commands.account import IssueKey, MoveAccount, RequestCommercial, RevokeKey
-from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, RemovePasskey, StartChallenge
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
@@ -82,7 +82,8 @@ def erasing(market: Market, person: Person, email: str) -> ErasePerson:
     shops = tuple(
         number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
     )
-    return ErasePerson(person.id, person.account, email, keys, shops, "test")
+    sessions = tuple(key for key, row in market.sessions.items() if row.person == person.id)
+    return ErasePerson(person.id, person.account, email, keys, shops, "test", sessions=sessions)
 
 
 def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
@@ -94,13 +95,32 @@ def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
     erased = market.do(erasing(market, person, "newcomer@example.com"))
     assert (erased.name, erased.phone, erased.erased_at, erased.session_generation) == ("", "", market.now, 1)
     assert (market.accounts[account].name, market.accounts[account].state) == ("", "closed")
-    for table in (market.logins, market.pins, market.passkeys, market.identities, market.identity_images):
+    tables = (market.logins, market.pins, market.passkeys, market.identities, market.identity_images, market.sessions)
+    for table in tables:
         assert "newcomer" not in repr(table).lower()
         assert not [row for row in table.values() if getattr(row, "person", None) == person.id]
     assert complaints(market) == []
     assert market.refuse(OpenSession(b"n" * 32, person.id, person.account, "test")).why is Refusal.NOT_FOUND
     assert market.refuse(AddPasskey(b"k", person.id, b"", 0, "", ())).why is Refusal.NOT_FOUND
     assert market.refuse(ChangePin(person.id, PIN, "test")).why is Refusal.NOT_FOUND
+
+
+def test_sessions_go_with_their_person_and_nobody_elses(market: Market) -> None:
+    person, other = market.join("Newcomer"), market.customer
+    for name, one in ((b"a", person), (b"b", person), (b"o", other)):
+        market.do(OpenSession(name * 32, one.id, one.account, "test"))
+    assert market.refuse(ForgetSessions(person.id, (b"a" * 32,))).why is Refusal.MOVE_NOT_ALLOWED
+    command = msgspec.structs.replace(
+        erasing(market, person, "newcomer@example.com"), sessions=(b"a" * 32, b"o" * 32, b"never there".ljust(32))
+    )
+    market.do(command)
+    # What was begun since the sessions were looked for goes a moment later.
+    assert set(market.sessions) == {b"b" * 32, b"o" * 32}
+    assert market.do(ForgetSessions(person.id, (b"a" * 32, b"b" * 32, b"o" * 32))) == 1
+    assert set(market.sessions) == {b"o" * 32}
+    assert market.do(ForgetSessions(person.id, (b"b" * 32,))) == 0
+    assert market.refuse(ForgetSessions(other.id, (b"o" * 32,))).why is Refusal.MOVE_NOT_ALLOWED
+    assert complaints(market) == []
 
 
 def test_an_address_is_free_again_after_an_erasure_in_the_same_commit(market: Market) -> None:

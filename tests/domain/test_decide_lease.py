@@ -4,6 +4,7 @@ import pytest
 
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.lease import Lease
+from qirsh.domain.limits import LEASE_MS
 from tests.domain.world import START, World
 
 
@@ -48,3 +49,11 @@ def test_who_gives_it_up_leaves_it_free_at_once(world: World) -> None:
 def test_roles_are_apart_and_two_who_ask_at_once_do_not_both_have_one(world: World) -> None:
     asked = [HoldLease("sweeper", "a", 9), HoldLease("sweeper", "b", 9), HoldLease("cook", "b", 9)]
     assert world.together(*asked) == [True, False, True]
+
+
+def test_one_that_reaches_further_ahead_than_a_lease_lasts_is_nobody_s(world: World) -> None:
+    world.do(HoldLease("sweeper", "a", LEASE_MS))
+    assert world.do(HoldLease("sweeper", "b", LEASE_MS)) is False
+    world.now -= 1  # The clock was set back, or a hand has written it.
+    assert world.do(HoldLease("sweeper", "b", LEASE_MS)) is True
+    assert world.leases["sweeper"] == Lease("sweeper", "b", START - 1 + LEASE_MS)

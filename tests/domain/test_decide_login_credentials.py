@@ -8,6 +8,7 @@ from qirsh.domain.commands.login_credentials import (
     AddPasskey,
     ChangeEmail,
     ChangePassword,
+    ForgetChallenge,
     RemovePasskey,
     ResetPassword,
     SetSecondFactor,
@@ -118,6 +119,15 @@ def test_an_address_goes_to_whom_the_link_was_mailed(market: Market) -> None:
     market.do(ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ()))
     assert market.logins["new@example.com"].person == market.customer.id
     assert market.logins["new@example.com"].password_hash == "-"
+
+
+def test_a_second_factor_that_began_meanwhile_is_not_taken_to_a_new_address(market: Market) -> None:
+    market.do(StartChallenge("email", "new@example.com", market.customer.id, TOKEN, b"", ()))
+    market.do(SetSecondFactor(EMAIL, market.customer.id, b"sealed", 0, b"", ()))
+    change = ChangeEmail("new@example.com", EMAIL, market.customer.id, TOKEN, ())
+    assert market.refuse(change).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(msgspec.structs.replace(change, totp_sealed=b"sealed anew", instead_of=b"sealed"))
+    assert market.logins["new@example.com"].totp_sealed == b"sealed anew"
 
 
 def test_two_who_change_to_one_address_in_one_commit_do_not_share_it(market: Market) -> None:
@@ -280,3 +290,52 @@ def test_people_are_told_once_of_what_a_seal_covers(market: Market) -> None:
     assert (told, again) == (True, False)
     assert list(market.mails) == ["letter"]
     assert market.do(Notify(3, 4, ())) is True
+
+
+def test_a_second_factor_takes_the_code_that_was_mailed_for_it(market: Market) -> None:
+    on = SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"", (), None, TOKEN, (CODE,))
+    assert market.refuse(on).why is Refusal.CODE_NOT_VALID
+    challenge(market, "factor", code=CODE)
+    wrong = msgspec.structs.replace(on, code_macs=(b"wrong",))
+    assert market.refuse(wrong) == Refused(Refusal.CODE_NOT_VALID, attempts_left=CODE_ATTEMPTS_MAX - 1)
+    first, again = market.together(on, msgspec.structs.replace(on, totp_sealed=None, instead_of=b"seed"))
+    assert (first, again.why) == (market.customer.id, Refusal.CODE_NOT_VALID)
+    assert market.challenges == {}
+    market.do(StartChallenge("factor", EMAIL, market.other.id, TOKEN, CODE, ()))
+    off = msgspec.structs.replace(on, totp_sealed=None, instead_of=b"seed")
+    assert market.refuse(off).why is Refusal.CODE_NOT_VALID
+
+
+def test_a_reset_removes_all_passkeys_or_says_that_there_is_one_more(market: Market) -> None:
+    first = passkey(market)
+    market.do(AddPasskey(b"of another", market.other.id, b"public", 0, "phone", ()))
+    challenge(market, "reset")
+    reset = ResetPassword(EMAIL, TOKEN, "new", (), ())
+    assert market.refuse(reset).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(msgspec.structs.replace(reset, passkeys=(first, b"of another", b"of nobody")))
+    assert set(market.passkeys) == {b"of another"}
+    assert complaints(market) == []
+    challenge(market, "reset")
+    market.do(ResetPassword(EMAIL, TOKEN, "newer", ()))
+
+
+def test_what_a_passkey_has_answered_opens_one_session_and_is_forgotten_when_it_is_too_late(market: Market) -> None:
+    key = passkey(market)
+    asked = {"passkey": key, "challenge": b"c" * 32}
+    first, again = market.together(opening(market, 1, **asked), opening(market, 2, **asked))
+    assert type(first) is not Refused
+    assert again.why is Refusal.PASSKEY_NOT_VALID
+    assert market.refuse(opening(market, 3, **asked)).why is Refusal.PASSKEY_NOT_VALID
+    market.do(opening(market, 4, passkey=key, challenge=b"d" * 32))
+    name = (b"c" * 32).hex()
+    assert market.refuse(ForgetChallenge("passkey", name)).why is Refusal.NOT_EXPIRED
+    market.now += LASTS_MS["passkey"]
+    market.do(ForgetChallenge("passkey", name))
+    assert ("passkey", name) not in market.challenges
+
+
+def test_one_proof_is_good_for_one_passkey(market: Market) -> None:
+    add = AddPasskey(b"one", market.customer.id, b"public", 0, "phone", (), b"p" * 32)
+    first, second = market.together(add, msgspec.structs.replace(add, id=b"two"))
+    assert (first.id, second.why) == (b"one", Refusal.CODE_NOT_VALID)
+    assert set(market.passkeys) == {b"one"}

@@ -274,7 +274,8 @@ def test_an_end_follows_the_person_and_not_the_address(market: Market) -> None:
     third = market.appoint("Third", agrees=market.second)
     market.do(ending(market))
     market.do(StartChallenge("email", "moved@example.com", third.id, b"e" * 32, b"", ()))
-    market.do(ChangeEmail("moved@example.com", "third@example.com", third.id, b"e" * 32, ()))
+    sealed = market.logins["third@example.com"].totp_sealed
+    market.do(ChangeEmail("moved@example.com", "third@example.com", third.id, b"e" * 32, (), sealed, sealed))
     market.do(ending(market, "moved@example.com"))
     market.do(agreeing(market, "end", email="third@example.com"))
     assert market.operators[third.id].ended_at == START

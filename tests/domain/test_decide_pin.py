@@ -64,10 +64,29 @@ def test_one_persons_wrong_pins_do_not_lock_another(market: Market) -> None:
     market.do(market.pay(asked, person=market.other.id, payer=market.other.account))
 
 
-def test_a_new_pin_unlocks_and_the_old_one_is_wrong(market: Market) -> None:
+def changing(market: Market, *old: bytes) -> ChangePin:
+    return ChangePin(person=market.customer.id, pin_mac=b"new", actor="test", old_macs=old)
+
+
+def test_a_new_pin_takes_the_old_one_and_wrong_ones_count(market: Market) -> None:
+    assert market.refuse(changing(market)) == Refused(Refusal.WRONG_PIN, attempts_left=4)
+    assert market.refuse(changing(market, WRONG_PIN)) == Refused(Refusal.WRONG_PIN, attempts_left=3)
+    market.do(changing(market, PIN))
+    assert market.refuse(changing(market, PIN)) == Refused(Refusal.WRONG_PIN, attempts_left=4)
+    market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
+    assert market.refuse(changing(market, b"new")) == Refused(Refusal.PIN_LOCKED, attempts_left=0)
+
+
+def test_the_first_pin_takes_no_other(market: Market) -> None:
+    del market.pins[market.customer.id]
+    market.do(changing(market))
+    assert market.pins[market.customer.id].mac == b"new"
+
+
+def test_a_new_pin_by_an_operator_unlocks_and_the_old_one_is_wrong(market: Market) -> None:
     asked = market.create()
     market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
-    market.do(ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"))
+    market.do(ChangePin(person=market.customer.id, pin_mac=b"new", actor="test", operator=market.first.id))
     assert market.refuse(market.pay(asked)) == Refused(Refusal.WRONG_PIN, attempts_left=4)
     market.do(market.pay(asked, pin_macs=(b"new",)))
 

@@ -14,12 +14,14 @@ from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccoun
 from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.constant import FixConstant
+from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.reseal import Reseal
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.stop import LiftStop, StopMoney
@@ -32,7 +34,7 @@ from qirsh.domain.limits import BALANCE_MAX, BUSINESSES_MAX, KEYS_MAX, PIN_ATTEM
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
-from tests.domain.market import HELD, NOBODY, WRONG_PIN, Market
+from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
 
@@ -165,6 +167,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             R.CANCELLED: lambda case: case.payment(status="cancelled", payer=None),
             R.EXPIRED: lambda case: case.payment(status="expired", payer=None),
             R.REFUND_EXCEEDS: lambda case: case.ask(amount=101),
+            R.TOO_MANY_REFUNDS: lambda case: case.payment(version=22),
             R.PAYER_CLOSED: lambda case: case.account(case.market.customer.account, state="closed"),
             R.MERCHANT_BALANCE_SHORT: lambda case: case.hold(case.market.shop, 99),
             R.BALANCE_LIMIT: lambda case: case.hold(case.market.customer.account, BALANCE_MAX - 99),
@@ -214,8 +217,12 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         {R.EMAIL_TAKEN: lambda case: case.ask(email="customer@example.com")},
     ),
     ChangePin: (
-        lambda market: ChangePin(person=market.customer.id, pin_mac=b"new", actor="test"),
-        {R.NOT_FOUND: lambda case: case.ask(person=NOBODY)},
+        lambda market: ChangePin(person=market.customer.id, pin_mac=b"new", actor="test", old_macs=(PIN,)),
+        {
+            R.PIN_LOCKED: lambda case: case.market.change("pins", case.command.person, failures=PIN_ATTEMPTS_MAX),
+            R.WRONG_PIN: lambda case: case.ask(old_macs=(WRONG_PIN,)),
+            R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
+        },
     ),
     OpenSession: (
         lambda market: OpenSession(
@@ -224,6 +231,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         {
             R.CODE_NOT_VALID: lambda case: case.ask(email="customer@example.com", recovery_hash=b"unknown"),
             R.PASSKEY_NOT_VALID: lambda case: case.ask(passkey=b"unknown"),
+            R.SIGN_IN_BLOCKED: lambda case: case.market.change("people", case.market.customer.id, blocked_at=1),
             R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
         },
     ),
@@ -314,6 +322,8 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     IndexMetadata: (lambda _: IndexMetadata(block=1, after=0, until=1, entries=()), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
     FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
+    ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),
+    Reseal: (lambda _: Reseal("constant", "secret_check", b"old", b"new"), {}),
     SealEntries: (lambda _: SealEntries(1, NOTHING, ()), {}),
     StopMoney: (lambda _: StopMoney(1, "a sum is wrong", "test"), {}),
     RecordCheck: (lambda _: RecordCheck("test", "no violations"), {}),

@@ -182,6 +182,18 @@ def test_many_refunds_in_one_batch_never_exceed_what_was_paid(market: Market) ->
     assert complaints(market) == []
 
 
+def test_a_payment_is_refunded_twenty_times_and_no_more(market: Market) -> None:
+    paid = market.buy(amount=PAID)
+    for _ in range(18):
+        market.do(market.refund(paid, amount=1))
+    outcomes = market.together(*(refund_of(paid, f"re_last_{number}", 2) for number in range(3)))
+    assert refusals(outcomes) == [Refusal.TOO_MANY_REFUNDS]
+    assert market.refuse(market.refund(paid)).why is Refusal.TOO_MANY_REFUNDS
+    assert market.refuse(market.refund(paid, amount=PAID)).why is Refusal.REFUND_EXCEEDS
+    assert market.held(market.customer.account) == HELD - PAID + 18 + 4
+    assert complaints(market) == []
+
+
 def test_two_who_want_all_of_it_at_once_get_it_once(market: Market) -> None:
     paid = market.buy(amount=PAID)
     market.buy(amount=PAID)

@@ -34,6 +34,7 @@ def test_an_address_is_kept_under_one_spelling(text: str, expected: str) -> None
         *("anna@-example.com", "anna@example.com-", "anna@.example.com", "anna@example.com.", "anna@exam_ple.com"),
         *("anna\x00@example.com", "anna@example.com\x00", "an\r\nna@example.com", "anna@example.com\r\nBcc: x@y.z"),
         *("anna@\u0645\u062a\u062c\u0631.example", "anna@example\u3002com", "an\u2028na@example.com"),
+        *("an\u202ena@example.com", "an\u200bna@example.com", "anna\u2066@example.com", "an\u0085na@example.com"),
         *("a" * 65 + "@example.com", "a@" + "b" * 253, "anna@[127.0.0.1]", "anna@example.com, x@y.z"),
     ],
     ids=ascii,

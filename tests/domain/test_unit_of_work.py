@@ -2,9 +2,12 @@
 
 import pytest
 
+from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, RemovePasskey
+from qirsh.domain.credential_log import CredentialEntry, digest
 from qirsh.domain.table import RowSet
 from qirsh.domain.tables import LOCK_ORDER
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
+from tests.domain.market import Market
 from tests.domain.world import World
 
 
@@ -48,3 +51,37 @@ def test_every_kind_of_row_that_can_be_needed_has_its_place() -> None:
         assert isinstance(getattr(work, table.attribute), RowSet)
         assert getattr(work, table.attribute) is getattr(work, table.attribute)
         assert isinstance(getattr(world, table.attribute), dict)
+
+
+# The credential log.
+
+
+def test_a_row_that_lets_somebody_in_has_an_entry_when_it_comes_changes_and_goes() -> None:
+    market = Market()
+    person, before = market.customer.id, len(market.credentials)
+    market.do(ChangePin(person, b"another", "test", old_macs=(market.pins[person].mac,)))
+    market.do(AddPasskey(b"\x07", person, b"public", 0, "phone", ()))
+    market.do(RemovePasskey(b"\x07", person, ()))
+    assert market.credentials[before:] == [
+        CredentialEntry(market.now, "pin", str(person), digest("pin", str(person), (b"another",))),
+        CredentialEntry(market.now, "passkey", "07", digest("passkey", "07", (person, b"public"))),
+        CredentialEntry(market.now, "passkey", "07", None),
+    ]
+
+
+def test_what_was_changed_and_changed_back_in_one_commit_has_no_entry() -> None:
+    market = Market()
+    before, mac = list(market.credentials), market.pins[market.customer.id].mac
+    market.together(ChangePin(market.customer.id, b"another", "test"), ChangePin(market.customer.id, mac, "test"))
+    assert market.credentials == before
+
+
+def test_nothing_on_the_way_of_a_payment_has_an_entry() -> None:
+    market = Market()
+    before = list(market.credentials)
+    payment = market.create()
+    market.refuse(market.pay(payment, pin_macs=(b"wrong",)))
+    assert market.pins[market.customer.id].failures == 1
+    market.do(market.pay(payment))
+    assert market.pins[market.customer.id].failures == 0
+    assert market.credentials == before

@@ -10,6 +10,7 @@ from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
@@ -18,7 +19,7 @@ from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.idempotency import IdempotencyKey
-from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.person import Person
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -132,7 +133,13 @@ confirms = st.builds(
 )
 people = (
     st.builds(AddPerson, email=emails, name=st.just("New"), password_hash=st.just("-"), actor=actor)
-    | st.builds(ChangePin, person=st.sampled_from(PEOPLE), pin_mac=st.sampled_from([PIN, b"new"]), actor=actor)
+    | st.builds(
+        ChangePin,
+        person=st.sampled_from(PEOPLE),
+        pin_mac=st.sampled_from([PIN, b"new"]),
+        actor=actor,
+        old_macs=st.sampled_from([(PIN,), (PIN, b"new"), (b"new",), ()]),
+    )
     | st.builds(
         OpenSession,
         hash=st.just(b""),
@@ -165,13 +172,18 @@ people = (
     | st.builds(RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
 )
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
-RARE: Final = [cancels, expires, test_expires, indexes]
+KEYS: Final = "abcdef"
+# Most are asked about all keys, since few are forgotten.
+forgets = st.sampled_from([KEYS, KEYS, KEYS[:2], ""]).map(
+    lambda keys: ForgetStoredResponses(tuple((SEED.shop, key) for key in keys))
+)
+RARE: Final = [cancels, expires, test_expires, indexes, forgets]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
 ALL: Final = MOST + about_people(TOWN)
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
-    IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from("abcdef"), fingerprint=st.sampled_from([b"1", b"2"])
+    IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from(KEYS), fingerprint=st.sampled_from([b"1", b"2"])
 )
 singles = st.tuples(wishes, onces).map(lambda drawn: [drawn])
 stories = TOWN.stories().map(lambda told: [(wish, None) for wish in told])
@@ -179,7 +191,7 @@ context: st.SearchStrategy[Any] = st.integers(0, 9).flatmap(lambda number: singl
 # How long after the batch before, and the batch.
 batches = st.lists(
     st.tuples(
-        st.sampled_from([*[0] * 12, 1, 999, 1000, 3_600_000, IDEMPOTENCY_KEPT_MS]),
+        st.sampled_from([*[0] * 12, 1, 999, 1000, 3_600_000, IDEMPOTENCY_KEPT_MS, IDEMPOTENCY_FORGOTTEN_MS]),
         st.lists(context, min_size=1, max_size=BATCH).map(lambda drawn: [*itertools.chain(*drawn)][:BATCH]),
     ),
     min_size=1,

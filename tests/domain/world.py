@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
+from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
@@ -16,6 +17,7 @@ from qirsh.domain.challenge import Challenge
 from qirsh.domain.command import Command
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
+from qirsh.domain.credential_log import CredentialEntry, digest, key_text
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identifier import Identifiers
@@ -34,7 +36,7 @@ from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
-from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
+from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.engine.entropy import SeededEntropy
 
@@ -73,6 +75,7 @@ class World:
     logins: dict[str, Login]
     operators: dict[int, Operator]
     operator_proposals: dict[str, OperatorProposal]
+    access_orders: dict[tuple[int, str], AccessOrder]
     sessions: dict[bytes, Session]
     passkeys: dict[bytes, Passkey]
     challenges: dict[tuple[str, str], Challenge]
@@ -91,6 +94,7 @@ class World:
     events: list[Event]
     metadata_entries: list[MetadataEntry]
     audit: list[AuditEntry]
+    credentials: list[CredentialEntry]
 
     def __init__(self) -> None:
         self.now = START
@@ -100,7 +104,7 @@ class World:
 
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
-        self.transfers, self.events, self.metadata_entries, self.audit = [], [], [], []
+        self.transfers, self.events, self.metadata_entries, self.audit, self.credentials = [], [], [], [], []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []
 
@@ -190,6 +194,22 @@ class World:
                     changes = {column: getattr(row, column) for column in table.changes}
                     kept[key] = msgspec.structs.replace(kept[key], **changes)
                     assert kept[key] == row, f"{table.name}: a column was changed that is never written"
+
+
+def newest(entries: list[CredentialEntry]) -> dict[tuple[str, str], str]:
+    """What the credential log says is there: one commit has one entry for what several would have some for."""
+    found = {(entry.subject, entry.key): entry.digest for entry in entries}
+    return {row: digest for row, digest in found.items() if digest is not None}
+
+
+def attested(world: World) -> dict[tuple[str, str], str]:
+    """The same, of the rows as they are."""
+    found = {}
+    for table in ATTESTED:
+        for row in getattr(world, table.attribute).values():
+            key = key_text(getattr(row, table.attested_as))
+            found[table.name, key] = digest(table.name, key, table.attested_values(row))
+    return found
 
 
 def _key(table: Table[Any, Any], row: object) -> object:

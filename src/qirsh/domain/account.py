@@ -48,6 +48,11 @@ class Account(msgspec.Struct, frozen=True):
     created_at: int
     updated_at: int
 
+    @property
+    def public_name(self) -> str:
+        """Of a business or the house. No digest is kept of a person's name: who guesses it must not find it so."""
+        return "" if self.kind == "personal" else self.name
+
 
 def may_move(account: Account, to: str) -> bool:
     """Whether the table of moves has this one."""

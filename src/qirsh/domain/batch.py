@@ -66,6 +66,7 @@ class Batch:
         """Carry it out in order, in memory. The store may call this again after it has rolled back."""
         work.is_money_stopped = self._is_money_stopped()
         self.outcomes = [_decide(submission, work) for submission in self.submissions]
+        work.attest()
 
 
 def _decide(submission: Submission, work: UnitOfWork) -> object:

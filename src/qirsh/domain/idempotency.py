@@ -4,7 +4,7 @@ import hashlib
 
 import msgspec
 
-from qirsh.domain.limits import IDEMPOTENCY_KEPT_MS
+from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 
 
 class StoredResponse(msgspec.Struct, frozen=True):
@@ -29,6 +29,11 @@ class IdempotencyKey(msgspec.Struct, frozen=True):
 def is_expired(response: StoredResponse, now: int) -> bool:
     """Whether the answer is too old to be repeated; its key is then free again."""
     return now - response.created_at >= IDEMPOTENCY_KEPT_MS
+
+
+def is_forgettable(response: StoredResponse, now: int) -> bool:
+    """Whether nobody will miss it."""
+    return now - response.created_at >= IDEMPOTENCY_FORGOTTEN_MS
 
 
 def fingerprint(secret: bytes, method: bytes, path: bytes, body: bytes) -> bytes:

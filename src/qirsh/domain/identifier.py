@@ -9,6 +9,7 @@ from typing import Final
 # Four rounds with a keyed hash hide the order of the numbers from everyone without the key, which is all that is asked:
 # the ids guard nothing by themselves. Each round more costs every create and retrieve a microsecond.
 _ROUNDS: Final = 4
+_MARK_BYTES: Final = 16  # A receipt's address is read off paper; beyond this nobody guesses.
 _PAYMENT_DIGITS: Final = 16
 _ACCOUNT_DIGITS: Final = 12
 
@@ -70,9 +71,14 @@ class Permutation:
 
 
 class Identifiers:
-    """The two public numbers of the service, under the one key that lives in its database."""
+    """The two public numbers of the service, under the one key that lives in its database.
+
+    What others keep of us and must be known again for good is under it too: a secret that is rotated would not do.
+    """
 
     def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.fingerprint_key = self._keyed(b"", b"idempotency", 32)
         self._payment = Permutation(key, half=30_000_000, purpose=b"payment")
         self._account = Permutation(key, half=300_000, purpose=b"account")
 
@@ -85,6 +91,17 @@ class Identifiers:
         if len(payment_id) != _PAYMENT_DIGITS or not (payment_id.isascii() and payment_id.isdigit()):
             return None
         return self._payment.number(int(payment_id))
+
+    def receipt_mark(self, payment_id: str) -> str:
+        """What nobody can guess in the address of a receipt."""
+        return self._keyed(payment_id.encode(), b"receipt", _MARK_BYTES).hex()
+
+    def person_handle(self, person: int) -> bytes:
+        """What an authenticator knows a person by: it tells nobody who that is."""
+        return self._keyed(b"%d" % person, b"passkey person", _MARK_BYTES)
+
+    def _keyed(self, message: bytes, purpose: bytes, size: int) -> bytes:
+        return hashlib.blake2b(message, key=self._key, person=purpose, digest_size=size).digest()
 
     def account_number(self, ordinal: int) -> int:
         """Twelve digits; an account is known by this number everywhere."""

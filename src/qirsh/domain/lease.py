@@ -4,7 +4,7 @@ import msgspec
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """Nobody else may take the role before `until`."""
+    """Nobody else may take the role before `until`, unless that is further ahead than a lease lasts."""
 
     role: str
     holder: str

@@ -40,13 +40,21 @@ TARGET_BYTES_MAX: Final = 4096
 PIPELINED_MAX: Final = 16  # Requests that wait behind one that is being answered.
 RECEIVE_S_MAX: Final = 10  # A request that takes longer to arrive is an attack or a dead line.
 
+CONNECTIONS_MAX: Final = 4096  # Of a process.
+CONNECTIONS_OF_ADDRESS_MAX: Final = 256  # An office, or a provider's customers behind one address, with idle ones cut.
+CONNECTIONS_OF_NETWORK_MAX: Final = 1024  # Of the addresses next to each other, which one client may have.
+
 PICTURE_EDGE_MIN: Final = 300  # Pixels of the longer side: on less nobody can read a document.
-PICTURE_BYTES_MAX: Final = 4 * 1024 * 1024  # A photograph of a document, as a phone takes it.
-PICTURE_PIXELS_MAX: Final = 25_000_000  # The same.
+PICTURE_BYTES_MAX: Final = 15 * 1024 * 1024  # A photograph of a document, as the largest phones take it.
+PICTURE_PIXELS_MAX: Final = 51_000_000  # The same.
+PICTURE_DECODED_PIXELS_MAX: Final = 25_000_000  # A larger JPEG must be of a shape that is decoded at half its size.
 PICTURE_OTHER_PIXELS_MAX: Final = 12_500_000  # Of a PNG or WebP: only a JPEG can be decoded at half its size.
 PICTURE_SIDE_PIXELS_MAX: Final = 2000  # Of what is kept: the small print of a card is readable.
 PICTURE_SCANS_MAX: Final = 64  # Of a progressive JPEG: usual are ten. Each is a walk over the whole picture.
-UPLOADS_AT_ONCE: Final = 8  # In a process, of about 8 MiB each, which are held twice while a handler reads them.
+PICTURES_UNDER_WAY_MAX: Final = 8  # In a process: one is worked on, and the last waits some seconds.
+PICTURES_OF_PERSON_MAX: Final = 2  # Of these: one of each person is in the queue, and one behind it.
+UPLOADS_AT_ONCE: Final = 8  # In a process,
+UPLOAD_BYTES_AT_ONCE: Final = 64 * 1024 * 1024  # of so many bytes in all, held twice while a handler reads them.
 UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from sending theirs.
 UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
 PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries files: its name and kind.
@@ -56,12 +64,17 @@ PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
 
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
+IDEMPOTENCY_FORGOTTEN_MS: Final = 31 * 24 * 3600 * 1000  # A day more: no clock that is a little ahead loses one.
+RESPONSES_LOOKED_AT: Final = 200  # In one step of the response cleaner: ten million in half a day.
+
+REFUNDS_MAX: Final = 20  # Of one payment: the payer hears of each, and its events and pages stay short.
 
 PIN_DIGITS: Final = 6
 PIN_ATTEMPTS_MAX: Final = 5  # One in 200,000 to guess before the lock.
 
 PASSWORD_CHARACTERS_MIN: Final = 12
 PASSWORD_GUESSES_MIN: Final = 100_000_000  # It would take to find it; online guessing never gets that far.
+FIGURES_GUESSES_MIN: Final = 10**15  # Of digits and signs alone: telephone numbers and dates take fewer.
 PASSWORD_CHARACTERS_MAX: Final = 1024  # Hashing is bounded work; nothing is truncated below this.
 EMAIL_CHARACTERS_MAX: Final = 254  # RFC 5321.
 
@@ -69,9 +82,12 @@ PHONE_CHARACTERS_MAX: Final = 32  # Fifteen digits (E.164), with spaces and sign
 
 CODE_DIGITS: Final = 6  # Mailed codes; a million, of which few tries are left.
 CODE_ATTEMPTS_MAX: Final = 5
+WRONG_CODES_TOLD: Final = 3  # After a right password, in a row: somebody may know it. Its owner gets a mail.
+WRONG_CODES_MAX: Final = 10  # The same, until the password opens nothing any more and has to be set anew.
 RECOVERY_CODES: Final = 10
 PASSKEYS_MAX: Final = 10  # Devices of one person; more are a list that nobody reads.
 PAYOUTS_OPEN_MAX: Final = 5  # Of one account.
+BANK_ACCOUNT_CHARACTERS_MIN: Final = 8  # Letters and digits: fewer are an account nowhere.
 BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbers of their own.
 HINT_CHARACTERS_MAX: Final = 500  # What operators tell their customers in one paragraph.
 
@@ -82,6 +98,7 @@ DOCUMENTS_AT_ONCE: Final = 2  # Made at the same time, each with a core of its o
 DOCUMENTS_WAITING_MAX: Final = 8  # and so many under way at all; beyond it an honest 503 beats a long wait.
 
 NOTICE_LATE_MS: Final = 24 * 3600 * 1000  # Nobody is told of older movements: by then they are no news.
+NOTICE_DIGEST_MS: Final = 15_000  # Refunds of so long, by one shop to one person, are told in one letter.
 NOTICE_SEALS_AT_ONCE: Final = 20  # Whose transfers the notifier tells of in one commit,
 NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
@@ -92,6 +109,8 @@ KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it 
 OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they count as two: a week to object in.
 OPERATORS_LISTED_MAX: Final = 200  # Far more than anybody has.
 SESSION_MS: Final = 12 * 3600 * 1000
+SESSION_IDLE_MS: Final = 30 * 60 * 1000  # Without use, until money moves only after a new sign-in: NIST SP 800-63B.
+SESSION_USE_KEPT_MS: Final = 60_000  # A browser is told of its last use no more often than this.
 
 QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an honest 503 beats a long wait.
 BATCH_COMMANDS_MAX: Final = 512  # Keeps one commit short, so that a lone caller behind it waits little.
@@ -101,6 +120,8 @@ INDEXED_AT_ONCE_MAX: Final = 500  # Payments whose metadata is written down in o
 INDEXED_ENTRIES_MAX: Final = 1000  # And about so many texts, so that no pay waits long behind that commit.
 BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that the metadata indexer may leave a quiet block after this.
+SESSIONS_FORGOTTEN_AT_ONCE: Final = 500  # Of a person who is erased; the rest go after it, as many at a time.
+ERASED_LOOKED_AT_MS: Final = 7 * 24 * 3600 * 1000  # How long after an erasure the identity cleaner looks for the rest.
 CLEANED_AT_ONCE_MAX: Final = 64  # Of pictures and of challenges each, that the identity cleaner removes at once.
 EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits before it looks again.
 
@@ -129,9 +150,15 @@ SESSION_CALLS_PER_MINUTE: Final = 6000  # An app that acts for one person: the s
 ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visitors, not a search for ids or tokens.
 SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
 EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
+FAILURES_NOTED_PER_HOUR: Final = 20  # Entries of the audit log about one address and failed sign-ins.
 EMAIL_FAILURES_S: Final = 600  # In this time; a forgetful person may try again after a minute.
 MAILS_TO_ONE_PER_HOUR: Final = 4  # That strangers may have sent to one address: nobody's letter box is flooded.
 MAILS_ASKED_PER_HOUR: Final = 20  # From one address: a family or a small office that joins on one day.
 CODES_PER_TEN_MINUTES: Final = 20  # Tries from one address, and for one e-mail address. Each takes a core for a while.
+PAGES_PER_MINUTE: Final = 600  # Of who is signed in: no hand is faster, and nobody else's calls count for it.
+# Of a device on which a person has signed in before, and of a person who is signed in: strangers cannot use these up.
+KNOWN_DEVICE_TRIES_MAX: Final = 10  # Wrong ones, in the same time as at an e-mail address.
+KNOWN_DEVICE_S: Final = 180 * 24 * 3600  # A device that nobody has signed in on for half a year is a stranger again.
+KNOWN_DEVICE_PEOPLE_MAX: Final = 4  # A family's tablet.
 # Of each limit, about 4 MB. More clients than this with less than a full bucket each would need a larger machine.
 RATE_BUCKETS_MAX: Final = 16_384

@@ -8,6 +8,7 @@ class Letter(msgspec.Struct, frozen=True):
 
     id: str
     sealed: bytes
+    is_urgent: bool = False  # Somebody waits for it, to enter its code or open its link.
 
 
 class Mail(msgspec.Struct, frozen=True):
@@ -18,3 +19,4 @@ class Mail(msgspec.Struct, frozen=True):
     created_at: int
     due_at: int
     attempts: int
+    is_urgent: bool = False

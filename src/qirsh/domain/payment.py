@@ -66,6 +66,11 @@ def left_to_refund(payment: Payment) -> int:
     return payment.amount - payment.refunded_amount if payment.status == "paid" else 0
 
 
+def refund_count(payment: Payment) -> int:
+    """How often some of it went back: each time is a version, after those of the new and of the paid one."""
+    return payment.version - 2 if payment.status == "paid" else 0
+
+
 def refunded(payment: Payment, amount: int, now: int) -> Payment:
     """The payment after one more refund. It stays paid."""
     assert 0 < amount <= left_to_refund(payment)

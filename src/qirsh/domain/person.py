@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import EMAIL_CHARACTERS_MAX, PIN_ATTEMPTS_MAX, PIN_DIGITS
+from qirsh.domain.limits import EMAIL_CHARACTERS_MAX, PIN_ATTEMPTS_MAX, PIN_DIGITS, WRONG_CODES_MAX
 
 _EMAIL: Final = re.compile(r"[^@\s\x00-\x1f]{1,64}@[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 
@@ -22,6 +22,7 @@ class Person(msgspec.Struct, frozen=True):
     has_notices: bool = True  # Whether a mail tells them of money that came or went.
     session_generation: int = 0  # Sessions of an earlier one are over.
     erased_at: int | None = None  # From then on nothing tells who this was.
+    blocked_at: int | None = None  # From then on nobody signs in as this person, until operators unblock them.
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -34,6 +35,7 @@ class Login(msgspec.Struct, frozen=True):
     created_at: int
     totp_step: int = 0  # The half minute of the last code that opened a session: none works twice.
     recovery: bytes = b""  # Hashes of the recovery codes that are left, one after the other.
+    wrong_codes: int = 0  # In a row, after a right password.
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -58,7 +60,9 @@ class Passkey(msgspec.Struct, frozen=True):
 def normal_email(text: str) -> str | None:
     """The one spelling under which an address is kept; None if it is not an address."""
     email = text.strip().lower()
-    return email if len(email) <= EMAIL_CHARACTERS_MAX and _EMAIL.fullmatch(email) else None
+    # What cannot be seen, or turns text around, would let one address look like another.
+    is_one = len(email) <= EMAIL_CHARACTERS_MAX and email.isprintable() and _EMAIL.fullmatch(email)
+    return email if is_one else None
 
 
 def is_pin(text: str) -> bool:
@@ -66,6 +70,16 @@ def is_pin(text: str) -> bool:
     return len(text) == PIN_DIGITS and text.isascii() and text.isdigit()
 
 
+def is_password_spent(login: Login) -> bool:
+    """Whether so many wrong codes followed the right password that it has to be set anew."""
+    return login.totp_sealed is not None and login.wrong_codes >= WRONG_CODES_MAX
+
+
 def attempts_left(pin: Pin) -> int:
     """Wrong tries before the PIN locks; 0 when it is locked."""
     return max(0, PIN_ATTEMPTS_MAX - pin.failures)
+
+
+def pin_trouble(pin: Pin | None) -> str:
+    """What keeps a person from using their PIN: `pin_missing` or `pin_locked`; empty where nothing does."""
+    return "pin_missing" if pin is None else "" if attempts_left(pin) else "pin_locked"

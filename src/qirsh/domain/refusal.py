@@ -23,8 +23,11 @@ class Refusal(enum.Enum):
     NOT_OPERATOR = "not_operator"
     # About what it names.
     NOT_FOUND = "not_found"
+    SIGN_IN_BLOCKED = "sign_in_blocked"  # Faces have checked the proof by then: nobody else hears of it.
     # About what was mailed. Before anything that tells whether an address is known.
     CODE_NOT_VALID = "code_not_valid"
+    # About the proof that opens a session, once what was mailed or typed is right.
+    PASSWORD_SPENT = "password_spent"  # noqa: S105 - a reason, and no password
     # About who asks.
     ACCOUNT_SUSPENDED = "account_suspended"
     NOT_VERIFIED = "not_verified"
@@ -45,6 +48,7 @@ class Refusal(enum.Enum):
     EMAIL_TAKEN = "email_taken"
     REFERENCE_USED = "reference_used"
     REFUND_EXCEEDS = "refund_exceeds"
+    TOO_MANY_REFUNDS = "too_many_refunds"
     MONEY_LEFT = "money_left"
     TOO_MANY = "too_many"
     # About the money's path.

@@ -1,4 +1,6 @@
-"""Seals: the links of a chain of hashes over audit entries and transfers. docs/audit-chain.md is for auditors.
+"""Seals: the links of a chain of hashes over audit entries, transfers and credential entries.
+
+docs/audit-chain.md is for auditors.
 
 A content is written once, here, and from then on it is bytes: stored, hashed and read, never written again.
 """
@@ -112,6 +114,6 @@ def _cover(found: re.Match[str]) -> Cover:
 
 _HEAD: Final = re.compile(r"qirsh seal 1\nnumber ([1-9]\d*)\nat (\d+)\nprevious ([0-9a-f]{64})\n", re.ASCII)
 _COVER: Final = re.compile(
-    r"([a-z]+) (\d+) (\d+) ([1-9]\d*)\nmissing((?: \d+(?:-\d+)?)*)\nlate((?: \d+)*)\ndigests((?: [0-9a-f]{64})*)\n",
+    r"([a-z_]+) (\d+) (\d+) ([1-9]\d*)\nmissing((?: \d+(?:-\d+)?)*)\nlate((?: \d+)*)\ndigests((?: [0-9a-f]{64})*)\n",
     re.ASCII,
 )

@@ -76,6 +76,29 @@ class RowSet(Generic[K, Row]):
             self.change(key, row)
 
 
+class AttestedRowSet(RowSet[K, Row]):
+    """Rows whose changes enter the credential log: how they were before the batch is kept."""
+
+    __slots__ = ("before",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: dict[K, Row] = {}
+
+    def change(self, key: K, row: Row) -> None:
+        self._keep(key)
+        super().change(key, row)
+
+    def remove(self, key: K) -> None:
+        self._keep(key)
+        super().remove(key)
+
+    def _keep(self, key: K) -> None:
+        row = self.known[key]
+        if row is not None and key not in self.added:
+            self.before.setdefault(key, row)
+
+
 class HoldsKeys:
     """What has a set of keys for each table; made when first asked for."""
 
@@ -113,6 +136,8 @@ class Table(Columns[R], Generic[K, R]):
         is_removable: bool = False,
         phase: Phase = Phase.REST,
         change_phase: Phase | None = None,
+        attested: str = "",
+        attested_as: str = "",
     ) -> None:
         super().__init__(name, record, phase)
         self.is_locked = is_locked  # Whether a batch that is decided on a row keeps others from changing it meanwhile.
@@ -120,12 +145,18 @@ class Table(Columns[R], Generic[K, R]):
         self.change_phase = phase if change_phase is None else change_phase
         self.key = tuple(key.split())
         self.changes = tuple(changes.split())
+        # What of a record enters the credential log when it changes, and the column that names the row there.
+        self.attested = tuple(attested.split())
+        self.attested_as = attested_as or key
+        assert all(hasattr(record, name) for name in self.attested)
         assert self.columns[: len(self.key)] == self.key, "the key comes first"
         assert set(self.changes) <= set(self.columns)
         # The key of a row as the database returns it.
         self.key_of: Any = itemgetter(*range(len(self.key)))
         # The key as the values of a condition.
         self.key_values: Any = (lambda key: key) if len(self.key) > 1 else (lambda key: (key,))
+        # What an entry of the credential log is made of.
+        self.attested_values: Any = _values(self.attested)
         # The values of an UPDATE, in the order of its SQL: what changes, then the key.
         self.changed_values: Any = attrgetter(*self.changes, *self.key) if self.changes else None
 
@@ -139,8 +170,19 @@ class Table(Columns[R], Generic[K, R]):
         if owner is None:
             return self
         # From now on it is found without coming here.
-        made = owner.__dict__[self.attribute] = set() if isinstance(owner, HoldsKeys) else RowSet()
+        made: set[K] | RowSet[K, R] = set()
+        if isinstance(owner, HoldsRows):
+            made = AttestedRowSet() if self.attested else RowSet()
+        owner.__dict__[self.attribute] = made
         return made
+
+
+def _values(columns: tuple[str, ...]) -> Any:  # noqa: ANN401 - a function of a row, and the row is anything
+    """The values of these columns of a row, as a tuple also when it is one."""
+    if len(columns) == 1:
+        get = attrgetter(columns[0])
+        return lambda row: (get(row),)
+    return attrgetter(*columns) if columns else None
 
 
 class Log(Columns[R]):

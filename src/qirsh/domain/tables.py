@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from qirsh.domain import access_order
+from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
@@ -10,6 +12,7 @@ from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.constant import Constant
 from qirsh.domain.counter import Counter
+from qirsh.domain.credential_log import CredentialEntry
 from qirsh.domain.event import Event, EventCounter
 from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identity import Identity, IdentityImage, Side
@@ -39,13 +42,20 @@ class Tables:
         phase=Phase.ORDERS,
         change_phase=Phase.OUTCOMES,
     )
-    pins = Table[int, Pin]("pin", Pin, key="person", changes="mac failures", is_removable=True, phase=Phase.BELONGINGS)
+    pins = Table[int, Pin](
+        "pin",
+        Pin,
+        key="person",
+        changes="mac failures",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="mac",
+    )
     balances = Table[tuple[int, str], Balance](
         "balance", Balance, key="account currency", changes="amount sequence held", phase=Phase.BALANCES
     )
-    event_counters = Table[int, EventCounter](
-        "event_counter", EventCounter, key="account", changes="last", phase=Phase.EVENTS
-    )
+    # Written after the events: the database compares.
+    event_counters = Table[int, EventCounter]("event_counter", EventCounter, key="account", changes="last")
     counters = Table[str, Counter]("counter", Counter, key="name", changes="last", phase=Phase.NUMBERS)
     bank_orders = Table[tuple[int, str], BankOrder](
         "bank_order",
@@ -64,8 +74,23 @@ class Tables:
         phase=Phase.BELONGINGS,
         change_phase=Phase.OUTCOMES,
     )
-    api_keys = Table[str, ApiKey]("api_key", ApiKey, key="id", changes="name revoked_at", phase=Phase.BELONGINGS)
-    sessions = Table[bytes, Session]("session", Session, key="hash", changes="revoked_at", phase=Phase.BELONGINGS)
+    api_keys = Table[str, ApiKey](
+        "api_key",
+        ApiKey,
+        key="id",
+        changes="name revoked_at",
+        phase=Phase.BELONGINGS,
+        attested="account hash scopes expires_at revoked_at",
+    )
+    sessions = Table[bytes, Session](
+        "session",
+        Session,
+        key="hash",
+        changes="revoked_at",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="person account expires_at revoked_at session_generation",
+    )
     # Read by every batch: a lock would let one batch at a time at a busy merchant. A change of one holds a counter,
     # so accounts come after those; and making the first balance of an account holds the account.
     accounts = Table[int, Account](
@@ -75,25 +100,35 @@ class Tables:
         changes="name state return_origins updated_at",
         is_locked=False,
         phase=Phase.PARTIES,
+        attested="kind mode owner live_account public_name state return_origins",
     )
     people = Table[int, Person](
         "person",
         Person,
         key="id",
-        changes="name phone language has_notices session_generation erased_at",
+        changes="name phone language has_notices session_generation erased_at blocked_at",
         phase=Phase.PARTIES,
+        attested="account session_generation erased_at",
     )
     logins = Table[str, Login](
         "login",
         Login,
         key="email",
-        changes="password_hash totp_sealed totp_step recovery",
+        changes="password_hash totp_sealed totp_step recovery wrong_codes",
         is_removable=True,
         phase=Phase.BELONGINGS,
+        attested="email password_hash totp_sealed recovery",
+        attested_as="person",  # The log keeps no addresses.
     )
     # Read by whatever an operator does, like accounts. Adding or ending one holds their counter.
     operators = Table[int, Operator](
-        "operator", Operator, key="person", changes="ended_at", is_locked=False, phase=Phase.BELONGINGS
+        "operator",
+        Operator,
+        key="person",
+        changes="ended_at",
+        is_locked=False,
+        phase=Phase.BELONGINGS,
+        attested="created_by created_at confirmed_by ended_at",
     )
     operator_proposals = Table[str, OperatorProposal](
         "operator_proposal",
@@ -103,8 +138,22 @@ class Tables:
         is_removable=True,
         phase=Phase.BELONGINGS,
     )
+    access_orders = Table[tuple[int, access_order.Kind], AccessOrder](
+        "access_order",
+        AccessOrder,
+        key="person kind",
+        changes="asked_by asked_at reason",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
     passkeys = Table[bytes, Passkey](
-        "passkey", Passkey, key="id", changes="sign_count", is_removable=True, phase=Phase.BELONGINGS
+        "passkey",
+        Passkey,
+        key="id",
+        changes="sign_count",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="person public_key",
     )
     challenges = Table[tuple[Purpose, str], Challenge](
         "challenge",
@@ -123,13 +172,18 @@ class Tables:
         phase=Phase.BELONGINGS,
     )
     identity_images = Table[tuple[int, Side], IdentityImage](
-        "identity_image", IdentityImage, key="person side", is_removable=True, phase=Phase.BELONGINGS
+        "identity_image",
+        IdentityImage,
+        key="person side",
+        changes="sealed",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
     )
     businesses = Table[int, Business]("business", Business, key="account", changes="reason", phase=Phase.BELONGINGS)
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
-    constants = Table[str, Constant]("constant", Constant, key="name")
+    constants = Table[str, Constant]("constant", Constant, key="name", changes="value")
     stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")
     # Never changed, so never locked: of two who add the same number, the unique key takes one.
     seals = Table[int, Seal]("seal", Seal, key="number", is_locked=False)
@@ -137,12 +191,17 @@ class Tables:
     refunds = Table[str, Refund]("refund", Refund, key="id", phase=Phase.TRANSFERS)
     # Looked at last, when all locks are ours: a batch that used the same key has committed by then, or waits.
     stored_responses = Table[tuple[int, str], StoredResponse](
-        "stored_response", StoredResponse, key="account key", changes="fingerprint status body created_at"
+        "stored_response",
+        StoredResponse,
+        key="account key",
+        changes="fingerprint status body created_at",
+        is_removable=True,
     )
 
     events = Log[Event]("event", Event, Phase.EVENTS)
     metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
     audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)
+    credentials = Log[CredentialEntry]("credential_log", CredentialEntry, Phase.REST)
 
 
 def _tables() -> tuple[Table[Any, Any], ...]:
@@ -163,4 +222,5 @@ def _steps() -> list[tuple[str, Any]]:
 
 
 LOCK_ORDER: Final = _tables()
+ATTESTED: Final = tuple(table for table in LOCK_ORDER if table.attested)
 WRITE_ORDER: Final = tuple(_steps())

@@ -48,6 +48,7 @@ class IssueKey(Command[ApiKey], frozen=True):
     actor: str
     owner: int | None = None  # The person who asks for it; None: an operator.
     operator: int | None = None
+    letters: tuple[Letter, ...] = ()  # For the owner of the account.
 
 
 class RevokeKey(Command[ApiKey], frozen=True):

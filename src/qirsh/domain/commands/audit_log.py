@@ -32,3 +32,4 @@ class RecordFailure(Command[None], frozen=True):
 
     subject: str
     actor: str
+    detail: str = ""

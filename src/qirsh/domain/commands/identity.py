@@ -43,3 +43,11 @@ class ErasePerson(Command[Person], frozen=True):
     businesses: tuple[int, ...]
     actor: str
     challenges: tuple[tuple[Purpose, str], ...] = ()
+    sessions: tuple[bytes, ...] = ()  # Those that were found; the identity cleaner finds the rest.
+
+
+class ForgetSessions(Command[int], frozen=True):
+    """Sessions that an erased person has left behind go. The outcome is how many there were."""
+
+    person: int
+    sessions: tuple[bytes, ...]

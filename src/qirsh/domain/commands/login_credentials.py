@@ -7,13 +7,17 @@ from qirsh.domain.person import Passkey
 
 
 class ChangePin(Command[int], frozen=True):
-    """A payment PIN, the first or a new one, which also unlocks. The face has checked who asks."""
+    """A payment PIN: the first, one in place of the old one, or one by an operator, which also unlocks.
+
+    The face has checked who asks. The outcome is the person's id.
+    """
 
     person: int
     pin_mac: bytes
     actor: str
     letters: tuple[Letter, ...] = ()
     operator: int | None = None
+    old_macs: tuple[bytes, ...] = ()  # Of the PIN that is to be replaced, unless an operator does it.
 
 
 class StartChallenge(Command[Challenge], frozen=True):
@@ -41,6 +45,8 @@ class ResetPassword(Command[int], frozen=True):
     token_hash: bytes
     password_hash: str
     letters: tuple[Letter, ...]
+    # All that the person has, as they were found a moment ago, to be removed; None: they stay.
+    passkeys: tuple[bytes, ...] | None = None
 
 
 class ChangePassword(Command[int], frozen=True):
@@ -69,6 +75,8 @@ class ChangeEmail(Command[int], frozen=True):
     person: int
     token_hash: bytes
     letters: tuple[Letter, ...]
+    totp_sealed: bytes | None = None  # The second factor, sealed for the new address.
+    instead_of: bytes | None = None  # As it was sealed for the old one.
 
 
 class SetSecondFactor(Command[int], frozen=True):
@@ -81,6 +89,18 @@ class SetSecondFactor(Command[int], frozen=True):
     recovery: bytes
     letters: tuple[Letter, ...]
     instead_of: bytes | None = None  # What it takes the place of: another tab may have been quicker.
+    token_hash: bytes = b""  # Of the page that a code was mailed for, where it begins or ends and mail is sent,
+    code_macs: tuple[bytes, ...] = ()  # and of that code.
+
+
+class CountWrongCode(Command[int], frozen=True):
+    """After a right password came a wrong code of the second factor. The outcome is how many there were in a row."""
+
+    email: str
+    person: int
+    password_hash: str  # That the password was checked against.
+    warning: tuple[Letter, ...]  # For the person, after some of them,
+    ending: tuple[Letter, ...]  # and when the password is good for nothing any more.
 
 
 class UnlockPin(Command[int], frozen=True):
@@ -103,6 +123,7 @@ class AddPasskey(Command[Passkey], frozen=True):
     sign_count: int
     name: str
     letters: tuple[Letter, ...]
+    challenge: bytes = b""  # The hash of the proof that they gave just now: it is good for one passkey.
 
 
 class RemovePasskey(Command[Passkey], frozen=True):

@@ -15,6 +15,7 @@ class RequestPayout(Command[Payout], frozen=True):
     amount: int
     bank_sealed: bytes
     pin_macs: tuple[bytes, ...]
+    letters: tuple[Letter, ...] = ()
 
 
 class CancelPayout(Command[Payout], frozen=True):

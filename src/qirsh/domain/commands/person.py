@@ -27,9 +27,9 @@ class Join(Command[Person], frozen=True):
 
 
 class ChangeProfile(Command[Person], frozen=True):
-    """How a person is reached. The outcome is the person."""
+    """How a person is reached. What is None stays as it is. The outcome is the person."""
 
     person: int
-    phone: str
+    phone: str | None
     language: str
-    has_notices: bool
+    has_notices: bool | None

@@ -1,6 +1,7 @@
 """Commands about sessions, and about proofs that work once."""
 
 from qirsh.domain.command import Command
+from qirsh.domain.mail import Letter
 from qirsh.domain.person import Person
 from qirsh.domain.session import Session
 
@@ -20,6 +21,8 @@ class OpenSession(Command[Session], frozen=True):
     recovery_hash: bytes = b""
     passkey: bytes = b""
     sign_count: int = 0
+    challenge: bytes = b""  # The hash of what the passkey was asked: an answer works once.
+    letters: tuple[Letter, ...] = ()  # For the person, if the device is not known to be theirs.
 
 
 class CloseSession(Command[Session], frozen=True):

@@ -16,6 +16,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.identity import accept, need_identity
+from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.rules.test_mode import fill_purse
@@ -70,6 +71,7 @@ def move_locks(command: MoveAccount, work: UnitOfWork, keys: RowKeys) -> None:
     account = work.accounts.get(command.account)
     if account is not None and account.owner is not None:
         keys.operators.add(account.owner)
+        keys.people.add(account.owner)
     if command.to == "closed":
         keys.balances.update({(command.account, currency) for currency in CURRENCIES})
 
@@ -98,10 +100,18 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
         assert account.owner is not None
         accept(work, account.owner, operator=command.operator)
     if moved.state in {"suspended", "closed"}:
-        work.count(REVOCATION)
+        _take_rights(work, moved)
     work.post(command.letters)
     work.note(command.actor, f"account.{moved.state}", f"account {moved.number}", command.reason)
     return moved
+
+
+def _take_rights(work: UnitOfWork, account: Account) -> None:
+    """Whoever is signed in as a person may be the reason. The owner can sign in again, and read."""
+    work.count(REVOCATION)
+    if account.kind == "personal":
+        assert account.owner is not None
+        end_sessions(work, account.owner)
 
 
 def _is_of_operator(work: UnitOfWork, account: Account) -> bool:
@@ -142,6 +152,7 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
     )
     work.api_keys.add(key.id, key)
     work.count(api_keys(account.number))
+    work.post(command.letters)
     work.note(command.actor, "key.issued", f"key {key.id}", f"account {key.account}")
     return key
 

@@ -17,7 +17,7 @@ def export(command: RecordExport, work: UnitOfWork) -> None:
 
 
 def failure(command: RecordFailure, work: UnitOfWork) -> None:
-    work.note(command.actor, "session.refused", command.subject)
+    work.note(command.actor, "session.refused", command.subject, command.detail)
 
 
 def check(command: RecordCheck, work: UnitOfWork) -> None:

@@ -4,7 +4,7 @@ import hmac
 
 import msgspec
 
-from qirsh.domain.challenge import Purpose
+from qirsh.domain.challenge import LASTS_MS, Challenge, Purpose
 from qirsh.domain.limits import CODE_ATTEMPTS_MAX
 from qirsh.domain.person import Passkey, Pin, attempts_left
 from qirsh.domain.refusal import Refusal, Refused
@@ -19,8 +19,9 @@ def check_pin(pin: Pin | None, macs: tuple[bytes, ...], work: UnitOfWork) -> Ref
         pin = Pin(pin.person, pin.mac, pin.failures + 1)
         work.pins.change(pin.person, pin)
         return Refused(Refusal.WRONG_PIN, attempts_left=attempts_left(pin))
-    if pin.failures:
-        work.pins.change(pin.person, Pin(pin.person, pin.mac, 0))
+    # The first is under the newest secret: one of an older secret is renewed while it is known.
+    if pin.failures or pin.mac != macs[0]:
+        work.pins.change(pin.person, Pin(pin.person, macs[0], 0))
     return None
 
 
@@ -37,11 +38,38 @@ def check_answer(
         or not hmac.compare_digest(challenge.token_hash, token_hash)
     ):
         return Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
-    if challenge.code_mac and not _is_one_of(challenge.code_mac, code_macs):
+    # Where a code is typed, a row without one is not ours: it would take any.
+    if (challenge.code_mac or code_macs) and not _is_one_of(challenge.code_mac, code_macs):
         failures = challenge.failures + 1
         work.challenges.change(key, msgspec.structs.replace(challenge, failures=failures))
         return Refused(Refusal.CODE_NOT_VALID, attempts_left=CODE_ATTEMPTS_MAX - failures)
     return None
+
+
+def is_used(work: UnitOfWork, challenge: bytes) -> bool:
+    """Whether what a passkey was asked, by its hash, was answered before."""
+    return bool(challenge) and work.challenges.get(used_key(challenge)) is not None
+
+
+def use_up(work: UnitOfWork, challenge: bytes) -> None:
+    """It is answered now, and never again. The row is forgotten when the answer would be too late anyway."""
+    if challenge:
+        key = used_key(challenge)
+        used = Challenge(
+            purpose=key[0],
+            email=key[1],
+            person=None,
+            token_hash=challenge,
+            code_mac=b"",
+            failures=0,
+            expires_at=work.now + LASTS_MS["passkey"],
+        )
+        work.challenges.add(key, used)
+
+
+def used_key(challenge: bytes) -> tuple[Purpose, str]:
+    """Under which it is kept."""
+    return "passkey", challenge.hex()
 
 
 def check_passkey(work: UnitOfWork, passkey: bytes, *, person: int, sign_count: int) -> Refused | None:

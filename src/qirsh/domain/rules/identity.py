@@ -5,8 +5,9 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import counter
+from qirsh.domain.access_order import KINDS as ACCESS_ORDERS
 from qirsh.domain.account import Account
-from qirsh.domain.commands.identity import ErasePerson, ForgetImages, RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.identity import SIDES, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.person import Person
@@ -108,10 +109,12 @@ def erase_locks(command: ErasePerson, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.accounts.update({command.account, *command.businesses})
     keys.logins.add(command.email)
     keys.operators.add(command.person)
+    keys.access_orders.update({(command.person, kind) for kind in ACCESS_ORDERS})
     keys.passkeys.update(set(command.passkeys))
     keys.challenges.update(set(command.challenges))
     keys.identities.add(command.person)
     keys.identity_images.update({(command.person, side) for side in SIDES})
+    keys.sessions.update(command.sessions)
 
 
 def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
@@ -141,15 +144,33 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
     work.pins.remove(person.id)
     work.identities.remove(person.id)
     _forget_images(work, person.id)
+    for kind in ACCESS_ORDERS:
+        work.access_orders.remove((person.id, kind))
     for passkey in passkeys:
         work.passkeys.remove(passkey)
     work.count(counter.passkeys(person.id), -len(passkeys))
+    _forget_sessions(work, person.id, command.sessions)
     for key in command.challenges:
         challenge = work.challenges.get(key)
         if challenge is not None and (challenge.person == person.id or challenge.email == login.email):
             work.challenges.remove(key)
     work.note(command.actor, "person.erased", f"person {person.id}")
     return erased
+
+
+def forget_sessions_locks(command: ForgetSessions, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.people.add(command.person)
+    keys.sessions.update(command.sessions)
+
+
+def forget_sessions(command: ForgetSessions, work: UnitOfWork) -> int | Refused:
+    person = work.people.get(command.person)
+    if person is None or person.erased_at is None:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    count = _forget_sessions(work, person.id, command.sessions)
+    if count:
+        work.note("service", "sessions.forgotten", f"person {person.id}")
+    return count
 
 
 def _own_passkeys(command: ErasePerson, work: UnitOfWork) -> set[bytes]:
@@ -185,6 +206,14 @@ def _decide(work: UnitOfWork, person: int, to: str, *, operator: int, reason: st
     return decided
 
 
+def _forget_sessions(work: UnitOfWork, person: int, sessions: tuple[bytes, ...]) -> int:
+    found = ((key, work.sessions.get(key)) for key in set(sessions))
+    own = sorted(key for key, session in found if session is not None and session.person == person)
+    for key in own:
+        work.sessions.remove(key)
+    return len(own)
+
+
 def _forget_images(work: UnitOfWork, person: int) -> int:
     found = [side for side in SIDES if work.identity_images.get((person, side)) is not None]
     for side in found:
@@ -197,4 +226,5 @@ RULES: Final[Rules] = {
     RejectIdentity: by_operator(Rule(reject, lock=reject_locks, read_first=reject_reads)),
     ForgetImages: Rule(forget, lock=forget_locks),
     ErasePerson: Rule(erase, lock=erase_locks),
+    ForgetSessions: Rule(forget_sessions, lock=forget_sessions_locks),
 }

@@ -10,6 +10,7 @@ from qirsh.domain.commands.login_credentials import (
     ChangeEmail,
     ChangePassword,
     ChangePin,
+    CountWrongCode,
     ForgetChallenge,
     RemovePasskey,
     RenewPasswordHash,
@@ -19,11 +20,11 @@ from qirsh.domain.commands.login_credentials import (
     UnlockPin,
 )
 from qirsh.domain.counter import REVOCATION, passkeys
-from qirsh.domain.limits import PASSKEYS_MAX
+from qirsh.domain.limits import PASSKEYS_MAX, WRONG_CODES_MAX, WRONG_CODES_TOLD
 from qirsh.domain.person import Login, Passkey, Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.credentials import check_answer
+from qirsh.domain.rules.credentials import check_answer, check_pin, is_used, use_up, used_key
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -77,6 +78,8 @@ def reset_locks(command: ResetPassword, work: UnitOfWork, keys: RowKeys) -> None
     login = work.logins.get(command.email)
     if login is not None:
         keys.people.add(login.person)
+        keys.counters.add(passkeys(login.person))
+    keys.passkeys.update(command.passkeys or ())
     keys.counters.add(REVOCATION)
 
 
@@ -87,6 +90,8 @@ def reset(command: ResetPassword, work: UnitOfWork) -> int | Refused:
         return Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
     if refused := check_answer(work, "reset", command.email, token_hash=command.token_hash):
         return refused
+    if command.passkeys is not None and not remove_passkeys(work, login.person, command.passkeys):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     work.challenges.remove(("reset", command.email))
     _set_password(work, login, command.password_hash)
     work.post(command.letters)
@@ -135,11 +140,13 @@ def change_email(command: ChangeEmail, work: UnitOfWork) -> int | Refused:
         return Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
     if refused := check_answer(work, "email", command.email, token_hash=command.token_hash):
         return refused
+    if login.totp_sealed != command.instead_of:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # It was set a moment ago, and is sealed for the old address.
     if work.logins.get(command.email) is not None:
         return Refused(Refusal.EMAIL_TAKEN)
     work.challenges.remove(("email", command.email))
     work.logins.remove(login.email)
-    work.logins.add(command.email, msgspec.structs.replace(login, email=command.email))
+    work.logins.add(command.email, msgspec.structs.replace(login, email=command.email, totp_sealed=command.totp_sealed))
     work.challenges.remove(("reset", command.old_email))
     work.post(command.letters)
     work.note(f"person {login.person}", "email.changed", f"person {login.person}")
@@ -149,12 +156,15 @@ def change_email(command: ChangeEmail, work: UnitOfWork) -> int | Refused:
 def second_factor_locks(command: SetSecondFactor, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.logins.add(command.email)
     keys.operators.add(command.person)
+    keys.challenges.add(("factor", command.email))
 
 
 def second_factor(command: SetSecondFactor, work: UnitOfWork) -> int | Refused:
     login = _own_login(work, command.email, command.person)
     if login is None:
         return Refused(Refusal.NOT_FOUND)
+    if command.token_hash and (refused := _check_factor_code(command, work)):
+        return refused
     if login.totp_sealed != command.instead_of:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     operator = work.operators.get(command.person)
@@ -169,9 +179,31 @@ def second_factor(command: SetSecondFactor, work: UnitOfWork) -> int | Refused:
             recovery=command.recovery,
         ),
     )
+    if command.token_hash:
+        work.challenges.remove(("factor", command.email))
     work.post(command.letters)
     work.note(f"person {login.person}", _what_became(command), f"person {login.person}")
     return login.person
+
+
+def wrong_code_locks(command: CountWrongCode, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.logins.add(command.email)
+
+
+def wrong_code(command: CountWrongCode, work: UnitOfWork) -> int | Refused:
+    login = _own_login(work, command.email, command.person)
+    if login is None or login.password_hash != command.password_hash:
+        return Refused(Refusal.NOT_FOUND)
+    if login.wrong_codes >= WRONG_CODES_MAX:
+        return login.wrong_codes  # They have been told.
+    wrong = login.wrong_codes + 1
+    work.logins.change(login.email, msgspec.structs.replace(login, wrong_codes=wrong))
+    if wrong == WRONG_CODES_TOLD:
+        work.post(command.warning)
+    if wrong == WRONG_CODES_MAX:
+        work.post(command.ending)
+        work.note("somebody", "password.spent", f"person {login.person}")
+    return wrong
 
 
 def unlock_pin_locks(command: UnlockPin, _work: UnitOfWork, keys: RowKeys) -> None:
@@ -199,12 +231,16 @@ def add_passkey_locks(command: AddPasskey, _work: UnitOfWork, keys: RowKeys) -> 
     keys.counters.add(passkeys(command.person))
     keys.passkeys.add(command.id)
     keys.people.add(command.person)
+    if command.challenge:
+        keys.challenges.add(used_key(command.challenge))
 
 
 def add_passkey(command: AddPasskey, work: UnitOfWork) -> Passkey | Refused:
     person = work.people.get(command.person)
     if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
+    if is_used(work, command.challenge):
+        return Refused(Refusal.CODE_NOT_VALID)
     if work.counted(passkeys(person.id)) >= PASSKEYS_MAX:
         return Refused(Refusal.TOO_MANY)
     if work.passkeys.get(command.id) is not None:
@@ -212,6 +248,7 @@ def add_passkey(command: AddPasskey, work: UnitOfWork) -> Passkey | Refused:
     passkey = Passkey(command.id, command.person, command.public_key, command.sign_count, command.name, work.now)
     work.passkeys.add(passkey.id, passkey)
     work.count(passkeys(person.id))
+    use_up(work, command.challenge)
     work.post(command.letters)
     work.note(f"person {command.person}", "passkey.added", f"person {command.person}")
     return passkey
@@ -233,12 +270,33 @@ def remove_passkey(command: RemovePasskey, work: UnitOfWork) -> Passkey | Refuse
     return passkey
 
 
+def remove_passkeys(work: UnitOfWork, person: int, found: tuple[bytes, ...]) -> bool:
+    """All of a person's; nothing if these are not all, since one more was made after they were looked for."""
+    # An address that became somebody else's in this very batch has not brought their rows along.
+    own = {key for key in found if (known := work.passkeys.get(key)) is not None and known.person == person}
+    if passkeys(person) not in work.counters.known or len(own) != work.counted(passkeys(person)):
+        return False
+    for key in own:
+        work.passkeys.remove(key)
+    if own:
+        work.count(passkeys(person), -len(own))
+        work.note(f"person {person}", "passkeys.removed", f"person {person}")
+    return True
+
+
 def end_sessions(work: UnitOfWork, person_id: int) -> None:
     """All of a person's, everywhere within a second."""
     person = work.people.get(person_id)
     assert person is not None, "a login without its person"
     work.people.change(person.id, msgspec.structs.replace(person, session_generation=person.session_generation + 1))
     work.count(REVOCATION)
+
+
+def _check_factor_code(command: SetSecondFactor, work: UnitOfWork) -> Refused | None:
+    challenge = work.challenges.get(("factor", command.email))
+    if challenge is None or challenge.person != command.person:
+        return Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
+    return check_answer(work, "factor", command.email, token_hash=command.token_hash, code_macs=command.code_macs)
 
 
 def _forget_appointment(work: UnitOfWork, email: str, *, was_mailed: bool) -> None:
@@ -260,7 +318,7 @@ def _own_login(work: UnitOfWork, email: str, person: int) -> Login | None:
 
 
 def _set_password(work: UnitOfWork, login: Login, password_hash: str) -> None:
-    work.logins.change(login.email, msgspec.structs.replace(login, password_hash=password_hash))
+    work.logins.change(login.email, msgspec.structs.replace(login, password_hash=password_hash, wrong_codes=0))
     end_sessions(work, login.person)
 
 
@@ -273,6 +331,9 @@ def change_pin(command: ChangePin, work: UnitOfWork) -> int | Refused:
     person = work.people.get(command.person)
     if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
+    before = work.pins.get(command.person)
+    if before is not None and command.operator is None and (refused := check_pin(before, command.old_macs, work)):
+        return refused
     work.pins.put(command.person, Pin(command.person, command.pin_mac, 0))
     work.post(command.letters)
     work.note(command.actor, "pin.changed", f"person {command.person}")
@@ -288,6 +349,7 @@ RULES: Final[Rules] = {
     RenewPasswordHash: Rule(renew_hash, lock=renew_hash_locks),
     ChangeEmail: Rule(change_email, lock=change_email_locks),
     SetSecondFactor: Rule(second_factor, lock=second_factor_locks),
+    CountWrongCode: Rule(wrong_code, lock=wrong_code_locks),
     UnlockPin: Rule(unlock_pin, lock=unlock_pin_locks),
     AddPasskey: Rule(add_passkey, lock=add_passkey_locks),
     RemovePasskey: Rule(remove_passkey, lock=remove_passkey_locks),

@@ -105,9 +105,9 @@ def ask_end_locks(command: RequestOperatorEnd, work: UnitOfWork, keys: RowKeys) 
 
 def ask_end(command: RequestOperatorEnd, work: UnitOfWork) -> OperatorProposal | Refused:
     login = work.logins.get(command.email)
-    # An address that became somebody else's in this very batch has not brought their rows along.
-    operator = None if login is None else work.operators.known.get(login.person)
-    person = None if login is None else work.people.known.get(login.person)
+    # Of an address that became somebody else's in this very batch the rows are not there: the batch falls back.
+    operator = None if login is None else work.operators.get(login.person)
+    person = None if login is None else work.people.get(login.person)
     if operator is None or person is None or operator.ended_at is not None:
         return Refused(Refusal.NOT_FOUND)
     if _is_alone(work):

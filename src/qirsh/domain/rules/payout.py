@@ -60,6 +60,7 @@ def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
     )
     work.payouts.add(payout.id, payout)
     work.count(open_payouts(payout.account))
+    work.post(command.letters)
     work.note(f"person {command.person}", "payout.asked", f"account {payout.account}", payout.id)
     return payout
 

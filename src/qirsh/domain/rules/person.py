@@ -62,7 +62,10 @@ def change_profile(command: ChangeProfile, work: UnitOfWork) -> Person | Refused
     if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
     changed: Person = msgspec.structs.replace(
-        person, phone=command.phone, language=command.language, has_notices=command.has_notices
+        person,
+        phone=person.phone if command.phone is None else command.phone,
+        language=command.language,
+        has_notices=person.has_notices if command.has_notices is None else command.has_notices,
     )
     work.people.change(person.id, changed)
     return changed

@@ -5,6 +5,7 @@ from typing import Final
 from qirsh.domain import ledger, payment
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.event import REFUND_CREATED
+from qirsh.domain.limits import REFUNDS_MAX
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -48,6 +49,8 @@ def refund(command: RefundPayment, work: UnitOfWork) -> Refund | Refused:
     amount = left if command.amount is None else command.amount
     if not 0 < amount <= left:
         return Refused(Refusal.REFUND_EXCEEDS)
+    if payment.refund_count(paid) >= REFUNDS_MAX:
+        return Refused(Refusal.TOO_MANY_REFUNDS)
     payer = work.accounts.get(paid.payer)
     assert payer is not None, "a payment without its payer"
     # Nobody could spend it there. A suspended one is another matter: it may act again.

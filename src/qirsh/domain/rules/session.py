@@ -7,10 +7,10 @@ import msgspec
 from qirsh.domain.commands.session import CloseSession, CloseSessions, OpenSession, UseLoginCode
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
-from qirsh.domain.person import Person
+from qirsh.domain.person import Person, is_password_spent
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.credentials import check_passkey
+from qirsh.domain.rules.credentials import check_passkey, is_used, use_up, used_key
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.session import Session
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -23,6 +23,8 @@ def open_session_locks(command: OpenSession, _work: UnitOfWork, keys: RowKeys) -
         keys.logins.add(command.email)
     if command.passkey:
         keys.passkeys.add(command.passkey)
+    if command.challenge:
+        keys.challenges.add(used_key(command.challenge))
 
 
 def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
@@ -30,6 +32,10 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
     person = work.people.get(command.person)
     if person is None or person.erased_at is not None or account is None or account.owner != command.person:
         return Refused(Refusal.NOT_FOUND)
+    if person.blocked_at is not None:
+        return Refused(Refusal.SIGN_IN_BLOCKED)
+    if is_used(work, command.challenge):
+        return Refused(Refusal.PASSKEY_NOT_VALID)
     if command.passkey:
         refused = check_passkey(work, command.passkey, person=command.person, sign_count=command.sign_count)
     else:
@@ -47,7 +53,9 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
         agent=command.agent,
     )
     work.sessions.add(session.hash, session)
-    work.note(command.actor, "session.opened", f"person {command.person}")
+    use_up(work, command.challenge)
+    work.post(command.letters)
+    work.note(command.actor, "session.opened", f"person {command.person}", _proved_by(command))
     return session
 
 
@@ -97,17 +105,30 @@ def _use_up(command: OpenSession | UseLoginCode, work: UnitOfWork, actor: str) -
         return Refused(Refusal.NOT_FOUND)
     if command.password_hash not in {"", login.password_hash}:
         return Refused(Refusal.CODE_NOT_VALID)
+    if is_password_spent(login):
+        return Refused(Refusal.PASSWORD_SPENT)
     if command.recovery_hash:
         left = _without(login.recovery, command.recovery_hash)
         if left is None:
             return Refused(Refusal.CODE_NOT_VALID)
-        work.logins.change(login.email, msgspec.structs.replace(login, recovery=left))
+        work.logins.change(login.email, msgspec.structs.replace(login, recovery=left, wrong_codes=0))
         work.note(actor, "recovery_code.used", f"person {login.person}")
     elif login.totp_sealed is not None:
         if command.totp_step <= login.totp_step:
             return Refused(Refusal.CODE_NOT_VALID)
-        work.logins.change(login.email, msgspec.structs.replace(login, totp_step=command.totp_step))
+        proved = msgspec.structs.replace(login, totp_step=command.totp_step, wrong_codes=0)
+        work.logins.change(login.email, proved)
     return None
+
+
+def _proved_by(command: OpenSession) -> str:
+    if command.passkey or command.challenge:
+        return "passkey"
+    if not command.email:
+        return ""  # A session of before has ended, or the person has just joined.
+    if command.recovery_hash:
+        return "password and recovery code"
+    return "password and code" if command.totp_step else "password"
 
 
 def _without(recovery: bytes, used: bytes) -> bytes | None:
