@@ -34,6 +34,7 @@ class Altered(Batch):
         assert account is not None
         changed: Account = msgspec.structs.replace(account, **self._changes)
         work.accounts.change(self._number, changed)
+        work.attest()
 
 
 def alter(world: InProcess, account: str, **changes: object) -> None:

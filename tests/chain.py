@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-# Which numbers of ids share a digest: one audit entry, twenty transfers.
-PIECES = {"audit": 1, "transfer": 20}
+# Which numbers of ids share a digest: one audit entry, twenty transfers or credential entries.
+PIECES = {"audit": 1, "transfer": 20, "credential_log": 20}
 
 
 class Section(NamedTuple):

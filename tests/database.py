@@ -12,7 +12,7 @@ import apsw
 import asyncpg
 import uvloop
 
-from qirsh.settings import PostgresUrl
+from qirsh.setting_values import PostgresUrl
 
 Select = Callable[..., list[tuple[Any, ...]]]  # SQL with a `?` for each argument that follows.
 

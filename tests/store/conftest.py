@@ -76,8 +76,9 @@ class PostgresEngine(Engine):
     def __init__(self, running: PostgresServer) -> None:
         self._server = running
         self.template: Final = filled_on(running)
-        # On a copy, for one test after the other: to connect takes longer than most of them.
-        own, disarmed = running.create_database(self.template), disarmed_on(running)
+        # On copies, for one test after the other: to connect takes longer than most of them, and nobody copies a
+        # database to which somebody is connected.
+        own, disarmed = (running.create_database(of) for of in (self.template, disarmed_on(running)))
         self._hand: Final = PostgresHand(running.url(own), is_kept=False, disarmed=running.url(disarmed))
 
     @contextmanager

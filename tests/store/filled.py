@@ -15,6 +15,7 @@ import uvloop
 from msgspec.structs import astuple
 
 from qirsh.domain.batch import Answer, Batch, Submission
+from qirsh.domain.commands.access_order import RequestAccessOrder
 from qirsh.domain.commands.account import IssueKey
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
@@ -81,6 +82,7 @@ class Filled(Market):
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_people()
         self.do(HoldLease("sweeper", "a process", 1000))
+        self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
         self.do(StopMoney(1, "a sum was wrong", "test"))
         self.do(LiftStop(1, "it was mended", "test"))
@@ -92,6 +94,7 @@ class Filled(Market):
         facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
         self.do(SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
         self.do(RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
+        self.do(RequestAccessOrder("customer@example.com", "block", "lost phone", self.first.id, "test"))
         self.do(AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
         self.do(ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
         self.do(RequestOperatorEnd("operator.two@example.com", self.second.id, "test"))
@@ -104,7 +107,11 @@ class Filled(Market):
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""
-        tables: dict[str, list[Any]] = {"audit": self.audit, "transfer": self.transfers}
+        tables: dict[str, list[Any]] = {
+            "audit": self.audit,
+            "transfer": self.transfers,
+            "credential_log": self.credentials,
+        }
         rows = {name: [(place, *astuple(row)) for place, row in enumerate(tables[name], 1)] for name in tables}
         return tuple(
             Cover(name, 1, len(found), PIECES[name], (), (), tuple(digests(found, PIECES[name])))

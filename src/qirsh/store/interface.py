@@ -54,6 +54,10 @@ class Store(Protocol):
     name: str  # Of this process among those that share the database; empty where none can.
     lanes: int  # How many batches it takes at once.
 
+    @property
+    def damage(self) -> str | None:
+        """What the database has said of itself since the start, if it was no passing trouble."""
+
     async def transact(self, batch: Batch) -> UnitOfWork:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""
 
@@ -65,6 +69,12 @@ class Store(Protocol):
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Rows that take longer to find: lists and checks. Beyond a deadline it is `StoreUnavailable`."""
+
+    async def broken_guards(self) -> list[tuple[str, str, str]]:
+        """Kind and name of what the migrations made and is no longer as they made it, and what is wrong with it."""
+
+    async def now(self) -> int:
+        """The time by which batches are decided: the database's own, where several machines share it."""
 
     async def close(self) -> None:
         """Let go of files and connections."""

@@ -1,6 +1,7 @@
 """What was sealed stays as it was, or verify names what did not, on every engine."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from qirsh.domain.seal import NOTHING, Cover, make
 from qirsh.domain.tables import Tables
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Violation
-from tests.chain import digests, follows, row_bytes, sections
+from tests.chain import PIECES, digests, follows, row_bytes, sections
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand
 
@@ -55,11 +56,13 @@ def audit_cover(copy: Copy, *, first: int, late: tuple[int, ...] = ()) -> tuple[
     new = [row for row in rows if row >= first]
     gone = tuple((row, row) for row in range(first, max(new)) if row not in rows)
     covered = [rows[row] for row in sorted([*late, *new])]
-    [(transfers,)] = copy.hand.type("SELECT max(id) FROM transfer")
-    return (
-        Cover("audit", first, max(new), 1, gone, late, tuple(digests(covered, 1))),
-        Cover("transfer", transfers + 1, transfers, 20, (), (), ()),
-    )
+    return (Cover("audit", first, max(new), 1, gone, late, tuple(digests(covered, 1))), *nothing_new(copy))
+
+
+def nothing_new(copy: Copy) -> tuple[Cover, ...]:
+    """Of the tables after the first."""
+    tops = {table: copy.hand.type(f"SELECT max(id) FROM {table}")[0][0] for table in ("transfer", "credential_log")}  # noqa: S608 - ours
+    return tuple(Cover(table, top + 1, top, 20, (), (), ()) for table, top in tops.items())
 
 
 def last_audit(copy: Copy) -> int:
@@ -71,7 +74,7 @@ def test_what_commands_have_made_is_whole(copy: Copy) -> None:
     assert copy.sentences() == []
 
 
-@pytest.mark.parametrize("table", ["audit", "transfer"])
+@pytest.mark.parametrize("table", list(PIECES))
 def test_the_database_puts_the_bytes_together_as_the_docs_say(copy: Copy, table: str) -> None:
     for detail in ODD:
         copy.hand.type(note(detail))
@@ -93,7 +96,7 @@ def test_odd_details_that_another_implementation_has_sealed_are_good(copy: Copy)
 
 
 def test_the_docs_name_the_columns_and_show_a_row_as_it_is() -> None:
-    for table in (Tables.audit, Tables.transfers):
+    for table in (Tables.audit, Tables.transfers, Tables.credentials):
         told = re.search(rf"^- `{table.name}`: ([^-]*)$", DOCS, re.MULTILINE)
         assert told is not None
         assert re.split(r",\s+", told.group(1).strip()) == ["id", *table.columns]
@@ -131,6 +134,14 @@ SPOILT: Final = {
         "one of transfers 1 to 20 was changed after seal 1",
     ),
     "a transfer deleted": ("DELETE FROM transfer WHERE id = 2", "transfer 2 has vanished after seal 1"),
+    "a credential entry edited": (
+        "UPDATE credential_log SET digest = NULL WHERE id = 2",
+        "one of credential entries 1 to 20 was changed after seal 1",
+    ),
+    "a credential entry deleted": (
+        "DELETE FROM credential_log WHERE id = 2",
+        "credential entry 2 has vanished after seal 1",
+    ),
     "a seal's content edited": (
         "UPDATE seal SET content = replace(content, 'missing', 'missing 1') WHERE number = 1",
         "seal 1 was changed after it was made",
@@ -170,9 +181,8 @@ def test_a_seal_that_was_made_anew_is_betrayed_by_the_next(copy: Copy) -> None:
     copy.hand.type("DELETE FROM seal WHERE number >= 2; UPDATE audit SET detail = 'forged' WHERE detail = 'one'")
     entry = last_audit(copy) - 1
     [row] = copy.hand.type(f"SELECT * FROM audit WHERE id = {entry}")  # noqa: S608 - ours
-    [(transfers,)] = copy.hand.type("SELECT max(id) FROM transfer")
     forged = Cover("audit", entry, entry, 1, (), (), tuple(digests([row], 1)))
-    copy.seal((forged, Cover("transfer", transfers + 1, transfers, 20, (), (), ())))
+    copy.seal((forged, *nothing_new(copy)))
     literal = f"x'{bytes(hashed).hex()}'" if "Sqlite" in type(copy.hand).__name__ else f"'\\x{bytes(hashed).hex()}'"
     copy.hand.type(f"INSERT INTO seal VALUES ({kept}, {at}, '{content}', {literal})")  # noqa: S608 - ours
     assert copy.sentences() == ["seal 3 does not follow from seal 2, which was put in its place"]
@@ -184,6 +194,15 @@ def test_rows_that_no_seal_covers_are_named_when_they_are_over_a_minute_apart(co
     copy.hand.type(note("59 seconds later", at=1_800_000_059_000))
     assert copy.sentences() == []
     copy.hand.type(note("two minutes later", at=1_800_000_120_000))
+    assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
+
+
+def test_rows_of_before_and_after_a_long_rest_are_not_named_until_the_sealer_had_its_time(copy: Copy) -> None:
+    first, now = last_audit(copy) + 1, time.time_ns() // 1_000_000
+    copy.hand.type(note("last seconds of a server that was killed", at=now - 3_600_000))
+    copy.hand.type(note("it starts again", at=now))
+    assert copy.sentences() == []
+    copy.hand.type(note("it started a while ago", at=now - 60_000))
     assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
 
 
@@ -210,6 +229,8 @@ def test_a_row_in_a_gap_is_covered_by_the_seal_that_calls_it_late(copy: Copy) ->
 
 
 REFUSED: Final = {
+    "a credential entry changed": ("UPDATE credential_log SET digest = NULL", "credential entries never change"),
+    "a credential entry deleted": ("DELETE FROM credential_log", "credential entries never vanish"),
     "a seal changed": ("UPDATE seal SET at = 1", "seals never change"),
     "a seal deleted": ("DELETE FROM seal", "seals never vanish"),
     "a stop changed": ("UPDATE stop SET reason = 'none'", "lifted once"),
@@ -266,11 +287,11 @@ def test_a_cut_tail_is_found_by_a_head_that_was_kept(copy: Copy) -> None:
     def select(sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in copy.hand.type(sql)]
 
-    assert hash_chain.violations(select, head) == []
-    other = hash_chain.violations(select, (number, bytes(32)))
+    assert hash_chain.violations(select, head, now=0) == []
+    other = hash_chain.violations(select, (number, bytes(32)), now=0)
     assert [found.sentence for found in other] == ["seal 3 is not the one that was given: another stands in its place"]
     copy.hand.disarm()
     copy.hand.type("DELETE FROM seal WHERE number = 3; DELETE FROM audit WHERE detail = 'two'")
-    assert hash_chain.violations(select) == []  # The chain alone cannot tell.
-    cut = hash_chain.violations(select, head)
+    assert hash_chain.violations(select, now=0) == []  # The chain alone cannot tell.
+    cut = hash_chain.violations(select, head, now=0)
     assert [found.sentence for found in cut] == ["seal 3, which was given, is not there: the chain ends at seal 2"]

@@ -173,15 +173,13 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         "UPDATE transfer SET credit = :other WHERE bank_order = 'slip'",
         r"transfer .+ is a withdrawal from account {customer} \(personal, live\) to account {other} \(personal\)",
     ),
-    (
-        "money enters and leaves only through the house",
-        "UPDATE transfer SET kind = 'reversal', reverses = 1 WHERE payment = :paid",
-        r"transfer .+ is a reversal from account {customer} \(personal, live\) to account {shop} \(commercial\)",
-    ),
-    (
-        "money enters and leaves only through the house",
-        "UPDATE transfer SET kind = 'fee' WHERE bank_order = 'slip 0'",
-        r"transfer .+ is a fee from account {house} \(house, live\) to account {customer} \(personal\)",
+    *(
+        (
+            "money moves only as commands move it",
+            f"UPDATE transfer SET {change} WHERE payment = :paid",
+            f"transfer .+ is a {kind} from account {{customer}} to account {{shop}}, which no command makes",
+        )
+        for change, kind in (("kind = 'fee'", "fee"), ("kind = 'reversal'", "reversal"), ("reverses = 1", "pay"))
     ),
     (
         "a confirmed bank order has exactly one transfer, and it matches",
@@ -329,7 +327,7 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
                 "refund re_9 of payment number {returned} is 400, its transfer moved 400",
             ),
             (
-                "UPDATE transfer SET kind = 'fee' WHERE payment = :returned AND kind = 'refund'",
+                "UPDATE transfer SET kind = 'pay' WHERE payment = :returned AND kind = 'refund'",
                 "refund re_1 of payment number {returned} is 400, its transfer moved nothing",
             ),
             (
@@ -379,6 +377,7 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
             ("cancelled", "expires_at = 7", "payment number {cancelled} is cancelled .+, due at 7"),
             ("expired", "payer = :other", "payment number {expired} is expired with payer {other}, .+"),
             ("expired", "paid_at = 7", "payment number {expired} is expired .+, paid at 7, .+"),
+            ("expired", "updated_at = 7", "payment number {expired} is expired .+, updated at 7, .+"),
             ("expired", "status = 'lost'", "payment number {expired} is lost with .+"),
         )
     ),
@@ -562,6 +561,115 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
             ("number = 7", r"person .+ has account {other} \(nothing, nothing\), which is owned by person nothing"),
         )
     ),
+    *(
+        ("a payout that was ordered has its bank order, and it matches", sql, named)
+        for sql, named in (
+            (
+                "UPDATE payout SET state = 'ordered', reference = 'r' WHERE id = 'po_1'",
+                "payout po_1 of account {customer} is ordered under the reference r, and 0 bank orders match it",
+            ),
+            (
+                "UPDATE payout SET state = 'ordered' WHERE id = 'po_2'",
+                "payout po_2 of account {customer} is ordered under the reference payout, and 0 bank orders match it",
+            ),
+            *(
+                (
+                    f"UPDATE bank_order SET {change} WHERE reference = 'payout'",
+                    "payout po_2 of account {customer} is paid under the reference payout, and 0 bank orders match it",
+                )
+                for change in (
+                    "payout = NULL",
+                    "account = :other",
+                    "currency = 'USD'",
+                    "amount = 1",
+                    "state = 'asked'",
+                    "reference = 'another'",
+                    "kind = 'deposit'",
+                )
+            ),
+        )
+    ),
+    *(
+        (
+            "a bank order for a payout is that payout's",
+            sql,
+            f"bank order .+ of account {{house}} is {named} and does not match it",
+        )
+        for sql, named in (
+            (
+                "UPDATE bank_order SET payout = 'po_1' WHERE reference = 'asked'",
+                "asked for payout po_1, which is asked",
+            ),
+            (
+                "UPDATE bank_order SET payout = 'gone' WHERE reference = 'payout'",
+                "confirmed for payout gone, which is nothing",
+            ),
+            *(
+                (f"UPDATE payout SET {change} WHERE id = 'po_2'", f"confirmed for payout po_2, which is {state}")
+                for change, state in (
+                    ("reference = 'r'", "paid"),
+                    ("account = :other", "paid"),
+                    ("currency = 'USD'", "paid"),
+                    ("amount = 1", "paid"),
+                    ("state = 'refused'", "refused"),
+                )
+            ),
+        )
+    ),
+    *(
+        (
+            "nobody moves money of their own as an operator",
+            f"UPDATE account SET owner = :{who} WHERE number = :other",
+            f"bank order .+ is for account {{other}} of person {{{who}}}, asked by operator {{first}} and confirmed .+",
+        )
+        for who in ("first", "second")
+    ),
+    *(
+        (
+            "an operator was made by others, who were there before",
+            f"UPDATE operator SET {change} WHERE person = :{who}",
+            f"operator {{{made}}} was made by operator {named}",
+        )
+        for who, change, made, named in (
+            ("second", "created_by = :second", "second", "{second} and confirmed by nothing"),
+            ("second", "confirmed_by = :second", "second", "{first} and confirmed by {second}"),
+            ("second", "confirmed_by = :first", "second", "{first} and confirmed by {first}"),
+            ("first", "created_by = :second", "first", "{second} and confirmed by nothing"),
+            ("second", "created_at = created_at - 1", "second", "{first} and confirmed by nothing"),
+        )
+    ),
+    (
+        "an operator was made by others, who were there before",
+        "INSERT INTO operator SELECT 3, :first, created_at + 1, NULL, NULL FROM operator WHERE person = :first",
+        "operator 3 was made by operator {first} and confirmed by nothing",
+    ),
+    *(
+        (
+            "a counter says how many there are",
+            f"UPDATE counter SET last = 7 WHERE name = '{name}'",
+            f"the counter '{name}' stands at 7, and there are {times}",
+        )
+        for name, times in (
+            ("operator", 2),
+            (f"open payouts of account {NAMES['customer']}", 1),
+            (f"passkeys of person {FILLED.customer.id}", 1),
+        )
+    ),
+    (
+        "a counter says how many there are",
+        "DELETE FROM counter WHERE name LIKE 'open payouts of account %'",
+        "the counter 'open payouts of account {customer}' stands at nothing, and there are 1",
+    ),
+    *(
+        ("a stop and its end are in the audit log", sql, f"stop {named}")
+        for sql, named in (
+            ("INSERT INTO stop VALUES (2, 1, 'by hand', 2, 'nobody')", "2, lifted by nobody, is not .+: by hand"),
+            ("UPDATE stop SET at = at - 1", "1, lifted by test, .+"),
+            ("UPDATE stop SET reason = 'x'", "1, .+: x"),
+            ("UPDATE stop SET lifted_at = lifted_at + 1", "1, lifted by test, .+"),
+            ("UPDATE stop SET lifted_by = 'x'", "1, lifted by x, .+"),
+        )
+    ),
 ]
 
 
@@ -636,4 +744,4 @@ def test_what_moved_through_an_account_may_exceed_64_bits(any_hand: Hand) -> Non
         UPDATE balance SET sequence = {rounds} + 1 WHERE account = :test_customer AND currency = 'EUR'"""
     )
     assert rounds // 2 * AMOUNT_MAX > 2**63 - AMOUNT_MAX
-    assert violations(any_hand) == []
+    assert {violation.name for violation in violations(any_hand)} == {"money moves only as commands move it"}

@@ -11,11 +11,11 @@ import pytest
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store import migrate
-from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell
 from qirsh.store.postgres.store import open_postgres
-from qirsh.store.postgres.verify import GUARDS, LEADS_TO, REFERENCES, read_only, verify
+from qirsh.store.postgres.verify import GUARDS, HANDED_OUT, LEADS_TO, REFERENCES, read_only, verify
 from tests.domain.world import ENTROPY_SEED
 from tests.store.conftest import PostgresEngine
 from tests.store.filled import FILLED, PostgresHand
@@ -47,7 +47,7 @@ def sentences(url: str) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(spoilt: Spoilt) -> None:
     told: list[Invariant] = []
     assert verify(spoilt.url, told.append) == []
-    assert told == [GUARDS, REFERENCES, *invariants.ALL, *hash_chain.ALL]
+    assert told == [GUARDS, REFERENCES, HANDED_OUT, *invariants.ALL, attested_rows.CREDENTIALS, *hash_chain.ALL]
 
 
 # No.
@@ -88,9 +88,12 @@ def test_a_guard_that_was_weakened_is_named(spoilt: Spoilt, sql: str) -> None:
 
 def test_references_that_are_switched_off_are_named(spoilt: Spoilt) -> None:
     spoilt.type("ALTER TABLE pin DISABLE TRIGGER ALL")
-    assert sentences(spoilt.url) == ["constraint pin_person_fkey on pin is switched off"]
+    assert sentences(spoilt.url) == [
+        "constraint pin_person_fkey on pin is switched off",
+        "trigger pin_stays on pin is switched off",
+    ]
     spoilt.type("INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1; ALTER TABLE pin ENABLE TRIGGER ALL")
-    assert sentences(spoilt.url) == ["person 404 of pin refers to a row of person that is not there"]
+    assert sentences(spoilt.url)[0] == "person 404 of pin refers to a row of person that is not there"
 
 
 def test_guards_that_sleep_for_the_whole_database_are_told(spoilt: Spoilt) -> None:
@@ -136,6 +139,16 @@ def test_every_reference_of_the_other_engine_is_checked() -> None:
         for row in connection.execute(f"PRAGMA foreign_key_list({table})").fetchall()
     }
     assert {(column, key.partition(".")[0]) for column, key in LEADS_TO.items()} == found
+
+
+def test_an_id_that_was_never_handed_out_is_named(spoilt: Spoilt) -> None:
+    spoilt.type(
+        "ALTER TABLE audit DISABLE TRIGGER ALL;"
+        "INSERT INTO audit OVERRIDING SYSTEM VALUE VALUES (5000, 1, '', '', '', '');"
+        "ALTER TABLE audit ENABLE TRIGGER ALL"
+    )
+    [(last,)] = spoilt.type("SELECT last_value FROM audit_id_seq")
+    assert f"audit entry 5000 has an id that was never handed out: the last one is {last}" in sentences(spoilt.url)
 
 
 # Cannot tell.

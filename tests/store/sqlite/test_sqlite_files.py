@@ -270,6 +270,58 @@ def test_a_copy_of_the_database_from_the_time_of_its_log_is_as_good_as_the_datab
     assert by_hand(path, "SELECT count(*) FROM payment WHERE amount = 1 AND status = 'paid'") == [(65,)]
 
 
+def frames_of(log: Path) -> tuple[int, list[int]]:
+    """How many bytes a frame has, and which frames end a transaction."""
+    data = log.read_bytes()
+    size = 24 + int.from_bytes(data[8:12], "big")
+    places = range(32, len(data), size)
+    return size, [place for place, start in enumerate(places) if int.from_bytes(data[start + 4 : start + 8], "big")]
+
+
+def flip(file: Path, place: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[place] ^= 1
+    file.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("where", ["page", "frame", "salts", "log", "size"])
+def test_a_flipped_bit_that_loses_acknowledged_transactions_is_refused_until_the_log_is_cut(
+    killed: Path, where: str
+) -> None:
+    log = killed.with_name("qirsh.db-wal")
+    size, ends = frames_of(log)
+    kept = ends[-3] + 1  # Behind these stand two transactions.
+    start = 32 + kept * size
+    if where == "log":
+        kept, place = 0, 17
+    else:
+        place = start + {"page": 24 + 100, "frame": 1, "salts": 8, "size": 20}[where]
+    flip(log, place)
+    commits = len([end for end in ends if end >= kept])
+    end = 32 + kept * size if kept else 0
+    words = rf"damaged after {kept} frames: {commits} transactions behind .*: truncate -s {end} "
+    refused_and_left_alone(killed, words)
+    if where != "log":
+        with log.open("r+b") as file:
+            file.truncate(end)
+        play(killed, nothing)
+
+
+def test_a_last_transaction_that_was_cut_off_is_left_out_and_told(
+    killed: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = killed.with_name("qirsh.db-wal")
+    size, ends = frames_of(log)
+    flip(log, 32 + (ends[-2] + 1) * size + 100)
+    play(killed, scene_of_finding(FIRST, FIRST + 1))
+    assert f"{log} ends in a transaction that was cut off, or is damaged: it is left out" in caplog.messages
+
+
+def test_a_log_that_is_whole_is_served_without_a_word_of_damage(killed: Path, caplog: pytest.LogCaptureFixture) -> None:
+    play(killed, scene_of_finding(FIRST, FIRST + 1, FIRST + 2))
+    assert [record.levelname for record in caplog.records if record.levelname != "INFO"] == []
+
+
 def test_a_start_after_a_kill_is_not_kept_from_it_by_somebody_who_looks(killed: Path) -> None:
     with contextlib.closing(apsw.Connection(str(killed))) as outsider:
         outsider.execute("SELECT count(*) FROM account").get  # noqa: B018 - runs it

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from qirsh.store import migrate
-from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell, Store
 from qirsh.store.sqlite.verify import FILE, GUARDS, read_only, verify
@@ -34,7 +34,7 @@ def sentences(path: Path) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(filled: Path) -> None:
     told: list[Invariant] = []
     assert verify(filled, told.append) == []
-    assert told == [GUARDS, *FILE, *invariants.ALL, *hash_chain.ALL]
+    assert told == [GUARDS, *FILE, *invariants.ALL, attested_rows.CREDENTIALS, *hash_chain.ALL]
 
 
 def test_a_database_of_nothing_is_good(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_trigger_that_is_not_ours_is_noticed_and_an_index_is_nobody_s_business
 
 def test_a_reference_that_leads_nowhere_is_named(hand: SqliteHand) -> None:
     hand.type("INSERT INTO pin VALUES (404, x'00', 0)")
-    assert sentences(hand.path) == ["row 404 of pin refers to a row of person that is not there"]
+    assert sentences(hand.path)[0] == "row 404 of pin refers to a row of person that is not there"
 
 
 def test_an_audit_entry_that_vanished_leaves_a_gap(hand: SqliteHand) -> None:
@@ -93,6 +93,13 @@ def test_an_audit_entry_that_vanished_leaves_a_gap(hand: SqliteHand) -> None:
         "audit entry 4 comes after audit entry 2",
         "audit entry 3 has vanished after seal 1",
     ]
+
+
+def test_a_transfer_after_a_gap_is_named(hand: SqliteHand) -> None:
+    hand.disarm()
+    hand.type("UPDATE transfer SET id = 9223372036854775807 WHERE id = (SELECT max(id) FROM transfer)")
+    last = len(FILLED.transfers) - 1
+    assert f"transfer 9223372036854775807 comes after transfer {last}" in sentences(hand.path)
 
 
 def test_a_damaged_page_is_told_and_does_not_stop_the_other_checks(filled: Path, tmp_path: Path) -> None:
@@ -109,6 +116,17 @@ def test_a_damaged_page_is_told_and_does_not_stop_the_other_checks(filled: Path,
     found = verify(path, silence)
     assert {violation.name for violation in found} == {"the file is whole"}
     assert found[0].sentence.startswith("SQLite says: ")
+
+
+def test_what_is_no_text_is_told_and_does_not_stop_the_other_checks(hand: SqliteHand) -> None:
+    hand.disarm()
+    before = len(sentences(hand.path))
+    hand.type("UPDATE payment SET status = CAST(x'6cff' AS TEXT) WHERE number = :pending")
+    hand.type("UPDATE balance SET amount = amount + 1 WHERE account = :other AND currency = 'EUR'")
+    found = sentences(hand.path)
+    assert len(found) > before + 2
+    assert any(one.startswith("SQLite says: ") and one.endswith("status and times of a payment agree") for one in found)
+    assert "balances in EUR sum to 1, not to zero" in found
 
 
 def test_a_flipped_digit_in_a_page_is_found_by_the_sums(filled: Path, tmp_path: Path) -> None:
@@ -290,4 +308,4 @@ def test_a_database_whose_server_was_killed_is_verified_with_its_log(filled: Pat
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", f"{tmp_path / 'killed.db'}{suffix}")
     connection.close()
-    assert sentences(tmp_path / "killed.db") == ["row 404 of pin refers to a row of person that is not there"]
+    assert sentences(tmp_path / "killed.db")[0] == "row 404 of pin refers to a row of person that is not there"

@@ -9,6 +9,7 @@ The bytes are put together by the database, in SQL that both engines speak; docs
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import groupby, islice
+from math import inf
 from types import NoneType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
@@ -21,6 +22,7 @@ from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Select, V
 from qirsh.store.interface import Query
 
 UNSEALED_MS_MAX: Final = 60_000
+_JUST_NOW_MS: Final = 10_000  # The sealer looks each second, and seals what was there at the look before.
 _SEALS_AT_ONCE: Final = 100
 
 
@@ -56,9 +58,12 @@ def _line(table: Columns[Any]) -> str:
 
 AUDIT_ENTRIES: Final = Sealed("audit", "audit entry", "audit entries", "at", 1, _line(Tables.audit))
 TRANSFERS: Final = Sealed("transfer", "transfer", "transfers", "created_at", 20, _line(Tables.transfers))
-SEALED: Final = {sealed.table: sealed for sealed in (AUDIT_ENTRIES, TRANSFERS)}
+CREDENTIALS: Final = Sealed(
+    "credential_log", "credential entry", "credential entries", "at", 20, _line(Tables.credentials)
+)
+SEALED: Final = {sealed.table: sealed for sealed in (AUDIT_ENTRIES, TRANSFERS, CREDENTIALS)}
 
-TOPS: Final = Query("SELECT (SELECT coalesce(max(id), 0) FROM audit), (SELECT coalesce(max(id), 0) FROM transfer)")
+TOPS: Final = Query(f"SELECT {', '.join(f'(SELECT coalesce(max(id), 0) FROM {table})' for table in SEALED)}")
 SEALS_BACKWARDS: Final = Query(
     f"SELECT number, at, content, hash FROM seal WHERE number < $1 ORDER BY number DESC LIMIT {_SEALS_AT_ONCE}"
 )
@@ -110,7 +115,7 @@ def _digest(lines: Iterable[str]) -> str:
 # Whether all is as it was sealed.
 
 CHAIN: Final = Invariant(9, "the chain of seals is whole", "{}", SEALS_BACKWARDS)
-ROWS: Final = Invariant(9, "audit entries and transfers are as they were sealed", "{}", TOPS)
+ROWS: Final = Invariant(9, "audit entries, transfers and credential entries are as they were sealed", "{}", TOPS)
 BEHIND: Final = Invariant(9, "what is more than a minute old is sealed", "{}", TOPS)
 HEAD: Final = Invariant(9, "the head that was given is in the chain", "{}", SEALS_BACKWARDS)
 ALL: Final = (CHAIN, ROWS, BEHIND)
@@ -122,13 +127,25 @@ def checks(head: Head | None) -> tuple[Invariant, ...]:
     return ALL if head is None else (*ALL, HEAD)
 
 
-def violations(select: Select, head: Head | None = None) -> list[Violation]:
+def violations(select: Select, head: Head | None = None, *, now: int) -> list[Violation]:
     """In the order of the chain, so that the first is where it was meddled with; at best on one snapshot."""
-    walk = _Walk(select)
+    walk = _Walk(select, now=now)
     found = list(islice(walk.violations(), ROWS_NAMED_MAX))
     if head is not None:
         found += [_violation(HEAD, sentence) for sentence in _not_in_chain(select, head)]
     return found
+
+
+def part_violations(select: Select, after: int, rows_max: int) -> tuple[int, list[Violation]]:
+    """The same of some seals behind one, and the number of the last that was looked at: 0 at the end of the chain."""
+    walk = _Walk(select, after)
+    found = list(islice(walk.links(rows_max), ROWS_NAMED_MAX))
+    return walk.number if walk.is_unfinished else 0, found
+
+
+def not_in_chain(select: Select, head: Head) -> list[str]:
+    """Whether a head that was seen once is there no more, in words."""
+    return list(_not_in_chain(select, head))
 
 
 def _violation(invariant: Invariant, sentence: str) -> Violation:
@@ -146,17 +163,31 @@ def _not_in_chain(select: Select, head: Head) -> Iterator[str]:
 
 
 class _Walk:
-    """From the first seal to the last, and then to what no seal covers."""
+    """From the first seal, or from behind one, to the last, and then to what no seal covers."""
 
-    def __init__(self, select: Select) -> None:
+    def __init__(self, select: Select, after: int = 0, now: int = 0) -> None:
         self._select = select
+        self._now = now
+        self.number, self._previous = 0, seal.NOTHING
+        self.is_unfinished = False
         self._next = dict.fromkeys(SEALED, 1)  # The first id that no seal before has covered.
+        for content, stored in select(f"SELECT content, hash FROM seal WHERE number = {after}") if after else ():
+            self.number, self._previous = after, bytes(stored)
+            link = seal.read(content)
+            self._next |= {one.table: one.last + 1 for one in link.covers} if link is not None else {}
         self._gaps: dict[str, list[tuple[int, Run]]] = {table: [] for table in SEALED}  # And when they were seen.
         self._at = 0
 
     def violations(self) -> Iterator[Violation]:
-        number, previous = 0, seal.NOTHING
+        yield from self.links()
+        yield from self._never_sealed()
+        yield from self._behind()
+
+    def links(self, rows_max: float = inf) -> Iterator[Violation]:
+        """What is wrong with seals and what they cover, until they have covered so many rows."""
+        rows = 0
         for found, at, content, stored in self._seals():
+            number, previous = self.number, self._previous
             if found != number + 1:
                 yield _violation(CHAIN, f"seal {number + 1} is missing")
             link = seal.read(content)
@@ -166,15 +197,17 @@ class _Walk:
                 yield _violation(CHAIN, f"seal {found} was changed after it was made")
             elif link is not None and link.previous != previous and found == number + 1:
                 yield _violation(CHAIN, f"seal {found} does not follow from seal {number}, which was put in its place")
-            number, previous = found, stored
+            self.number, self._previous = found, stored
             if link is not None:
                 yield from self._covered(link, is_whole=is_whole)
                 self._at = max(self._at, link.at)
-        yield from self._never_sealed()
-        yield from self._behind()
+                rows += sum(one.last - one.first + 1 for one in link.covers)
+            if rows >= rows_max:
+                self.is_unfinished = True
+                return
 
     def _seals(self) -> Iterator[tuple[int, int, str, bytes]]:
-        last = 0
+        last = self.number
         while True:
             page = list(
                 self._select(
@@ -249,12 +282,17 @@ class _Walk:
                         yield _violation(ROWS, f"{sealed.one} {row} was not there when its neighbours were sealed")
 
     def _behind(self) -> Iterator[Violation]:
-        """Measured by the rows themselves: a server that was killed leaves a few seconds, however long it rests."""
+        """Measured by the rows themselves: a server that was killed leaves a few seconds, however long it rests.
+
+        When it starts again, its first rows wait beside its last ones of then, until the sealer has come to them.
+        """
         spans = []
+        just_now = f"BETWEEN {self._now - _JUST_NOW_MS} AND {self._now + _JUST_NOW_MS}"
         for table, first in self._next.items():
             sealed = SEALED[table]
             [(oldest, newest)] = self._select(
-                f"SELECT min({sealed.at}), max({sealed.at}) FROM {table} WHERE id >= {first}"
+                f"SELECT min({sealed.at}), max(CASE WHEN {sealed.at} {just_now} THEN 0 ELSE {sealed.at} END)"
+                f" FROM {table} WHERE id >= {first}"
             )
             if oldest is not None:
                 spans.append((oldest, newest, sealed, first))

@@ -1,6 +1,6 @@
 """The invariants again, for a part of the rows at a time: what a ledger auditor asks while the service serves.
 
-Each query is one look at one moment, finds rows by their keys from $1 to $2, and is plain SQL that both engines run.
+Each query is one look at one moment, finds rows by their keys after $1 up to $2, in plain SQL that both engines run.
 The whole is `invariants`; what holds of all parts and was found broken by one is broken there too.
 """
 
@@ -10,22 +10,27 @@ The whole is `invariants`; what holds of all parts and was found broken by one i
 from typing import Final
 
 from qirsh.domain.limits import AUDIT_ROWS_MAX
-from qirsh.store.integrity.invariant import rule
+from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.invariants import ALL
 from qirsh.store.interface import Query
 
 # All balances at once: a few numbers a row, and whatever was made of nothing shows here.
 SUMS: Final = ALL[0]
+# Of the last numbers alone.
+NUMBERS: Final = next(one for one in ALL if one.name == "a number in use was handed out")
 
 
 def _part(table: str, key: str) -> str:
     """The limit is never reached: it tells PostgreSQL, which plans for any $1 and $2, that the rows are few."""
-    return f"(SELECT * FROM {table} WHERE {key} >= $1 AND {key} <= $2 ORDER BY {key} LIMIT {2 * AUDIT_ROWS_MAX})"
+    return f"(SELECT * FROM {table} WHERE {key} > $1 AND {key} <= $2 ORDER BY {key} LIMIT {2 * AUDIT_ROWS_MAX})"
 
 
 _T: Final = _part("transfer", "id")
 _B: Final = _part("balance", "account")
 _P: Final = _part("payment", "number")
+_A: Final = _part("account", "number")
+_O: Final = _part("bank_order", "reference")
+_PAYOUT: Final = _part("payout", "id")
 _TOUCHED: Final = f"""WITH part AS {_T},
         touched AS (SELECT debit AS account, currency FROM part UNION SELECT credit, currency FROM part)"""
 
@@ -89,6 +94,21 @@ TRANSFERS: Final = (
             (SELECT sum(r.amount) FROM transfer r WHERE r.payment = t.payment AND r.kind = 'refund') AS total
             FROM {_T} t LEFT JOIN payment p ON p.number = t.payment WHERE t.kind = 'refund') AS found
         WHERE refunded_amount IS NULL OR refunded_amount <> total OR refunded_amount > amount""",
+    ),
+    rule(
+        4,
+        "a refund transfer has its refund",
+        "transfer {} refunds {} of payment number {}, its refund is {} of {}",
+        f"""SELECT t.id, t.amount, t.payment, r.id, r.amount FROM {_T} t
+        LEFT JOIN refund r ON r.payment = t.payment AND r.sequence = t.debit_sequence
+        WHERE t.kind = 'refund' AND (r.amount = t.amount AND r.created_at = t.created_at) IS NOT TRUE""",
+    ),
+    rule(
+        2,
+        "money moves only as commands move it",
+        "transfer {} is a {}, which no command makes",
+        f"""SELECT t.id, t.kind FROM {_T} t
+        WHERE t.kind NOT IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint') OR t.reverses IS NOT NULL""",
     ),
     rule(
         6,
@@ -176,6 +196,93 @@ PAYMENTS: Final = (
             FROM {_P} p) AS found
         WHERE events <> version - 1 OR (version = 1) <> (status = 'pending')""",
     ),
+    rule(
+        6,
+        "an event tells of its change",
+        "event {} of account {} says {} of version {}, payment number {} of {} is {} at version {}",
+        f"""SELECT e.sequence, e.account, e.type, e.version, p.number, p.merchant, p.status, p.version
+        FROM {_P} p JOIN event e ON e.payment = p.number
+        WHERE e.account <> p.merchant OR e.version > p.version
+            OR e.type <> CASE WHEN e.version > 2 THEN 'refund.created' ELSE 'remote_payment.' || p.status END""",
+    ),
+    rule(
+        4,
+        "a payment has as many refunds as refund transfers",
+        "payment number {} at version {} has {} refunds of {} in all, and {} was refunded",
+        f"""SELECT * FROM (SELECT p.number, p.version,
+            (SELECT count(*) FROM refund r WHERE r.payment = p.number AND r.version <= p.version) AS refunds,
+            (SELECT coalesce(sum(r.amount), 0) FROM refund r WHERE r.payment = p.number) AS total, p.refunded_amount
+            FROM {_P} p) AS found
+        WHERE refunds <> CASE WHEN version > 2 THEN version - 2 ELSE 0 END OR total <> refunded_amount""",
+    ),
+    rule(
+        5,
+        "a payment did not expire before its time",
+        "payment number {} expired at {}, and was due at {}",
+        f"""SELECT p.number, p.updated_at, p.expires_at FROM {_P} p LEFT JOIN account a ON a.number = p.merchant
+        WHERE p.status = 'expired' AND p.updated_at < p.expires_at AND a.mode IS DISTINCT FROM 'test'""",
+    ),
+)
+
+# By the numbers of accounts.
+ACCOUNTS: Final = (
+    rule(
+        6,
+        "an event counter stands at the last event",
+        "the event counter of account {} stands at {}, its last event is {}",
+        f"""SELECT * FROM (SELECT a.number, c.last,
+            (SELECT max(e.sequence) FROM event e WHERE e.account = a.number) AS told
+            FROM {_A} a LEFT JOIN event_counter c ON c.account = a.number) AS found
+        WHERE last IS DISTINCT FROM told""",
+    ),
+    rule(
+        5,
+        "a counter says how many payouts are open",
+        "account {} has {} open payouts, and its counter stands at {}",
+        f"""SELECT * FROM (SELECT a.number, (SELECT count(*) FROM payout p WHERE p.account = a.number
+                AND p.state IN ('asked', 'ordered')) AS times, coalesce(c.last, 0) AS last
+            FROM {_A} a LEFT JOIN counter c ON c.name = 'open payouts of account ' || CAST(a.number AS TEXT)) AS found
+        WHERE times <> last""",
+    ),
+)
+
+# By their references, which several houses may share.
+BANK_ORDERS: Final = (
+    rule(
+        3,
+        "a confirmed bank order has exactly one transfer, and it matches",
+        "bank order {} of account {} is {}, and {} transfers match it",
+        f"""SELECT * FROM (SELECT o.reference, o.house, o.state, (SELECT count(*) FROM transfer t
+                WHERE t.bank_order = o.reference AND t.bank_order IS NOT NULL AND t.kind = o.kind
+                AND t.amount = o.amount AND t.currency = o.currency
+                AND t.debit = CASE o.kind WHEN 'deposit' THEN o.house ELSE o.account END
+                AND t.credit = CASE o.kind WHEN 'deposit' THEN o.account ELSE o.house END) AS moves
+            FROM {_O} o) AS found
+        WHERE moves <> CASE state WHEN 'confirmed' THEN 1 ELSE 0 END""",
+    ),
+    rule(
+        3,
+        "a bank order is confirmed by a second operator",
+        "bank order {} of account {} is {}, asked by operator {} and confirmed by {}",
+        f"""SELECT o.reference, o.house, o.state, o.asked_by, o.confirmed_by FROM {_O} o WHERE CASE o.state
+            WHEN 'confirmed' THEN o.confirmed_by IS NULL OR o.confirmed_by = o.asked_by OR o.confirmed_at IS NULL
+            ELSE o.confirmed_by IS NOT NULL OR o.confirmed_at IS NOT NULL END""",
+    ),
+)
+
+# By their ids.
+PAYOUTS: Final = (
+    rule(
+        3,
+        "a payout that was ordered has its bank order, and it matches",
+        "payout {} of account {} is {} under the reference {}, and {} bank orders match it",
+        f"""SELECT * FROM (SELECT p.id, p.account, p.state, p.reference, (SELECT count(*) FROM bank_order o
+                WHERE o.reference = p.reference AND o.payout = p.id AND o.kind = 'withdrawal' AND o.account = p.account
+                AND o.currency = p.currency AND o.amount = p.amount
+                AND o.state = CASE p.state WHEN 'paid' THEN 'confirmed' ELSE 'asked' END) AS orders
+            FROM {_PAYOUT} p WHERE p.state IN ('ordered', 'paid')) AS found
+        WHERE orders <> 1""",
+    ),
 )
 
 TOP: Final = Query("SELECT coalesce(max(id), 0) FROM transfer")
@@ -186,9 +293,12 @@ def slice_end(table: str, key: str) -> Query:
     return Query(f"SELECT max(k) FROM (SELECT {key} AS k FROM {table} WHERE {key} > $1 ORDER BY {key} LIMIT $2) AS s")
 
 
-# Table, its key, and what is asked of the rows of a slice.
-SLICES: Final = (
-    (slice_end("balance", "account"), BALANCES),
-    (slice_end("payment", "number"), PAYMENTS),
-    (slice_end("transfer", "id"), TRANSFERS),
+# Before the first of all keys; where a slice ends; and what is asked of its rows.
+SLICES: Final[tuple[tuple[int | str, Query, tuple[Invariant, ...]], ...]] = (
+    (0, slice_end("balance", "account"), BALANCES),
+    (0, slice_end("payment", "number"), PAYMENTS),
+    (0, slice_end("transfer", "id"), TRANSFERS),
+    (0, slice_end("account", "number"), ACCOUNTS),
+    ("", slice_end("bank_order", "reference"), BANK_ORDERS),
+    ("", slice_end("payout", "id"), PAYOUTS),
 )

@@ -22,7 +22,7 @@ CREATE TABLE schema_guard (
 
 CREATE TABLE counter (
     name TEXT PRIMARY KEY,
-    last BIGINT NOT NULL CHECK (last >= 0)
+    last BIGINT NOT NULL CHECK (last BETWEEN 0 AND 999999999999999999)
 ) WITH (fillfactor = 50);
 
 -- One row for each connection that writes batches: the number of its last one tells whether a commit whose answer was
@@ -78,9 +78,12 @@ CREATE TABLE person (
     language TEXT NOT NULL,
     has_notices BOOLEAN NOT NULL,
     session_generation BIGINT NOT NULL CHECK (session_generation >= 0),
-    erased_at BIGINT
+    erased_at BIGINT,
+    blocked_at BIGINT
 );
 ALTER TABLE account ADD FOREIGN KEY (owner) REFERENCES person DEFERRABLE INITIALLY DEFERRED;
+
+CREATE INDEX person_erased ON person (erased_at) WHERE erased_at IS NOT NULL;
 
 CREATE TABLE login (
     email TEXT PRIMARY KEY,
@@ -89,7 +92,8 @@ CREATE TABLE login (
     totp_sealed BYTEA,
     created_at BIGINT NOT NULL,
     totp_step BIGINT NOT NULL,
-    recovery BYTEA NOT NULL
+    recovery BYTEA NOT NULL,
+    wrong_codes BIGINT NOT NULL CHECK (wrong_codes >= 0)
 );
 
 CREATE TABLE pin (
@@ -167,7 +171,7 @@ CREATE INDEX payment_reference ON payment (merchant, reference, created_at, numb
 CREATE TABLE refund (
     id TEXT PRIMARY KEY,
     payment BIGINT NOT NULL REFERENCES payment,
-    version BIGINT NOT NULL CHECK (version >= 3),
+    version BIGINT NOT NULL CHECK (version BETWEEN 3 AND 22), -- At most 20 of a payment.
     amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
     note TEXT NOT NULL,
     metadata TEXT NOT NULL,
@@ -206,6 +210,7 @@ CREATE TABLE payout (
 );
 CREATE INDEX payout_account ON payout (account, created_at);
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
+CREATE INDEX payout_held ON payout (account) WHERE state IN ('asked', 'ordered');
 
 CREATE TABLE bank_order (
     house BIGINT NOT NULL REFERENCES account,
@@ -225,6 +230,7 @@ CREATE TABLE bank_order (
     CHECK (confirmed_by <> asked_by),
     CHECK (payout IS NULL OR kind = 'withdrawal')
 );
+CREATE INDEX bank_order_reference ON bank_order (reference);
 
 CREATE TABLE balance (
     account BIGINT NOT NULL REFERENCES account,
@@ -239,8 +245,8 @@ CREATE TABLE balance (
 ) WITH (fillfactor = 50);
 
 CREATE TABLE transfer (
-    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'fee', 'deposit', 'withdrawal', 'mint', 'reversal')),
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (id BETWEEN 1 AND 999999999999999999),
+    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint')),
     debit BIGINT NOT NULL,
     credit BIGINT NOT NULL,
     currency TEXT NOT NULL,
@@ -254,15 +260,15 @@ CREATE TABLE transfer (
     reverses BIGINT,
     created_at BIGINT NOT NULL,
     CHECK (debit <> credit),
-    CHECK ((kind IN ('pay', 'refund', 'fee')) = (payment IS NOT NULL)),
+    CHECK ((kind IN ('pay', 'refund')) = (payment IS NOT NULL)),
     CHECK ((kind IN ('deposit', 'withdrawal')) = (bank_order IS NOT NULL)),
-    CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
+    CHECK (reverses IS NULL)
 );
 CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
-CREATE UNIQUE INDEX transfer_reversal ON transfer (reverses) WHERE reverses IS NOT NULL;
+CREATE INDEX transfer_bank_order ON transfer (bank_order) WHERE bank_order IS NOT NULL;
 
 CREATE TABLE event_counter (
     account BIGINT PRIMARY KEY REFERENCES account,
@@ -292,15 +298,16 @@ CREATE TABLE stored_response (
 );
 
 CREATE TABLE audit (
-    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (id BETWEEN 1 AND 999999999999999999),
     at BIGINT NOT NULL,
     actor TEXT NOT NULL,
     action TEXT NOT NULL,
     subject TEXT NOT NULL,
     detail TEXT NOT NULL
 );
+CREATE INDEX audit_money ON audit (subject) WHERE action IN ('money.stopped', 'money.resumed');
 
--- The chain of hashes over audit entries and transfers; docs/audit-chain.md says what a content holds.
+-- The chain of hashes over audit entries, transfers and credential entries; docs/audit-chain.md says what a content holds.
 CREATE TABLE seal (
     number BIGINT PRIMARY KEY CHECK (number >= 1),
     at BIGINT NOT NULL,
@@ -344,7 +351,7 @@ BEGIN
             WHEN cx.id IS NOT NULL OR t.credit_balance IS DISTINCT FROM t.amount
                 + CASE WHEN t.credit_sequence = 1 THEN 0 ELSE coalesce(cc.credit_balance, cd.debit_balance) END
                 THEN 'transfer: the credit side does not follow its predecessor'
-            WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit', 'mint', 'reversal') OR d.kind <> 'house')
+            WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit', 'mint') OR d.kind <> 'house')
                 THEN 'transfer: below zero'
             WHEN t.kind = 'pay' AND (d.kind <> 'personal' OR (p.status = 'pending' AND p.merchant = t.credit
                 AND p.amount = t.amount AND p.currency = t.currency) IS NOT TRUE)
@@ -353,10 +360,10 @@ BEGIN
                 AND p.currency = t.currency AND p.amount >=
                 (SELECT sum(r.amount) FROM transfer r WHERE r.payment = t.payment AND r.kind = 'refund')) IS NOT TRUE
                 THEN 'transfer: does not match the payment it refunds'
-            WHEN t.kind = 'fee' AND p.currency IS DISTINCT FROM t.currency
-                THEN 'transfer: does not match the payment of its fee'
             WHEN t.kind = 'mint' AND (d.kind <> 'house' OR d.mode <> 'test')
                 THEN 'transfer: only a test mint mints'
+            WHEN t.id > coalesce(pg_sequence_last_value('transfer_id_seq'::regclass), 0)
+                THEN 'transfer: its id is not the next'
             END AS why
         FROM added t
         LEFT JOIN account d ON d.number = t.debit
@@ -378,9 +385,6 @@ BEGIN
                     AND o.reference = t.bank_order AND o.state = 'asked'
                     AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency)
                     THEN 'transfer: does not match the bank order'
-                WHEN t.kind = 'reversal' AND NOT EXISTS (SELECT 1 FROM transfer r
-                    WHERE r.id = t.reverses AND r.currency = t.currency)
-                    THEN 'transfer: reverses another that is not there'
                 WHEN NOT EXISTS (SELECT 1 FROM currency WHERE code = t.currency)
                     THEN 'transfer: of a currency that is not there'
                 END AS why
@@ -447,6 +451,17 @@ CREATE TRIGGER payment_ends BEFORE UPDATE ON payment FOR EACH ROW
     WHEN (OLD.status <> 'pending' AND (NEW.status <> OLD.status OR NEW.payer IS DISTINCT FROM OLD.payer
         OR NEW.paid_at IS DISTINCT FROM OLD.paid_at OR NEW.cancelled_at IS DISTINCT FROM OLD.cancelled_at))
     EXECUTE FUNCTION refused('payment: a final state is final');
+-- A merchant ends a test payment at will, to see what follows.
+CREATE FUNCTION payment_expires() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.merchant AND mode = 'test') THEN
+        RAISE check_violation USING MESSAGE = 'payment: expired before its time';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_expires BEFORE UPDATE ON payment FOR EACH ROW
+    WHEN (NEW.status = 'expired' AND OLD.status = 'pending' AND NEW.updated_at < OLD.expires_at)
+    EXECUTE FUNCTION payment_expires();
 CREATE TRIGGER payment_grows BEFORE UPDATE ON payment FOR EACH ROW
     WHEN (NEW.version <= OLD.version) EXECUTE FUNCTION refused('payment: its version only grows');
 CREATE TRIGGER payment_refunds_grow BEFORE UPDATE ON payment FOR EACH ROW
@@ -488,8 +503,22 @@ END $$;
 CREATE TRIGGER refunds_follow AFTER INSERT ON refund REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION refunds_follow();
 
-CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order FOR EACH ROW
-    WHEN (NEW.state <> 'asked') EXECUTE FUNCTION refused('bank order: begins asked');
+CREATE FUNCTION bank_order_begins() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.state <> 'asked' THEN
+        RAISE check_violation USING MESSAGE = 'bank order: begins asked';
+    END IF;
+    IF (SELECT owner FROM account WHERE number = NEW.account) = NEW.asked_by THEN
+        RAISE check_violation USING MESSAGE = 'bank order: an operator asks for their own account';
+    END IF;
+    IF NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'asked'
+        AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount)
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank order: does not match the payout';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order FOR EACH ROW EXECUTE FUNCTION bank_order_begins();
 
 CREATE FUNCTION bank_order_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -505,6 +534,14 @@ BEGIN
         AND credit = CASE NEW.kind WHEN 'deposit' THEN NEW.account ELSE NEW.house END)
     THEN
         RAISE check_violation USING MESSAGE = 'bank order: confirmed without its transfer';
+    END IF;
+    IF (SELECT owner FROM account WHERE number = NEW.account) = NEW.confirmed_by THEN
+        RAISE check_violation USING MESSAGE = 'bank order: an operator confirms for their own account';
+    END IF;
+    IF NEW.state = 'confirmed' AND NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout
+        WHERE id = NEW.payout AND state = 'ordered' AND reference = NEW.reference)
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank order: confirmed without its payout';
     END IF;
     RETURN NEW;
 END $$;
@@ -528,6 +565,27 @@ BEGIN
 END $$;
 CREATE TRIGGER events_follow AFTER INSERT ON event REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION events_follow();
+
+-- Written after the events that they count.
+CREATE FUNCTION event_counters_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added c
+        WHERE c.last IS DISTINCT FROM (SELECT max(e.sequence) FROM event e WHERE e.account = c.account))
+    THEN
+        RAISE check_violation USING MESSAGE = 'event counter: does not stand at the last event';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER event_counters_begin AFTER INSERT ON event_counter REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION event_counters_follow();
+CREATE TRIGGER event_counters_follow AFTER UPDATE ON event_counter REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION event_counters_follow();
+CREATE TRIGGER event_counter_belongs BEFORE UPDATE ON event_counter FOR EACH ROW
+    WHEN (NEW.account <> OLD.account) EXECUTE FUNCTION refused('event counter: its account never changes');
+-- A number that was given must not be given again. Other counters say how many there are, and may fall.
+CREATE TRIGGER counter_grows BEFORE UPDATE ON counter FOR EACH ROW
+    WHEN (NEW.name <> OLD.name OR (NEW.last < OLD.last AND OLD.name IN ('payment', 'person', 'account', 'revocation', 'notified')))
+    EXECUTE FUNCTION refused('counter: numbers are never given again');
 
 CREATE FUNCTION seals_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -564,15 +622,34 @@ CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
         OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.live_account IS DISTINCT FROM OLD.live_account)
     EXECUTE FUNCTION refused('account: its number, kind, mode, owner and live account never change');
 
--- Without these no public id could be read again. Only a restore raises the epoch.
+-- Without these no public id could be read again. Only a restore raises the epoch; a new secret seals its check anew.
 CREATE TRIGGER constant_stays BEFORE UPDATE ON constant FOR EACH ROW
-    WHEN (OLD.name <> 'epoch' OR NEW.name <> OLD.name) EXECUTE FUNCTION refused('constants never change');
+    WHEN (OLD.name NOT IN ('epoch', 'secret_check') OR NEW.name <> OLD.name) EXECUTE FUNCTION refused('constants never change');
 CREATE TRIGGER constant_remains BEFORE DELETE OR TRUNCATE ON constant FOR EACH STATEMENT EXECUTE FUNCTION refused('constants never vanish');
 CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never change');
 CREATE TRIGGER refund_stays BEFORE UPDATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never change');
 CREATE TRIGGER event_stays BEFORE UPDATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never change');
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never change');
 CREATE TRIGGER seal_stays BEFORE UPDATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never change');
+-- Whoever makes one is one already, so nobody comes by themselves, also not in a circle.
+CREATE FUNCTION operator_begins() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.created_by AND ended_at IS NULL)
+        OR (NEW.confirmed_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.confirmed_by AND ended_at IS NULL))
+    THEN
+        RAISE check_violation USING MESSAGE = 'operator: made by somebody who is none';
+    END IF;
+    IF NEW.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE person <> NEW.created_by AND ended_at IS NULL) THEN
+        RAISE check_violation USING MESSAGE = 'operator: made by one alone while there are others';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER operator_begins BEFORE INSERT ON operator FOR EACH ROW
+    WHEN (NEW.created_by IS NOT NULL) EXECUTE FUNCTION operator_begins();
+CREATE TRIGGER audit_is_next AFTER INSERT ON audit FOR EACH ROW
+    WHEN (NEW.id > coalesce(pg_sequence_last_value('audit_id_seq'::regclass), 0))
+    EXECUTE FUNCTION refused('audit: its id is not the next');
 CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH ROW
     WHEN (OLD.ended_at IS NOT NULL OR NEW.ended_at IS NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
         OR NEW.created_by IS DISTINCT FROM OLD.created_by OR NEW.confirmed_by IS DISTINCT FROM OLD.confirmed_by)
@@ -582,8 +659,10 @@ CREATE TRIGGER currency_stays BEFORE UPDATE OF code OR DELETE OR TRUNCATE ON cur
 CREATE TRIGGER transfer_remains BEFORE DELETE OR TRUNCATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never vanish');
 CREATE TRIGGER balance_remains BEFORE DELETE OR TRUNCATE ON balance FOR EACH STATEMENT EXECUTE FUNCTION refused('balances never vanish');
 CREATE TRIGGER payment_remains BEFORE DELETE OR TRUNCATE ON payment FOR EACH STATEMENT EXECUTE FUNCTION refused('payments never vanish');
-CREATE TRIGGER bank_order_remains BEFORE DELETE OR TRUNCATE ON bank_order FOR EACH STATEMENT EXECUTE FUNCTION refused('bank order never vanish');
+CREATE TRIGGER bank_order_remains BEFORE DELETE OR TRUNCATE ON bank_order FOR EACH STATEMENT EXECUTE FUNCTION refused('bank orders never vanish');
 CREATE TRIGGER refund_remains BEFORE DELETE OR TRUNCATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never vanish');
+CREATE TRIGGER counter_remains BEFORE DELETE OR TRUNCATE ON counter FOR EACH STATEMENT EXECUTE FUNCTION refused('counters never vanish');
+CREATE TRIGGER event_counter_remains BEFORE DELETE OR TRUNCATE ON event_counter FOR EACH STATEMENT EXECUTE FUNCTION refused('event counters never vanish');
 CREATE TRIGGER event_remains BEFORE DELETE OR TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refused('events never vanish');
 CREATE TRIGGER audit_remains BEFORE DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION refused('audit entries never vanish');
 CREATE TRIGGER seal_remains BEFORE DELETE OR TRUNCATE ON seal FOR EACH STATEMENT EXECUTE FUNCTION refused('seals never vanish');

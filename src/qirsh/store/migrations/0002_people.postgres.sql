@@ -11,7 +11,7 @@ CREATE TABLE passkey (
 CREATE INDEX passkey_person ON passkey (person);
 
 CREATE TABLE challenge (
-    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'operator')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'factor', 'operator', 'passkey')),
     email TEXT NOT NULL,
     person BIGINT REFERENCES person,
     token_hash BYTEA NOT NULL UNIQUE CHECK (length(token_hash) = 32),
@@ -35,6 +35,17 @@ CREATE TABLE operator_proposal (
     CHECK ((kind = 'end') = (person IS NOT NULL)),
     CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
     CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
+);
+
+-- Operators change how somebody signs in: one asks, another confirms, and the row is gone.
+CREATE TABLE access_order (
+    person BIGINT NOT NULL REFERENCES person,
+    kind TEXT NOT NULL CHECK (kind IN ('sign-out', 'block', 'unblock', 'remove-factors')),
+    asked_by BIGINT NOT NULL REFERENCES operator,
+    asked_at BIGINT NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (person, kind),
+    CHECK (asked_by <> person)
 );
 
 CREATE TABLE identity (
@@ -70,9 +81,10 @@ CREATE TABLE mail (
     sealed BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
     due_at BIGINT NOT NULL,
-    attempts BIGINT NOT NULL CHECK (attempts >= 0)
+    attempts BIGINT NOT NULL CHECK (attempts >= 0),
+    is_urgent BOOLEAN NOT NULL
 );
-CREATE INDEX mail_due ON mail (due_at);
+CREATE INDEX mail_due ON mail (is_urgent DESC, due_at);
 
 -- A payout ends once, and is paid only with the money that has moved for it.
 
@@ -86,6 +98,15 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'payout: what was asked for never changes, and an end is an end';
     END IF;
+    IF NEW.bank_sealed <> (CASE NEW.state WHEN 'ordered' THEN OLD.bank_sealed ELSE '' END) THEN
+        RAISE check_violation USING MESSAGE = 'payout: its bank details stay until its end, and are gone then';
+    END IF;
+    IF NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM bank_order
+        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'asked' AND account = NEW.account
+        AND currency = NEW.currency AND amount = NEW.amount)
+    THEN
+        RAISE check_violation USING MESSAGE = 'payout: ordered without its order';
+    END IF;
     IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount)
@@ -96,3 +117,51 @@ BEGIN
 END $$;
 CREATE TRIGGER payout_moves BEFORE UPDATE ON payout FOR EACH ROW EXECUTE FUNCTION payout_moves();
 CREATE TRIGGER payout_remains BEFORE DELETE OR TRUNCATE ON payout FOR EACH STATEMENT EXECUTE FUNCTION refused('payouts never vanish');
+
+-- What lets somebody in. Each row that is added, changed in what counts, or removed has an entry, which the chain covers.
+
+CREATE TABLE credential_log (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at BIGINT NOT NULL,
+    subject TEXT NOT NULL,
+    key TEXT NOT NULL,
+    digest TEXT CHECK (length(digest) = 64)
+);
+CREATE INDEX credential_log_key ON credential_log (subject, key);
+CREATE TRIGGER credential_log_stays BEFORE UPDATE ON credential_log FOR EACH STATEMENT EXECUTE FUNCTION refused('credential entries never change');
+CREATE TRIGGER credential_log_remains BEFORE DELETE OR TRUNCATE ON credential_log FOR EACH STATEMENT EXECUTE FUNCTION refused('credential entries never vanish');
+
+CREATE TRIGGER account_keeps_name BEFORE UPDATE ON account FOR EACH ROW
+    WHEN (NEW.kind = 'personal' AND NEW.name <> OLD.name AND (NEW.state <> 'closed' OR NEW.name <> ''))
+    EXECUTE FUNCTION refused('account: a person is not renamed, but for one who is erased');
+CREATE TRIGGER person_stays BEFORE UPDATE ON person FOR EACH ROW
+    WHEN (NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at
+        OR NEW.session_generation < OLD.session_generation
+        OR (OLD.erased_at IS NOT NULL AND NEW.erased_at IS DISTINCT FROM OLD.erased_at)
+        OR (NEW.name <> OLD.name AND (NEW.name <> '' OR NEW.erased_at IS NULL)))
+    EXECUTE FUNCTION refused('person: their number, account and name never change, and their generation only grows');
+CREATE TRIGGER person_remains BEFORE DELETE OR TRUNCATE ON person FOR EACH STATEMENT EXECUTE FUNCTION refused('people never vanish');
+CREATE TRIGGER login_stays BEFORE UPDATE ON login FOR EACH ROW
+    WHEN (NEW.email <> OLD.email OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at)
+    EXECUTE FUNCTION refused('login: its address and person never change');
+CREATE TRIGGER pin_stays BEFORE UPDATE OF person ON pin FOR EACH ROW
+    WHEN (NEW.person <> OLD.person) EXECUTE FUNCTION refused('pin: its person never changes');
+CREATE TRIGGER passkey_stays BEFORE UPDATE ON passkey FOR EACH ROW
+    WHEN (NEW.id <> OLD.id OR NEW.person <> OLD.person OR NEW.public_key <> OLD.public_key OR NEW.created_at <> OLD.created_at)
+    EXECUTE FUNCTION refused('passkey: its key and person never change');
+CREATE TRIGGER api_key_stays BEFORE UPDATE ON api_key FOR EACH ROW
+    WHEN (NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.hash <> OLD.hash OR NEW.hint <> OLD.hint OR NEW.scopes <> OLD.scopes
+        OR NEW.created_at <> OLD.created_at OR NEW.expires_at IS DISTINCT FROM OLD.expires_at
+        OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS DISTINCT FROM OLD.revoked_at))
+    EXECUTE FUNCTION refused('API keys end once, and never change but in their name');
+CREATE TRIGGER api_key_remains BEFORE DELETE OR TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refused('API keys never vanish');
+CREATE TRIGGER session_stays BEFORE UPDATE ON session FOR EACH ROW
+    WHEN (NEW.hash <> OLD.hash OR NEW.person <> OLD.person OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at
+        OR NEW.expires_at <> OLD.expires_at OR NEW.session_generation <> OLD.session_generation
+        OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS DISTINCT FROM OLD.revoked_at))
+    EXECUTE FUNCTION refused('sessions end once, and never change otherwise');
+
+CREATE TRIGGER currency_keeps BEFORE UPDATE ON currency FOR EACH STATEMENT EXECUTE FUNCTION refused('currencies never change');
+CREATE TRIGGER epoch_grows BEFORE UPDATE ON constant FOR EACH ROW
+    WHEN (OLD.name = 'epoch' AND convert_from(NEW.value, 'UTF8')::bigint < convert_from(OLD.value, 'UTF8')::bigint)
+    EXECUTE FUNCTION refused('constant: the epoch only grows');

@@ -11,7 +11,7 @@ CREATE TABLE passkey (
 CREATE INDEX passkey_person ON passkey (person);
 
 CREATE TABLE challenge (
-    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'operator')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('sign-up', 'reset', 'email', 'pin', 'factor', 'operator', 'passkey')),
     email TEXT NOT NULL,
     person INTEGER REFERENCES person DEFERRABLE INITIALLY DEFERRED,
     token_hash BLOB NOT NULL UNIQUE CHECK (length(token_hash) = 32),
@@ -35,6 +35,17 @@ CREATE TABLE operator_proposal (
     CHECK ((kind = 'end') = (person IS NOT NULL)),
     CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
     CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
+) STRICT, WITHOUT ROWID;
+
+-- Operators change how somebody signs in: one asks, another confirms, and the row is gone.
+CREATE TABLE access_order (
+    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    kind TEXT NOT NULL CHECK (kind IN ('sign-out', 'block', 'unblock', 'remove-factors')),
+    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    asked_at INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (person, kind),
+    CHECK (asked_by <> person)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE identity (
@@ -70,9 +81,10 @@ CREATE TABLE mail (
     sealed BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     due_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL CHECK (attempts >= 0)
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    is_urgent INTEGER NOT NULL CHECK (is_urgent IN (0, 1))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX mail_due ON mail (due_at);
+CREATE INDEX mail_due ON mail (is_urgent DESC, due_at);
 
 -- A payout ends once, and is paid only with the money that has moved for it.
 
@@ -84,6 +96,12 @@ CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
     WHERE NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
         OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference));
+    SELECT RAISE(ROLLBACK, 'payout: its bank details stay until its end, and are gone then')
+    WHERE NEW.bank_sealed <> iif(NEW.state = 'ordered', OLD.bank_sealed, x'');
+    SELECT RAISE(ROLLBACK, 'payout: ordered without its order')
+    WHERE NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM bank_order
+        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'asked' AND account = NEW.account
+        AND currency = NEW.currency AND amount = NEW.amount);
     SELECT RAISE(ROLLBACK, 'payout: paid without its confirmed order')
     WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
@@ -92,3 +110,70 @@ END;
 CREATE TRIGGER payout_remains BEFORE DELETE ON payout BEGIN SELECT RAISE(ROLLBACK, 'payouts never vanish'); END;
 CREATE TRIGGER payout_is_new BEFORE INSERT ON payout WHEN EXISTS (SELECT 1 FROM payout WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'payout: is there already'); END;
+
+-- What lets somebody in. Each row that is added, changed in what counts, or removed has an entry, which the chain covers.
+
+CREATE TABLE credential_log (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    key TEXT NOT NULL,
+    digest TEXT CHECK (length(digest) = 64)
+) STRICT;
+CREATE INDEX credential_log_key ON credential_log (subject, key);
+CREATE TRIGGER credential_log_stays BEFORE UPDATE ON credential_log BEGIN SELECT RAISE(ROLLBACK, 'credential entries never change'); END;
+CREATE TRIGGER credential_log_remains BEFORE DELETE ON credential_log BEGIN SELECT RAISE(ROLLBACK, 'credential entries never vanish'); END;
+CREATE TRIGGER credential_log_is_new BEFORE INSERT ON credential_log WHEN EXISTS (SELECT 1 FROM credential_log WHERE id = NEW.id)
+BEGIN SELECT RAISE(ROLLBACK, 'credential entries are never replaced'); END;
+
+CREATE TRIGGER account_keeps_name BEFORE UPDATE OF name ON account
+WHEN NEW.kind = 'personal' AND NEW.name <> OLD.name AND (NEW.state <> 'closed' OR NEW.name <> '')
+BEGIN SELECT RAISE(ROLLBACK, 'account: a person is not renamed, but for one who is erased'); END;
+CREATE TRIGGER person_stays BEFORE UPDATE ON person
+WHEN NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at
+    OR NEW.session_generation < OLD.session_generation OR (OLD.erased_at IS NOT NULL AND NEW.erased_at IS NOT OLD.erased_at)
+    OR (NEW.name <> OLD.name AND (NEW.name <> '' OR NEW.erased_at IS NULL))
+BEGIN SELECT RAISE(ROLLBACK, 'person: their number, account and name never change, and their generation only grows'); END;
+CREATE TRIGGER person_remains BEFORE DELETE ON person BEGIN SELECT RAISE(ROLLBACK, 'people never vanish'); END;
+CREATE TRIGGER person_is_new BEFORE INSERT ON person
+WHEN EXISTS (SELECT 1 FROM person WHERE id = NEW.id OR account = NEW.account)
+BEGIN SELECT RAISE(ROLLBACK, 'people are never replaced'); END;
+CREATE TRIGGER login_stays BEFORE UPDATE ON login
+WHEN NEW.email <> OLD.email OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+BEGIN SELECT RAISE(ROLLBACK, 'login: its address and person never change'); END;
+CREATE TRIGGER login_is_new BEFORE INSERT ON login
+WHEN EXISTS (SELECT 1 FROM login WHERE email = NEW.email OR person = NEW.person)
+BEGIN SELECT RAISE(ROLLBACK, 'logins are never replaced'); END;
+CREATE TRIGGER pin_stays BEFORE UPDATE OF person ON pin WHEN NEW.person <> OLD.person
+BEGIN SELECT RAISE(ROLLBACK, 'pin: its person never changes'); END;
+CREATE TRIGGER pin_is_new BEFORE INSERT ON pin WHEN EXISTS (SELECT 1 FROM pin WHERE person = NEW.person)
+BEGIN SELECT RAISE(ROLLBACK, 'pins are never replaced'); END;
+CREATE TRIGGER passkey_stays BEFORE UPDATE ON passkey
+WHEN NEW.id <> OLD.id OR NEW.person <> OLD.person OR NEW.public_key <> OLD.public_key OR NEW.created_at <> OLD.created_at
+BEGIN SELECT RAISE(ROLLBACK, 'passkey: its key and person never change'); END;
+CREATE TRIGGER passkey_is_new BEFORE INSERT ON passkey WHEN EXISTS (SELECT 1 FROM passkey WHERE id = NEW.id)
+BEGIN SELECT RAISE(ROLLBACK, 'passkeys are never replaced'); END;
+CREATE TRIGGER api_key_stays BEFORE UPDATE ON api_key
+WHEN NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.hash <> OLD.hash OR NEW.hint <> OLD.hint OR NEW.scopes <> OLD.scopes
+    OR NEW.created_at <> OLD.created_at OR NEW.expires_at IS NOT OLD.expires_at
+    OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
+BEGIN SELECT RAISE(ROLLBACK, 'API keys end once, and never change but in their name'); END;
+CREATE TRIGGER api_key_remains BEFORE DELETE ON api_key BEGIN SELECT RAISE(ROLLBACK, 'API keys never vanish'); END;
+CREATE TRIGGER api_key_is_new BEFORE INSERT ON api_key
+WHEN EXISTS (SELECT 1 FROM api_key WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM api_key WHERE hash = NEW.hash)
+BEGIN SELECT RAISE(ROLLBACK, 'API keys are never replaced'); END;
+CREATE TRIGGER session_stays BEFORE UPDATE ON session
+WHEN NEW.hash <> OLD.hash OR NEW.person <> OLD.person OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at
+    OR NEW.expires_at <> OLD.expires_at OR NEW.session_generation <> OLD.session_generation
+    OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
+BEGIN SELECT RAISE(ROLLBACK, 'sessions end once, and never change otherwise'); END;
+CREATE TRIGGER session_is_new BEFORE INSERT ON session WHEN EXISTS (SELECT 1 FROM session WHERE hash = NEW.hash)
+BEGIN SELECT RAISE(ROLLBACK, 'sessions are never replaced'); END;
+
+CREATE TRIGGER currency_keeps BEFORE UPDATE ON currency BEGIN SELECT RAISE(ROLLBACK, 'currencies never change'); END;
+CREATE TRIGGER currency_remains BEFORE DELETE ON currency BEGIN SELECT RAISE(ROLLBACK, 'currencies never vanish'); END;
+CREATE TRIGGER currency_is_new BEFORE INSERT ON currency WHEN EXISTS (SELECT 1 FROM currency WHERE code = NEW.code)
+BEGIN SELECT RAISE(ROLLBACK, 'currencies are never replaced'); END;
+CREATE TRIGGER epoch_grows BEFORE UPDATE ON constant
+WHEN OLD.name = 'epoch' AND CAST(CAST(NEW.value AS TEXT) AS INTEGER) < CAST(CAST(OLD.value AS TEXT) AS INTEGER)
+BEGIN SELECT RAISE(ROLLBACK, 'constant: the epoch only grows'); END;

@@ -13,14 +13,20 @@ from qirsh.store.postgres import schema_guard
 VERSION_MIN: Final = 14
 CONNECT_S_MAX: Final = 3.0
 STATEMENT_S_MAX: Final = 15.0
+# A batch holds its rows for milliseconds. Who holds them for longer is held up itself, and may never go on: a process
+# that is frozen is alive for the server. Between two statements it loses them after the first of these; in the middle
+# of one it does not, and whoever waits for them is told after the second.
+IDLE_S_MAX: Final = 3
+LOCK_S_MAX: Final = 8
+TRANSACTION_S_MAX: Final = 12  # Of a batch, until its commit is under way.
 # What the store relies on is set on each of its connections, whatever the role, the database or the server prefers.
 RELIED_ON: Final = {
     # Rows are decided on as they are once their lock is ours, and the search for a lost commit must see it.
     "default_transaction_isolation": "read committed",
     "default_transaction_read_only": "off",
     "default_transaction_deferrable": "off",
+    "lock_timeout": f"{LOCK_S_MAX}s",
     # Time is kept on our side, where it is known what a statement that was given up may have done.
-    "lock_timeout": "0",
     "statement_timeout": "0",
     "idle_session_timeout": "0",
 }
@@ -28,8 +34,8 @@ RELIED_ON: Final = {
 _TRANSACTION_TIMEOUT: Final = "transaction_timeout"
 SETTINGS: Final = RELIED_ON | {
     "application_name": "qirsh",
-    # Of a process or machine that has died without the server hearing of it.
-    "idle_in_transaction_session_timeout": "20s",
+    # Of a process or machine that is frozen, or has died without the server hearing of it.
+    "idle_in_transaction_session_timeout": f"{IDLE_S_MAX}s",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
@@ -54,9 +60,19 @@ LOST: Final = (
     asyncpg.TooManyConnectionsError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.TransactionTimeoutError,
     asyncpg.InvalidCachedStatementError,
     OSError,
     TimeoutError,
+)
+# What the server finds wrong with its own files: no passing trouble, and nothing that a caller did.
+DAMAGED: Final = (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError)
+# The server has no room, or its disk fails: nothing was done, and it may be better in a moment.
+NO_ROOM: Final = (
+    asyncpg.InsufficientResourcesError,
+    asyncpg.QueryCanceledError,
+    asyncpg.PostgresSystemError,
+    asyncpg.LockNotAvailableError,
 )
 
 
@@ -70,21 +86,23 @@ async def connect(url: str) -> asyncpg.Connection:
         url, timeout=CONNECT_S_MAX, command_timeout=STATEMENT_S_MAX, server_settings=SETTINGS
     )
     try:
-        await prepare(connection)
+        await prepare(connection, transaction_s=TRANSACTION_S_MAX)
     except BaseException:
         connection.terminate()
         raise
     return connection
 
 
-async def prepare(connection: asyncpg.Connection) -> None:
-    """See whether money may be kept here; asked of each new connection, because settings change."""
+async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0) -> None:
+    """See whether money may be kept here; asked of each new connection, because settings change.
+
+    A process that is frozen between two messages of one statement is not idle for the server: there only a bound on
+    the whole transaction takes its rows from it.
+    """
     version = connection.get_server_version()
     if version.major < VERSION_MIN:
         raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
-    await connection.execute(
-        "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = $1", _TRANSACTION_TIMEOUT
-    )
+    await _bound_transactions(connection, transaction_s)
     names = ("server_encoding", *DURABLE, "session_replication_role", *RELIED_ON)
     row = await connection.fetchrow(
         f"SELECT pg_is_in_recovery(), {', '.join(f'current_setting({name!r})' for name in names)}"
@@ -93,6 +111,15 @@ async def prepare(connection: asyncpg.Connection) -> None:
     if row[0]:
         raise ConnectionError("this server is a standby, which takes no writes")
     _check_settings(dict(zip(names, row[1:], strict=True)))
+
+
+async def _bound_transactions(connection: asyncpg.Connection, seconds: int, *, is_local: bool = False) -> None:
+    await connection.execute(
+        "SELECT set_config(name, $2, $3) FROM pg_settings WHERE name = $1",
+        _TRANSACTION_TIMEOUT,
+        f"{seconds}s",
+        is_local,
+    )
 
 
 def _check_settings(values: dict[str, str]) -> None:
@@ -122,11 +149,34 @@ def preferred_otherwise(defaults: Iterable[str]) -> list[str]:
 
 
 async def bring_up_to_date(connection: asyncpg.Connection) -> None:
+    """Make or change the tables, where there is something to do: a role that serves need not own them."""
+    if await _is_up_to_date(connection):
+        return
+    try:
+        await _migrate(connection)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise UnusableDatabase(
+            f"this role may not make or change the tables ({error}): run `qirsh migrate` with the address of their"
+            " owner, and then the GRANTs for this one"
+        ) from error
+
+
+async def _is_up_to_date(connection: asyncpg.Connection) -> bool:
+    if not await connection.fetchval("SELECT to_regclass('schema_migration') IS NOT NULL"):
+        return False
+    async with connection.transaction():
+        await _wait_for_migrations(connection)
+        applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
+    return not migrate.pending(migrate.migrations("postgres"), applied)
+
+
+async def _migrate(connection: asyncpg.Connection) -> None:
     """Several processes may start at once: the lock lets one of them at it."""
     # Two who make one table at the same moment; IF NOT EXISTS does not keep them apart, but then it is there.
     with suppress(asyncpg.UniqueViolationError, asyncpg.DuplicateTableError, asyncpg.DuplicateObjectError):
         await connection.execute(migrate.RECORD)
     async with connection.transaction():
+        await _wait_for_migrations(connection)
         await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
         applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
         pending = migrate.pending(migrate.migrations("postgres"), applied)
@@ -140,3 +190,9 @@ async def bring_up_to_date(connection: asyncpg.Connection) -> None:
             )
         if pending:
             await schema_guard.keep(connection, pending[-1].number)
+
+
+async def _wait_for_migrations(connection: asyncpg.Connection) -> None:
+    """In this transaction: a migration takes as long as it takes."""
+    await connection.execute("SET LOCAL lock_timeout = 0")
+    await _bound_transactions(connection, 0, is_local=True)

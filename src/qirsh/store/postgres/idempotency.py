@@ -43,5 +43,6 @@ async def hold_expired(connection: asyncpg.Connection, work: UnitOfWork) -> None
     expired = [key for key, row in known.items() if row is not None and is_expired(row, work.now)]
     if expired:
         rows = await connection.fetch(load(_TABLE, locked=True), *keys_of(_TABLE, expired))
-        if any(_TABLE.record(*row) != known[_TABLE.key_of(row)] for row in rows):
+        # Another batch has used it again, or it was forgotten.
+        if len(rows) != len(expired) or any(_TABLE.record(*row) != known[_TABLE.key_of(row)] for row in rows):
             raise RowsAppeared

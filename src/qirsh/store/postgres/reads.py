@@ -1,26 +1,45 @@
 """Reads beside the batches: a few connections, and look-ups by key that share a query."""
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import asyncpg
 
 from qirsh.domain.table import Table
 from qirsh.store.interface import StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres.connection import CONNECT_S_MAX, LOST, SETTINGS, STATEMENT_S_MAX, prepare
+from qirsh.store.postgres.connection import CONNECT_S_MAX, DAMAGED, LOST, NO_ROOM, SETTINGS, STATEMENT_S_MAX, prepare
 from qirsh.store.postgres.sql import keys_of, load
 
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
 _PAUSE_S: Final = 0.05
+
+
+class Damages:
+    """What the server has found wrong with its files since the start; it does not pass."""
+
+    def __init__(self) -> None:
+        self.first: str | None = None
+
+    def note(self, error: BaseException) -> None:
+        """If it is such a thing."""
+        if isinstance(error, DAMAGED) and self.first is None:
+            self.first = str(error)
+            log.critical("the database is damaged: %s; restore a backup, or ask for help before anything else", error)
 
 
 class Readers:
     """Some connections for reads that must end within a time. Opened by `open_readers`."""
 
-    def __init__(self, pool: asyncpg.Pool, seconds: float) -> None:
+    def __init__(self, pool: asyncpg.Pool, seconds: float, damages: Damages) -> None:
         self._pool = pool
         self._seconds = seconds
+        self._damages = damages
 
     async def read(self, sql: str, *arguments: object) -> list[Any]:
         """The rows; again on another connection if one is lost."""
@@ -37,12 +56,23 @@ class Readers:
                     return rows
             except asyncpg.QueryCanceledError as error:
                 raise StoreUnavailable("a search took too long") from error
-            except UnusableDatabase as error:  # It was not so when it was opened.
+            # It was not so when it was opened.
+            except (UnusableDatabase, *NO_ROOM, *DAMAGED) as error:
+                self._damages.note(error)
                 raise StoreUnavailable(str(error)) from error
             except LOST as error:
                 if loop.time() + _PAUSE_S > end:
                     raise StoreUnavailable(away(error)) from error
                 await asyncio.sleep(_PAUSE_S)
+
+    async def lend(self, look: Callable[[Any], Awaitable[T]]) -> T:
+        """What is seen on a connection by somebody who asks it more than one thing."""
+        try:
+            async with asyncio.timeout(self._seconds), self._pool.acquire() as connection:
+                return await look(connection)
+        except (UnusableDatabase, *NO_ROOM, *DAMAGED, *LOST) as error:
+            self._damages.note(error)
+            raise StoreUnavailable(away(error)) from error
 
     async def close(self) -> None:
         """Nothing is under way any more."""
@@ -53,7 +83,7 @@ class Readers:
             self._pool.terminate()
 
 
-async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
+async def open_readers(url: str, damages: Damages, *, count: int, seconds: float) -> Readers:
     """At most so many connections, made when they are needed."""
     pool = asyncpg.create_pool(
         url,
@@ -68,7 +98,7 @@ async def open_readers(url: str, *, count: int, seconds: float) -> Readers:
         reset=_keep_session,
     )
     await pool
-    return Readers(pool, seconds)
+    return Readers(pool, seconds, damages)
 
 
 async def _keep_session(_connection: asyncpg.Connection) -> None:

@@ -25,15 +25,19 @@ from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
+from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.batch import lock_rows, read_first, write_changes
 from qirsh.store.postgres.connection import (
+    DAMAGED,
     LOST,
+    NO_ROOM,
+    NOW,
     RowsAppeared,
     bring_up_to_date,
     connect,
 )
 from qirsh.store.postgres.idempotency import hold_expired
-from qirsh.store.postgres.reads import Readers, SharedReads, away, open_readers
+from qirsh.store.postgres.reads import Damages, Readers, SharedReads, away, open_readers
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -50,8 +54,6 @@ _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs
 _READ_S_MAX: Final = 4.0
 _SEARCHERS: Final = 2
 _SEARCH_S_MAX: Final = 5.0
-# The server has no room or no patience: nothing was done, and it may be better in a moment.
-_NO_ROOM: Final = (asyncpg.InsufficientResourcesError, asyncpg.QueryCanceledError)
 # Another process was faster. Run again, the batch sees what it did.
 _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
 
@@ -136,11 +138,13 @@ class PostgresStore:
 
     def __init__(
         self,
+        *,
         instance: Instance,
         writers: list[_Writer],
         readers: Readers,
         searchers: Readers,
         clock: Callable[[], int] | None,
+        damages: Damages,
     ) -> None:
         self.instance = instance
         self.name = writers[0].name
@@ -151,7 +155,13 @@ class PostgresStore:
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
+        self._damages = damages
         self._shared: dict[Table[Any, Any], SharedReads] = {}
+
+    @property
+    def damage(self) -> str | None:
+        """What the server has found wrong with its files."""
+        return self._damages.first
 
     async def transact(self, batch: Batch) -> UnitOfWork:
         """Run until it is committed, or surely never will be; again as often as others are faster."""
@@ -180,6 +190,17 @@ class PostgresStore:
         """On connections of its own: a long one keeps nobody waiting but others of its kind."""
         return [tuple(row) for row in await self._searchers.read(query, *arguments)]
 
+    async def broken_guards(self) -> list[tuple[str, str, str]]:
+        """By what was written down when they were made."""
+        return await self._searchers.lend(schema_guard.broken)
+
+    async def now(self) -> int:
+        """The database's, which all processes share."""
+        if self._clock is not None:
+            return self._clock()
+        [(now,)] = await self.select(Query(f"SELECT {NOW}"))
+        return int(now)
+
     async def close(self) -> None:
         """Nothing is under way any more."""
         for writer in self._writers:
@@ -198,7 +219,8 @@ class PostgresStore:
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(away(error)) from error
                 await asyncio.sleep(0.1)
-            except (UnusableDatabase, *_NO_ROOM) as error:
+            except (UnusableDatabase, *NO_ROOM, *DAMAGED) as error:
+                self._damages.note(error)
                 raise StoreUnavailable(str(error)) from error
             except RowsAppeared:
                 await asyncio.sleep(0)
@@ -272,10 +294,13 @@ async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: C
             instance = await _instance(connection, entropy)
         finally:
             connection.terminate()
-        readers = await open_readers(url, count=_READERS, seconds=_READ_S_MAX)
-        searchers = await open_readers(url, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
+        damages = Damages()
+        readers = await open_readers(url, damages, count=_READERS, seconds=_READ_S_MAX)
+        searchers = await open_readers(url, damages, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
     writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
-    return PostgresStore(instance, writers, readers, searchers, clock)
+    return PostgresStore(
+        instance=instance, writers=writers, readers=readers, searchers=searchers, clock=clock, damages=damages
+    )
 
 
 @asynccontextmanager

@@ -11,11 +11,11 @@ from typing import Any, Final
 import asyncpg
 
 from qirsh.store import migrate
-from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 from qirsh.store.postgres import schema_guard
-from qirsh.store.postgres.connection import RELIED_ON
+from qirsh.store.postgres.connection import DAMAGED, NOW, RELIED_ON
 
 _CONNECT_S_MAX: Final = 5.0
 _SETTINGS: Final = RELIED_ON | {
@@ -38,6 +38,8 @@ LEADS_TO: Final = {
     "operator_proposal.person": "operator.person",
     "operator_proposal.asked_by": "operator.person",
     "operator_proposal.confirmed_by": "operator.person",
+    "access_order.person": "person.id",
+    "access_order.asked_by": "operator.person",
     "api_key.account": "account.number",
     "session.person": "person.id",
     "session.account": "account.number",
@@ -90,6 +92,19 @@ REFERENCES: Final = Invariant(
     "{} {} of {} refers to a row of {} that is not there",
     Query(" UNION ALL ".join(_dangling(column, key) for column, key in LEADS_TO.items())),
 )
+# A sequence that stands in front of them would give these again, and the sealer goes by the largest.
+HANDED_OUT: Final = Invariant(
+    9,
+    "every id was handed out",
+    "{} {} has an id that was never handed out: the last one is {}",
+    Query(
+        " UNION ALL ".join(
+            f"SELECT '{words}', t.id, s.last_value FROM {table} t, {table}_id_seq s"  # noqa: S608 - our own names
+            " WHERE t.id < 1 OR t.id > s.last_value"
+            for table, words in (("transfer", "transfer"), ("audit", "audit entry"))
+        )
+    ),
+)
 
 
 class Snapshot:
@@ -126,13 +141,20 @@ def verify(url: str, progress: Callable[[Invariant], None], head: hash_chain.Hea
         _check_schema_is_ours(snapshot)
         progress(GUARDS)
         violations = [_violation(GUARDS, *fault) for fault in snapshot.broken_guards()]
-        for invariant in (REFERENCES, *invariants.ALL):
+        for invariant in (REFERENCES, HANDED_OUT, *invariants.ALL):
             progress(invariant)
             violations += _violations_of(invariant, snapshot)
+        progress(attested_rows.CREDENTIALS)
+        violations += _whole_or_not(
+            snapshot,
+            attested_rows.CREDENTIALS.name,
+            lambda: attested_rows.violations(snapshot.select, lambda value: f"'\\x{value.hex()}'::bytea"),
+        )
         for invariant in hash_chain.checks(head):
             progress(invariant)
+        [(now,)] = snapshot.select(f"SELECT {NOW}")
         return violations + _whole_or_not(
-            snapshot, hash_chain.CHAIN.name, lambda: hash_chain.violations(snapshot.select, head)
+            snapshot, hash_chain.CHAIN.name, lambda: hash_chain.violations(snapshot.select, head, now=now)
         )
 
 
@@ -140,7 +162,9 @@ async def _connected(url: str) -> asyncpg.Connection:
     """Also to a standby: it can be looked at as well."""
     try:
         return await asyncpg.connect(url, timeout=_CONNECT_S_MAX, server_settings=_SETTINGS)
-    except (ValueError, asyncpg.InterfaceError):
+    except (ValueError, asyncpg.InterfaceError) as error:
+        if "root certificate" in str(error):
+            raise CannotTell(f"the database cannot be reached: {error}; see sslrootcert in docs/operating.md") from None
         # Its words quote the address, and with it a part of a password that was not written as it must be.
         raise CannotTell(
             "QIRSH_DATABASE_URL is no address of a PostgreSQL database: in a user or password, / ? # @ : and % are"
@@ -190,7 +214,7 @@ def _whole_or_not(snapshot: Snapshot, name: str, check: Callable[[], list[Violat
     snapshot.select("SAVEPOINT one_check")
     try:
         return check()
-    except (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError) as error:
+    except (*DAMAGED, UnicodeDecodeError) as error:
         snapshot.select("ROLLBACK TO one_check")
         return [_violation(WHOLE, str(error), name)]
 

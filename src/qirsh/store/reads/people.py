@@ -25,6 +25,10 @@ OPERATORS_LISTED: Final = Query(
 OPERATOR_PROPOSALS: Final = Query(
     f"SELECT {_PROPOSAL} FROM operator_proposal ORDER BY asked_at, email LIMIT $1"  # noqa: S608 - our own names
 )
+ACCESS_ORDERS: Final = Query(
+    "SELECT l.email, o.kind, o.asked_by, o.asked_at, o.reason FROM access_order o JOIN login l ON l.person = o.person"
+    " ORDER BY o.asked_at, o.person, o.kind LIMIT $1"
+)
 EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")
 # Newest first, with why a request was rejected.
@@ -48,6 +52,11 @@ ACCOUNTS_AFTER: Final = Query(
     f"SELECT {_ACCOUNT} FROM account a WHERE a.mode = 'live' AND a.kind <> 'house'"  # noqa: S608 - the same
     " AND ($1 = '' OR a.state = $2) AND a.number > $3 ORDER BY a.number LIMIT $4"
 )
+# Of every business that customers have met.
+APPROVED_NAMES_AFTER: Final = Query(
+    "SELECT number, name FROM account WHERE kind = 'commercial' AND mode = 'live'"
+    " AND state IN ('approved', 'suspended') AND number > $1 ORDER BY number LIMIT $2"
+)
 # The checks that wait for an operator, by the account, which is how they are named.
 IDENTITIES_AFTER: Final = Query(
     "SELECT p.account, i.submitted_at FROM identity i JOIN person p ON p.id = i.person"
@@ -65,5 +74,17 @@ CHALLENGED_ADDRESS: Final = Query("SELECT email FROM challenge WHERE purpose = $
 SESSIONS_OF_PERSON: Final = Query(
     "SELECT hash, created_at, agent FROM session WHERE person = $1 AND session_generation = $2 AND revoked_at IS NULL"
     " AND expires_at > $3 ORDER BY created_at DESC, hash LIMIT $4"
+)
+# All of a person, over or not.
+SESSIONS_LEFT_BY: Final = Query("SELECT hash FROM session WHERE person = $1 ORDER BY created_at DESC, hash LIMIT $2")
+# Those whom an erasure of late has left sessions of.
+ERASED_WITH_SESSIONS: Final = Query(
+    "SELECT p.id FROM person p WHERE p.erased_at > $1 AND EXISTS (SELECT 1 FROM session s WHERE s.person = p.id)"
+    " LIMIT $2"
+)
+# Whether one of a person's latest, over or not, was of this agent.
+SESSION_OF_AGENT: Final = Query(
+    "SELECT 1 FROM (SELECT agent FROM session WHERE person = $1 AND session_generation = $2 AND created_at > $3"
+    " ORDER BY created_at DESC, hash LIMIT $4) AS latest WHERE agent = $5 LIMIT 1"
 )
 PASSKEYS_OF_PERSON: Final = Query("SELECT id, name, created_at FROM passkey WHERE person = $1 ORDER BY created_at, id")

@@ -27,7 +27,8 @@ LAST_STOP: Final = Query(
 )
 HOUSE_ACCOUNT: Final = Query("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = $1")
 DUE_MAIL: Final = Query(
-    "SELECT id, sealed, created_at, due_at, attempts FROM mail WHERE due_at <= $1 ORDER BY due_at LIMIT $2"
+    "SELECT id, sealed, created_at, due_at, attempts, is_urgent FROM mail WHERE due_at <= $1"
+    " ORDER BY is_urgent DESC, due_at LIMIT 1"
 )
 LAST_MAIL: Final = Query("SELECT id, sealed, created_at FROM mail ORDER BY created_at DESC, id DESC LIMIT $1")
 # The accounts around a merchant's test account.

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import struct
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,8 @@ _LOG_HEAD: Final = 32
 _FRAME_HEAD: Final = 24
 _PAGE: Final = slice(0, 4)
 _DATABASE_PAGES: Final = slice(4, 8)
+_FRAME_SALTS: Final = slice(8, 16)
+_LOG_SALTS: Final = slice(16, 24)
 # Of the database's first page: what it begins with, and `user_version`.
 _MAGIC: Final = b"SQLite format 3\0"
 _MARK: Final = slice(60, 64)
@@ -134,6 +137,7 @@ def _complaint(path: Path, log: Path) -> str | None:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         pages = connection.pragma("page_count")
         frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        _refuse_lost_tail(log, max(frames, 0))
         if frames:
             first_mark, expected = _told_by(log, frames)
             if first_mark is not None and mark < first_mark - 1:
@@ -143,6 +147,55 @@ def _complaint(path: Path, log: Path) -> str | None:
                 return f"the database has {pages} pages, and the log was written for {expected}"
         answer: str = connection.execute("PRAGMA quick_check(1)").get
         return None if answer == "ok" else " ".join(answer.split())
+
+
+def _refuse_lost_tail(log: Path, frames: int) -> None:
+    """Raises `UnusableDatabase` if behind the frames that SQLite reads there are transactions that it cannot.
+
+    It takes the log to end where a checksum is wrong first. Of one transaction behind that nobody can tell whether it
+    was cut off as it was written. If there are two, the first was durable before the second began: it was acknowledged.
+    """
+    commits = _commits_behind(log, frames)
+    if commits == 1:
+        logger.warning("%s ends in a transaction that was cut off, or is damaged: it is left out", log)
+    if commits > 1:
+        end = _LOG_HEAD + frames * (_FRAME_HEAD + _page_bytes(log)) if frames else 0
+        message = (
+            f"{log} is damaged after {frames} frames: {commits} transactions behind them cannot be read, all but the"
+            " last of which were acknowledged; put back a copy of the log that is whole, or, to go on without them,"
+            f" keep a copy and cut it there: truncate -s {end} {log}"
+        )
+        raise UnusableDatabase(message)
+
+
+def _commits_behind(log: Path, frames: int) -> int:
+    """How many transactions of the log's own generation end behind these frames. A frame bears the salts of its log."""
+    commits, size = 0, _FRAME_HEAD + _page_bytes(log)
+    with log.open("rb") as file:
+        head = file.read(_LOG_HEAD)
+        # If the head itself is damaged, the first frame knows. If it is whole and that one is older, the log is new.
+        salts = head[_LOG_SALTS] if _is_head_whole(head) else file.read(_FRAME_HEAD)[_FRAME_SALTS]
+        file.seek(_LOG_HEAD + frames * size)
+        while len(frame := file.read(_FRAME_HEAD)) == _FRAME_HEAD:
+            commits += frame[_FRAME_SALTS] == salts and _number(frame, _DATABASE_PAGES) > 0
+            file.seek(size - _FRAME_HEAD, os.SEEK_CUR)
+    return commits
+
+
+def _is_head_whole(head: bytes) -> bool:
+    """By its checksum over the words that stand before it, whose byte order the magic number tells."""
+    order = ">" if _number(head, slice(0, 4)) & 1 else "<"
+    one = two = 0
+    words = struct.unpack(f"{order}6I", head[:24])
+    for first, second in zip(words[::2], words[1::2], strict=True):
+        one = (one + first + two) & 0xFFFFFFFF
+        two = (two + second + one) & 0xFFFFFFFF
+    return struct.unpack(">2I", head[24:_LOG_HEAD]) == (one, two)
+
+
+def _page_bytes(log: Path) -> int:
+    with log.open("rb") as file:
+        return _number(file.read(_LOG_HEAD), slice(8, 12))
 
 
 def _told_by(log: Path, frames: int) -> tuple[int | None, int]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -26,6 +27,9 @@ from qirsh.store.interface import DatabaseInUse, Instance, Query, StoreBroken, S
 from qirsh.store.sqlite.files import OpenFiles, mark_log, refuse_leftovers
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
+from qirsh.store.sqlite.verify import SCHEMA, broken_guards
+
+log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -48,6 +52,8 @@ _NO_SPACE_OR_TURN: Final = (
     apsw.IOError,
     apsw.CantOpenError,
 )
+_DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
+_UNREADABLE: Final = (*_NO_SPACE_OR_TURN, *_DAMAGED)
 
 
 class SqliteStore:
@@ -55,6 +61,7 @@ class SqliteStore:
 
     name = ""
     lanes = 1
+    damage: str | None = None
 
     def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.
@@ -94,20 +101,36 @@ class SqliteStore:
         """Runs on the loop's thread."""
         keys: Any = key if type(key) is tuple else (key,)
         # `get` runs the statement to its end: one that is left open would hold an old snapshot.
-        row = self._reading.execute(select(table, 1), keys).get
+        try:
+            row = self._reading.execute(select(table, 1), keys).get
+        except _UNREADABLE as error:
+            raise self._unavailable(error) from error
         return None if row is None else table.record(*row)
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs on the loop's thread: only for queries with an index and a limit."""
-        return self._reading.execute(query, arguments).fetchall()
+        try:
+            return self._reading.execute(query, arguments).fetchall()
+        except _UNREADABLE as error:
+            raise self._unavailable(error) from error
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs in a thread of its own: a long one keeps nobody waiting but others of its kind."""
         searcher = await self._searchers.get()
         try:
             return await searcher.search(query, arguments)
+        except _UNREADABLE as error:
+            raise self._unavailable(error) from error
         finally:
             self._searchers.put_nowait(searcher)
+
+    async def broken_guards(self) -> list[tuple[str, str, str]]:
+        """As a look from outside would find them."""
+        return broken_guards(await self.search(SCHEMA))
+
+    async def now(self) -> int:
+        """The machine's: nobody else writes."""
+        return self._clock()
 
     async def close(self) -> None:
         """Waits for the writer, so that nothing acknowledged is left in doubt."""
@@ -155,8 +178,15 @@ class SqliteStore:
             # The disk may be full of our own log; copied into the database, most of it is free again.
             with suppress(apsw.Error):
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        if isinstance(error, _NO_SPACE_OR_TURN):
-            raise StoreUnavailable(str(error)) from error
+        if isinstance(error, _UNREADABLE):
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        """Read or written, the disk has failed us; a damaged file stays so until somebody has mended it."""
+        if isinstance(error, _DAMAGED) and self.damage is None:
+            self.damage = str(error)
+            log.critical("the database is damaged: %s; restore a backup, or ask for help before anything else", error)
+        return StoreUnavailable(str(error))
 
     def _reserve(self, count: int) -> None:
         """Payment numbers come in blocks, so that no batch writes a counter for them."""
@@ -166,10 +196,12 @@ class SqliteStore:
         first = self.instance.epoch * EPOCH_NUMBERS
         block = PAYMENT_NUMBER_BLOCK
         # `get` runs to the end, which is the commit: a number that is not durably ours must not be used.
-        last: int = self._cursor.execute(
-            "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, ?) + ? RETURNING last",
-            (PAYMENT, first + block, first, block),
+        last: int | None = self._cursor.execute(
+            "UPDATE counter SET last = max(last, ?) + ? WHERE name = ? RETURNING last", (first, block, PAYMENT)
         ).get
+        if last is None:  # The first of all. Not by an upsert, which the guards take for a row that replaces another.
+            last = first + block
+            self._cursor.execute("INSERT INTO counter VALUES (?, ?)", (PAYMENT, last))
         self._numbers = iter(range(last - block + 1, last + 1))
 
     def _fill(self, work: UnitOfWork, keys: RowKeys) -> None:

@@ -3,15 +3,17 @@
 The answer is yes (no violations), no (violations), or `CannotTell`.
 """
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from qirsh.store import migrate
-from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 
@@ -20,7 +22,7 @@ __all__ = ["FILE", "GUARDS", "CannotTell", "read_only", "verify"]
 _BUSY_MS: Final = 10_000  # Another program recovers the log after a crash, or holds the file for itself.
 _CACHE_KIB: Final = 65_536
 
-_SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+SCHEMA: Final = Query("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
 
 # What only this engine can say of itself. A page that is damaged shows here first, so these come first.
 FILE: Final = (
@@ -45,9 +47,18 @@ FILE: Final = (
             " WHERE id <> before + 1"
         ),
     ),
+    Invariant(
+        9,
+        "no transfer vanished",
+        "transfer {} comes after transfer {}",
+        Query(
+            "SELECT id, before FROM (SELECT id, lag(id, 1, 0) OVER (ORDER BY id) AS before FROM transfer)"
+            " WHERE id <> before + 1"
+        ),
+    ),
 )
 # No query can tell what a guard should say, so this one compares with what the migrations make.
-GUARDS: Final = Invariant(9, "the database guards itself", "{} {} {}", Query(_SCHEMA))
+GUARDS: Final = Invariant(9, "the database guards itself", "{} {} {}", SCHEMA)
 
 
 def verify(path: Path, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None) -> list[Violation]:
@@ -56,13 +67,24 @@ def verify(path: Path, progress: Callable[[Invariant], None], head: hash_chain.H
         connection.execute("BEGIN")
         _check_schema_is_ours(connection, path)
         progress(GUARDS)
-        violations = _broken_guards(connection)
+        violations = [
+            Violation(GUARDS.number, GUARDS.name, GUARDS.sentence.format(*fault))
+            for fault in broken_guards(connection.execute(SCHEMA))
+        ]
         for invariant in (*FILE, *invariants.ALL):
             progress(invariant)
             violations += _violations_of(invariant, connection)
+        progress(attested_rows.CREDENTIALS)
+        violations += _whole_or_not(
+            attested_rows.CREDENTIALS.name,
+            lambda: attested_rows.violations(connection.execute, lambda value: f"x'{value.hex()}'"),
+        )
         for invariant in hash_chain.checks(head):
             progress(invariant)
-        return violations + _broken_chain(connection, head)
+        return violations + _whole_or_not(
+            hash_chain.CHAIN.name,
+            lambda: hash_chain.violations(connection.execute, head, now=time.time_ns() // 1_000_000),
+        )
 
 
 def read_only(path: Path) -> apsw.Connection:
@@ -91,7 +113,7 @@ def _reasons(path: Path) -> Iterator[None]:
 
 
 def _check_schema_is_ours(connection: apsw.Connection, path: Path) -> None:
-    found = {name for kind, name, _ in connection.execute(_SCHEMA) if kind == "table"}
+    found = {name for kind, name, _ in connection.execute(SCHEMA) if kind == "table"}
     if "schema_migration" not in found:
         raise CannotTell(f"{path} is not a Qirsh database")
     applied = dict(connection.execute("SELECT number, digest FROM schema_migration"))
@@ -101,40 +123,36 @@ def _check_schema_is_ours(connection: apsw.Connection, path: Path) -> None:
         raise CannotTell(f"{path} lacks the table {min(missing)}: restore a backup")
 
 
-def _broken_guards(connection: apsw.Connection) -> list[Violation]:
+def broken_guards(schema: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     """Tables, indexes and triggers that are not as the migrations made them, and triggers that they did not make."""
     expected = _expected_schema()
-    found = {(kind, name): sql for kind, name, sql in connection.execute(_SCHEMA)}
-    sentences = [
-        GUARDS.sentence.format(*key, "is missing" if key not in found else "was changed")
+    found = {(kind, name): sql for kind, name, sql in schema}
+    faults = [
+        (*key, "is missing" if key not in found else "was changed")
         for key in sorted(expected)
         if found.get(key) != expected[key]
     ]
-    sentences += [
-        GUARDS.sentence.format(*key, "is not ours")
-        for key in sorted(found)
-        if key[0] == "trigger" and key not in expected
-    ]
-    return [Violation(GUARDS.number, GUARDS.name, sentence) for sentence in sentences]
+    return faults + [(*key, "is not ours") for key in sorted(found) if key[0] == "trigger" and key not in expected]
 
 
+@cache
 def _expected_schema() -> dict[tuple[str, str], str]:
     with closing(apsw.Connection(":memory:")) as connection:
         connection.execute(migrate.RECORD)
         for migration in migrate.migrations("sqlite"):
             connection.execute(migration.sql)
-        return {(kind, name): sql for kind, name, sql in connection.execute(_SCHEMA)}
+        return {(kind, name): sql for kind, name, sql in connection.execute(SCHEMA)}
 
 
-def _broken_chain(connection: apsw.Connection, head: hash_chain.Head | None) -> list[Violation]:
+def _whole_or_not(name: str, check: Callable[[], list[Violation]]) -> list[Violation]:
     try:
-        return hash_chain.violations(connection.execute, head)
+        return check()
     except (apsw.CorruptError, UnicodeDecodeError) as error:
-        return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {hash_chain.CHAIN.name}")]
+        return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {name}")]
 
 
 def _violations_of(invariant: Invariant, connection: apsw.Connection) -> list[Violation]:
     try:
         return violations_of(invariant, connection.execute)
-    except apsw.CorruptError as error:
+    except (apsw.CorruptError, UnicodeDecodeError) as error:
         return [Violation(FILE[0].number, FILE[0].name, f"SQLite says: {error}, at: {invariant.name}")]

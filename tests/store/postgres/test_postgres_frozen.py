@@ -1,0 +1,140 @@
+"""A process that is frozen inside a transaction is alive for the server: the others wait for its rows, for so long."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import asyncpg
+import pytest
+
+from qirsh.domain.commands.payment import CreatePayment
+from qirsh.domain.payment import Payment
+from qirsh.engine import batcher
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
+from qirsh.store.interface import StoreUnavailable
+from qirsh.store.postgres import connection
+from qirsh.store.postgres.connection import connect
+from qirsh.store.postgres.store import open_postgres
+from tests.domain.world import ENTROPY_SEED
+from tests.store.filled import FILLED
+
+_SCENE_S: Final = 60.0
+_ASKED: Final = CreatePayment(merchant=FILLED.shop, amount=1, currency="USD")
+_SHOP: Final = f"SELECT * FROM balance WHERE account = {FILLED.shop} FOR NO KEY UPDATE"  # noqa: S608 - ours
+
+
+@contextlib.asynccontextmanager
+async def serving(url: str) -> AsyncIterator[Engine]:
+    store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED + 1))
+    engine = Engine(store, on_fatal=lambda: None)
+    engine.start()
+    try:
+        async with asyncio.timeout(_SCENE_S):
+            yield engine
+    finally:
+        await engine.close()
+        await store.close()
+
+
+async def paid(engine: Engine) -> Any:  # noqa: ANN401 - a payment or why not
+    created = await engine.submit(_ASKED)
+    assert isinstance(created, Payment)
+    return await engine.submit(FILLED.pay(created))
+
+
+@contextlib.asynccontextmanager
+async def frozen(url: str, then: str = "SELECT 1") -> AsyncIterator[asyncpg.Connection]:
+    """One of our own connections, of a process that says nothing more in the middle of a batch; it ends at last."""
+    one, outsider = await connect(url), await asyncpg.connect(url)
+    await one.execute("BEGIN")
+    await one.execute(_SHOP)
+    last = asyncio.create_task(one.execute(then))
+    try:
+        yield one
+    finally:
+        await outsider.execute("SELECT pg_terminate_backend($1)", one.get_server_pid())
+        await asyncio.gather(last, return_exceptions=True)
+        one.terminate()
+        await outsider.close()
+
+
+def test_between_two_statements_it_loses_its_rows_and_the_others_go_on(url: str) -> None:
+    async def scene() -> None:
+        async with serving(url) as engine, frozen(url) as one:
+            assert (await paid(engine)).status == "paid"
+            assert one.is_closed()
+
+    asyncio.run(scene())
+
+
+def test_in_the_middle_of_a_statement_whoever_waits_for_its_rows_is_told(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.SETTINGS, "lock_timeout", "300ms")
+    monkeypatch.setitem(connection.RELIED_ON, "lock_timeout", "300ms")
+
+    async def scene() -> None:
+        async with serving(url) as engine:
+            async with frozen(url, then="SELECT pg_sleep(60)"):  # As if it waited for the rest of a COPY.
+                with pytest.raises(StoreUnavailable, match="lock timeout"):
+                    await paid(engine)
+                assert engine.troubles() == ["the database takes no writes: canceling statement due to lock timeout"]
+                assert isinstance(await engine.submit(_ASKED), Payment)  # What needs none of them goes on.
+            assert (await paid(engine)).status == "paid"
+            assert engine.troubles() == []
+
+    asyncio.run(scene())
+
+
+def test_however_it_stands_still_its_rows_are_free_after_the_time_of_a_batch(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two messages of one statement it is not idle for the server, and waits for nothing that has an end."""
+
+    async def scene() -> None:
+        async with serving(url) as engine:
+            monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 1)
+            async with frozen(url, then="SELECT pg_sleep(60)") as one:
+                assert (await paid(engine)).status == "paid"
+                assert one.is_closed()
+
+    asyncio.run(scene())
+
+
+def test_a_batch_that_waits_for_long_is_told_while_it_waits(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batcher, "_UNDER_WAY_S_MAX", 0.3)
+
+    async def scene() -> None:
+        async with serving(url) as engine, frozen(url):
+            paying = asyncio.create_task(paid(engine))
+            while not engine.troubles():
+                assert not paying.done()
+                await asyncio.sleep(0.01)
+            assert engine.troubles() == ["the database takes no writes: one has waited for 0 s"]
+            assert (await paying).status == "paid"
+            assert engine.troubles() == []
+
+    asyncio.run(scene())
+
+
+def test_those_who_start_wait_for_a_migration_as_long_as_it_takes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(connection.SETTINGS, "lock_timeout", "100ms")
+    monkeypatch.setitem(connection.RELIED_ON, "lock_timeout", "100ms")
+    monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 1)
+
+    async def scene() -> None:
+        other = await asyncpg.connect(url)
+        await other.execute("BEGIN; LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
+        starting = asyncio.create_task(
+            open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))
+        )
+        await asyncio.sleep(1.5)
+        assert not starting.done()
+        await other.execute("COMMIT")
+        await (await starting).close()
+        await other.close()
+
+    asyncio.run(scene())
