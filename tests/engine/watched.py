@@ -38,6 +38,7 @@ class WatchedStore:
         self.clock = ManualClock(START)
         self.store = SqliteStore(path, clock=self.clock, entropy=SeededEntropy(ENTROPY_SEED))
         self.instance, self.name, self.lanes = self.store.instance, self.store.name, self.store.lanes
+        self.damage: str | None = None
         self.batches: list[int] = []  # How many commands each had.
         self.door = asyncio.Event()  # While it is closed, a batch that has come waits.
         self.door.set()
@@ -64,6 +65,12 @@ class WatchedStore:
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         return await self.store.search(query, *arguments)
+
+    async def broken_guards(self) -> list[tuple[str, str, str]]:
+        return await self.store.broken_guards()
+
+    async def now(self) -> int:
+        return await self.store.now()
 
     async def close(self) -> None:
         await self.store.close()

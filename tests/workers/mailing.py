@@ -20,12 +20,28 @@ def post(
     *,
     keyring: Keyring | None = None,
     words: dict[str, str | int] | None = None,
+    is_urgent: bool = False,
 ) -> str:
     """The id of a letter that waits from now on."""
+    command, mail_id = posting(world, to, kind, language, keyring=keyring, words=words, is_urgent=is_urgent)
+    world.run(world.context.engine.submit(command))
+    return mail_id
+
+
+def posting(
+    world: InProcess,
+    to: str,
+    kind: str = "reset_password",
+    language: str = "ar",
+    *,
+    keyring: Keyring | None = None,
+    words: dict[str, str | int] | None = None,
+    is_urgent: bool = False,
+) -> tuple[StartChallenge, str]:
+    """A command that brings a letter along, and its id."""
     envelope = Envelope(to, language, kind, words if words is not None else {"url": LINK, "code": CODE})
-    made = letter(keyring or world.context.keyring, system_entropy, envelope)
-    world.run(world.context.engine.submit(StartChallenge("reset", to, None, system_entropy(32), b"", (made,))))
-    return made.id
+    made = letter(keyring or world.context.keyring, system_entropy, envelope, is_urgent=is_urgent)
+    return StartChallenge("reset", to, None, system_entropy(32), b"", (made,)), made.id
 
 
 def waiting(world: InProcess) -> dict[str, tuple[int, int]]:

@@ -1,12 +1,13 @@
-"""Pictures of documents and unanswered challenges go in time, and not before."""
+"""Pictures of documents, unanswered challenges and what is left of erased people go in time, and not before."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from qirsh.domain.challenge import LASTS_MS
-from qirsh.domain.commands.identity import SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, SubmitIdentity
 from qirsh.domain.commands.login_credentials import StartChallenge
+from qirsh.workers import identity_cleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
@@ -70,3 +71,36 @@ def test_a_challenge_goes_when_it_is_over_and_its_successor_stays(world: InProce
     assert cleaned(world) == (0, 1)
     with world.books() as books:
         assert books.select("SELECT email FROM challenge") == [("two@x.example",)]
+
+
+def test_sessions_that_an_erased_person_left_behind_go_and_no_others(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity_cleaner, "SESSIONS_FORGOTTEN_AT_ONCE", 3)
+    leaver, other = world.person(verified=False), world.person(verified=False)
+    with world.books() as books:
+        [(person,)] = books.select("SELECT person FROM login WHERE email = ?", leaver.email)
+        [(stays,)] = books.select("SELECT person FROM login WHERE email = ?", other.email)
+
+    def sessions() -> dict[int, int]:
+        with world.books() as books:
+            return dict(books.select("SELECT person, count(*) FROM session GROUP BY person"))
+
+    for _ in range(3):
+        world.anew(leaver)
+    assert sessions() == {person: 4, stays: 1}
+    cleaned(world)
+    assert sessions() == {person: 4, stays: 1}
+    # As by an erasure that has looked for sessions before the last of them began.
+    world.run(world.context.engine.submit(ErasePerson(person, int(leaver.account), leaver.email, (), (), "test")))
+    assert sessions() == {person: 4, stays: 1}
+    cleaned(world)
+    assert sessions() == {person: 1, stays: 1}
+    cleaned(world)
+    assert sessions() == {stays: 1}
+    assert world.violations() == []
+    with world.books() as books:
+        noted = books.select("SELECT count(*) FROM audit WHERE action = 'sessions.forgotten'")
+    assert noted == [(2,)]
+    cleaned(world)
+    assert sessions() == {stays: 1}

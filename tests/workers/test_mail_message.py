@@ -9,7 +9,9 @@ from email.policy import compat32, default
 import pytest
 
 from qirsh.language.catalog import LANGUAGES
-from qirsh.language.mail_templates import KINDS, compose
+from qirsh.language.local_time import UTC_ZONE
+from qirsh.language.mail_templates import KINDS
+from qirsh.language.mail_text import compose
 from qirsh.workers.mail_message import NoAddress, message_of
 from tests.language.letters import BASE_URL, EVERY_LETTER
 
@@ -22,7 +24,7 @@ HEADERS = [
 
 
 def made(kind: str, language: str, to: str = "sara@home.example", **changes: str | int) -> tuple[str, str, bytes]:
-    subject, body = compose(kind, language, {**EVERY_LETTER[kind], **changes}, at=AT, base_url=BASE_URL)
+    subject, body = compose(kind, language, {**EVERY_LETTER[kind], **changes}, at=AT, base_url=BASE_URL, zone=UTC_ZONE)
     sent = message_of(mail_id="0f", sender=FROM, to=to, language=language, at=AT, subject=subject, body=body)
     return subject, body, sent
 

@@ -1,5 +1,6 @@
 """Mails leave once, wait when the server cannot take them, and tell nobody but their reader what they say."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.smtp_client import SmtpLine
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.workers.mailing import CODE, LINK, post, waiting
+from tests.workers.mailing import CODE, LINK, post, posting, waiting
 from tests.workers.post_office import Answer, PostOffice, hanging, hanging_up, post_office, saying
 
 FROM: Final = Address("قرش", "qirsh", "pay.example")
@@ -49,9 +50,9 @@ def office() -> Iterator[PostOffice]:
 
 
 @contextlib.contextmanager
-def sender_of(world: InProcess, port: int) -> Iterator[MailSender]:
+def sender_of(world: InProcess, port: int, kind: type[SmtpLine] = SmtpLine) -> Iterator[MailSender]:
     context = world.context
-    line = SmtpLine(
+    line = kind(
         host="127.0.0.1", port=port, security="none", user=None, password=None, own_name="pay.example", silence_s=2.0
     )
     sender = MailSender(
@@ -62,6 +63,7 @@ def sender_of(world: InProcess, port: int) -> Iterator[MailSender]:
         line=line,
         sender=FROM,
         base_url="https://pay.example",
+        zone=context.time_zone,
     )
     try:
         yield sender
@@ -93,6 +95,34 @@ def test_mails_leave_oldest_first_over_one_line_and_are_forgotten(
     assert waiting(world) == {}
 
 
+def test_a_code_goes_before_all_notices_and_waits_behind_one_at_most(world: InProcess, office: PostOffice) -> None:
+    for number in range(3):
+        post(world, f"notice{number}@home.example", "paid", words=PAID)
+        world.clock.advance(1)
+    post(world, "code@home.example", is_urgent=True)
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    class Watched(SmtpLine):
+        """While the second mail is sent somebody asks for a code."""
+
+        def send(self, *, sender: str, to: str, message: bytes) -> None:
+            super().send(sender=sender, to=to, message=message)
+            if to == "notice0@home.example":
+                command, _ = posting(world, "another@home.example", is_urgent=True)
+                asyncio.run_coroutine_threadsafe(world.context.engine.submit(command), loops[0]).result(20)
+
+    async def sent(sender: MailSender) -> None:
+        loops.append(asyncio.get_running_loop())
+        await sender.send_due()
+
+    with sender_of(world, office.port, Watched) as sender:
+        world.run(sent(sender))
+    assert [address.partition("@")[0] for address in office.recipients] == [
+        *("code", "notice0", "another", "notice1", "notice2")
+    ]
+    assert len(office.lines) == 1
+
+
 def test_a_mail_says_what_it_is(world: InProcess, office: PostOffice, sender: MailSender) -> None:
     post(world, "sara@home.example", "paid", words=PAID)
     world.run(sender.send_due())
@@ -106,7 +136,7 @@ def test_a_mail_says_what_it_is(world: InProcess, office: PostOffice, sender: Ma
     assert message.get_content_type() == "text/plain"
     body = message.get_content()
     assert "\u2068سوق النور\u2069" in body
-    assert "\u2068100.98\u00a0ل.س\u2069" in body
+    assert "\u2068100.98\u00a0ليرة سورية\u2069" in body
     assert f"\n{LINK}\n" in body
 
 

@@ -47,7 +47,7 @@ async def _sent(world: InProcess, mail: str) -> None:
     await world.context.engine.submit(MailSent(mail))
 
 
-def of(world: InProcess) -> Notifier:
+def of(world: InProcess, digest_ms: int = 0) -> Notifier:
     context = world.context
     return Notifier(
         context.store,
@@ -57,6 +57,7 @@ def of(world: InProcess) -> Notifier:
         entropy=context.entropy,
         identifiers=context.identifiers,
         base_url=BASE_URL,
+        digest_ms=digest_ms,
     )
 
 
@@ -117,6 +118,48 @@ def test_the_payer_hears_of_paying_and_of_what_comes_back_in_their_language(worl
     assert told["refunded"] == (customer.email, "ar", {"amount": 98, "currency": "SYP", **at, **payee})
     assert told["deposited"] == (customer.email, "ar", {"amount": 500, "currency": "EUR", **at})
     assert told["payout_paid"][2].items() >= {"amount": 300, "currency": "EUR"}.items()
+
+
+def test_refunds_that_come_one_after_the_other_are_told_in_one_letter(world: InProcess) -> None:
+    [merchant], [customer, other] = world.merchants, world.customers
+    first, second = (world.paid(merchant, customer, amount=100) for _ in range(2))
+    theirs = world.paid(merchant, other, amount=100)
+    world.run(tell(world))
+    assert kinds(world) == ["paid", "paid", "paid"]
+    worker = of(world, digest_ms=15_000)
+    for payment in (first, second, first):
+        world.clock.advance(2000)
+        world.data(refund(merchant.key, payment, amount=7))
+        world.run(sealed(world))
+        assert world.run(worker.tell()) is False
+    world.data(refund(merchant.key, theirs, amount=5))
+    last_at = world.now_ms()
+    world.run(sealed(world))
+    world.run(worker.tell())
+    assert kinds(world) == ["paid", "paid", "paid"]
+    world.clock.advance(11_000)  # Since the first of them.
+    world.run(worker.tell())
+    assert kinds(world) == ["paid", "paid", "paid", "refunded", "refunded_several"]
+    [(to, words)] = [(to, words) for to, _, kind, words in new_letters(world) if kind == "refunded_several"]
+    assert (to, words) == (
+        customer.email,
+        {
+            "amount": 21,
+            "currency": "USD",
+            "at": last_at,
+            "payee": "Shop",
+            "count": 3,
+            "history_url": f"{BASE_URL}/wallet/history",
+        },
+    )
+
+
+def test_whoever_paid_hears_it_at_once_while_no_refund_waits(world: InProcess) -> None:
+    [merchant], [customer, _] = world.merchants, world.customers
+    world.paid(merchant, customer, amount=100)
+    world.run(sealed(world))
+    world.run(of(world, digest_ms=15_000).tell())
+    assert kinds(world) == ["paid"]
 
 
 def test_who_does_not_want_letters_and_tests_and_shops_get_none(world: InProcess) -> None:
@@ -219,7 +262,7 @@ def test_a_transfer_that_comes_late_into_a_gap_is_told_by_the_seal_that_covers_i
 
 
 def _top(world: InProcess) -> int:
-    [(_, top)] = world.run(world.context.store.select(hash_chain.TOPS))
+    [(_, top, _)] = world.run(world.context.store.select(hash_chain.TOPS))
     assert isinstance(top, int)
     return top
 

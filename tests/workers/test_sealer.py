@@ -11,7 +11,7 @@ import pytest
 from qirsh.domain.limits import LEASE_MS
 from qirsh.store.verify import verify
 from qirsh.workers.sealer import Sealer
-from tests.chain import check, sections
+from tests.chain import PIECES, check, sections
 from tests.live import InProcess, Live, World, in_process, live, pay, wait_until
 from tests.postgres import PostgresServer
 
@@ -50,7 +50,7 @@ def stored(world: World) -> dict[str, list[int]]:
     with world.books() as books:
         return {
             table: [row for (row,) in books.select(f"SELECT id FROM {table} ORDER BY id")]  # noqa: S608 - ours
-            for table in ("audit", "transfer")
+            for table in PIECES
         }
 
 

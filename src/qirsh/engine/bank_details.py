@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX
-from qirsh.engine.keyring import Keyring
-from qirsh.language.figures import latin_digits
+from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX, BANK_ACCOUNT_CHARACTERS_MIN
+from qirsh.engine.keyring import Keyring, row_purpose
+from qirsh.language.figures import grouped, latin_digits
 
-_PURPOSE: Final = b"payout"
+_PURPOSE: Final = "payout"
 _LIKE_IBAN: Final = re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", re.ASCII)
 _WHOLE: Final = 97  # ISO 13616.
 
@@ -21,15 +21,20 @@ class BankDetails(msgspec.Struct, frozen=True):
     bank: str
     account: str
 
+    @property
+    def shown_account(self) -> str:
+        """An IBAN by fours, to be compared; any other number as it was typed."""
+        return grouped(self.account) if _LIKE_IBAN.fullmatch(self.account) else self.account
 
-def sealed(keyring: Keyring, details: BankDetails) -> bytes:
-    """For the database."""
-    return keyring.seal(msgspec.json.encode(details), _PURPOSE)
+
+def sealed(keyring: Keyring, details: BankDetails, payout_id: str) -> bytes:
+    """For the payout, and for no other."""
+    return keyring.seal(msgspec.json.encode(details), row_purpose(_PURPOSE, payout_id))
 
 
-def unsealed(keyring: Keyring, sealed_details: bytes) -> BankDetails | None:
+def unsealed(keyring: Keyring, sealed_details: bytes, payout_id: str) -> BankDetails | None:
     """What was sealed; None once it is over, when nothing is kept."""
-    plain = keyring.unseal(sealed_details, _PURPOSE) if sealed_details else None
+    plain = keyring.unseal(sealed_details, row_purpose(_PURPOSE, payout_id)) if sealed_details else None
     return None if plain is None else msgspec.json.decode(plain, type=BankDetails)
 
 
@@ -43,6 +48,8 @@ def normal_account(typed: str) -> tuple[str, str]:
         return text, "empty"
     if len(text) > BANK_ACCOUNT_CHARACTERS_MAX or not text.isprintable():
         return text, "too_long"
+    if sum(map(str.isalnum, text)) < BANK_ACCOUNT_CHARACTERS_MIN:
+        return text, "too_short"
     return text, ""
 
 

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 _FAILURE_SHOWN_S = 10.0
 # One command that fails is to blame itself. So many in a row, without a success between them, are not.
 _FAILURES_IN_A_ROW = 3
+# A batch takes milliseconds. One that waits for so long keeps all others waiting behind it.
+_UNDER_WAY_S_MAX = 3.0
 
 
 class Overloaded(Exception):
@@ -39,6 +41,8 @@ class Engine:
 
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
         self.money_stop = MoneyStop()
+        self.role_troubles: dict[str, str] = {}  # Of roles that fail each time, in words, told by themselves.
+        self._store = store
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
         self.listeners: list[Callable[[UnitOfWork], None]] = [self.money_stop.hear]
         self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal) for _ in range(store.lanes)]
@@ -79,6 +83,9 @@ class Engine:
         troubles = [trouble for lane in self._lanes for trouble in lane.troubles()]
         if self.money_stop.reason is not None:
             troubles.append(f"money movement is stopped: {self.money_stop.reason}")
+        if self._store.damage is not None:
+            troubles.append(f"the database is damaged: {self._store.damage}")
+        troubles += self.role_troubles.values()
         return list(dict.fromkeys(troubles))
 
 
@@ -105,6 +112,7 @@ class _Lane:
         self._last_failure: str | None = None
         self._failures = 0  # Unexpected ones, in a row.
         self._failing_until = 0.0
+        self._began: float | None = None  # When the batch that is under way was handed to the store.
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -139,6 +147,9 @@ class _Lane:
             troubles.append("the queue of commands is full")
         if self._last_failure is not None and asyncio.get_running_loop().time() < self._failing_until:
             troubles.append(f"the database takes no writes: {self._last_failure}")
+        waited_s = asyncio.get_running_loop().time() - self._began if self._began is not None else 0.0
+        if waited_s > _UNDER_WAY_S_MAX:
+            troubles.append(f"the database takes no writes: one has waited for {waited_s:.0f} s")
         return troubles
 
     def _wake(self) -> None:
@@ -156,6 +167,7 @@ class _Lane:
                 continue
             taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
             await self._carry_out(taken)
+            self._began = None
 
     def _ended(self, _running: asyncio.Task[None]) -> None:
         """By `close` this is usual. Otherwise nobody would ever be answered again: end the process."""
@@ -167,6 +179,8 @@ class _Lane:
 
     async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
         batch = Batch([submission for submission, _ in taken], self._money_stop.is_stopped)
+        assert self._loop is not None
+        self._began = self._loop.time()
         try:
             state = await self._store.transact(batch)
         except (StoreUnavailable, OutcomeUnknown) as error:

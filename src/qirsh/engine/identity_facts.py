@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
-from qirsh.engine.keyring import Keyring
+from qirsh.engine.keyring import Keyring, row_purpose
 
-_FACTS: Final = b"identity"
-_PICTURE: Final = b"identity image"
+_FACTS: Final = "identity"
+_PICTURE: Final = "identity image"
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -20,22 +20,32 @@ class Facts(msgspec.Struct, frozen=True):
     document_number: str
 
 
-def seal_facts(keyring: Keyring, facts: Facts) -> bytes:
-    """For the database."""
-    return keyring.seal(msgspec.json.encode(facts), _FACTS)
+def facts_purpose(person: int) -> bytes:
+    """What binds facts to their person."""
+    return row_purpose(_FACTS, str(person))
 
 
-def unseal_facts(keyring: Keyring, sealed: bytes) -> Facts | None:
-    """None if the secret that it was sealed under is no longer known."""
-    plain = keyring.unseal(sealed, _FACTS)
+def picture_purpose(person: int, side: str) -> bytes:
+    """What binds a picture to its person and side."""
+    return row_purpose(_PICTURE, str(person), side)
+
+
+def seal_facts(keyring: Keyring, facts: Facts, person: int) -> bytes:
+    """For the person's row."""
+    return keyring.seal(msgspec.json.encode(facts), facts_purpose(person))
+
+
+def unseal_facts(keyring: Keyring, sealed: bytes, person: int) -> Facts | None:
+    """None if they are another's, or the secret that they were sealed under is no longer known."""
+    plain = keyring.unseal(sealed, facts_purpose(person))
     return None if plain is None else msgspec.json.decode(plain, type=Facts)
 
 
-def seal_picture(keyring: Keyring, picture: bytes) -> bytes:
-    """For the database."""
-    return keyring.seal(picture, _PICTURE)
+def seal_picture(keyring: Keyring, picture: bytes, person: int, side: str) -> bytes:
+    """For the person's row of this side of the document."""
+    return keyring.seal(picture, picture_purpose(person, side))
 
 
-def unseal_picture(keyring: Keyring, sealed: bytes) -> bytes | None:
+def unseal_picture(keyring: Keyring, sealed: bytes, person: int, side: str) -> bytes | None:
     """As `unseal_facts`."""
-    return keyring.unseal(sealed, _PICTURE)
+    return keyring.unseal(sealed, picture_purpose(person, side))

@@ -15,7 +15,6 @@ from qirsh.engine.entropy import Entropy
 
 _ID_BYTES = 4
 _NONCE_BYTES = 12
-_MARK_BYTES = 16  # A receipt's address is read off paper; beyond this nobody guesses.
 
 
 class Keyring:
@@ -30,9 +29,8 @@ class Keyring:
         self._form = [_derive(secret, b"form") for secret in secrets]
         self._code = [_derive(secret, b"code") for secret in secrets]
         self._passkey = [_derive(secret, b"passkey") for secret in secrets]
-        self._receipt = [_derive(secret, b"receipt") for secret in secrets]
         self._entropy = entropy
-        self.fingerprint = _derive(secrets[0], b"idempotency fingerprint")
+        self.ids = tuple(self._ids)  # What stored values begin with, the newest first.
 
     def pin_mac(self, person: int, pin: str) -> bytes:
         """What is stored of a PIN."""
@@ -68,16 +66,11 @@ class Keyring:
         return True in [hmac.compare_digest(found, _form_token(key, bound_to).encode()) for key in self._form]
 
     def passkey_macs(self, *bound_to: str) -> tuple[bytes, ...]:
-        """What ties a passkey's challenge or owner to exactly this, one for each secret; the first is for new ones."""
+        """What ties a passkey's challenge to exactly this, one for each secret; the first is for new ones."""
         return tuple(hmac.digest(key, _message(bound_to), "sha256") for key in self._passkey)
 
-    def receipt_marks(self, payment_id: str) -> tuple[str, ...]:
-        """What nobody can guess in the address of a receipt, one for each secret; the first is for new ones."""
-        macs = [hmac.digest(key, payment_id.encode(), "sha256") for key in self._receipt]
-        return tuple(mac[:_MARK_BYTES].hex() for mac in macs)
-
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
-        """Encrypt for the database; the purpose must be named again to open it."""
+        """Encrypt for the database; the purpose must be named again to open it. That of a row is `row_purpose`."""
         nonce = self._entropy(_NONCE_BYTES)
         return self._ids[0] + nonce + self._seal[0].encrypt(nonce, plain, purpose)
 
@@ -95,6 +88,21 @@ class Keyring:
                 except InvalidTag:
                     return None
         return None
+
+    def resealed(self, sealed: bytes, purpose: bytes) -> bytes | None:
+        """The same under the newest secret; None if it does not open."""
+        plain = self.unseal(sealed, purpose)
+        return None if plain is None else self.seal(plain, purpose)
+
+
+def totp_purpose(email: str) -> bytes:
+    """Of the second factor of the login with this address."""
+    return row_purpose("totp", email)
+
+
+def row_purpose(kind: str, *key: str) -> bytes:
+    """Binds what is sealed to its row: copied to another, it does not open."""
+    return _message((kind, *key))
 
 
 def _form_token(key: bytes, bound_to: tuple[str, ...]) -> str:

@@ -4,9 +4,9 @@ import msgspec
 
 from qirsh.domain.mail import Letter
 from qirsh.engine.entropy import Entropy
-from qirsh.engine.keyring import Keyring
+from qirsh.engine.keyring import Keyring, row_purpose
 
-_PURPOSE = b"mail"
+_PURPOSE = "mail"
 _ID_BYTES = 16
 
 
@@ -19,14 +19,15 @@ class Envelope(msgspec.Struct, frozen=True):
     words: dict[str, str | int]
 
 
-def letter(keyring: Keyring, entropy: Entropy, envelope: Envelope) -> Letter:
+def letter(keyring: Keyring, entropy: Entropy, envelope: Envelope, *, is_urgent: bool = False) -> Letter:
     """The envelope, closed, for the command that causes it."""
-    return Letter(entropy(_ID_BYTES).hex(), keyring.seal(msgspec.json.encode(envelope), _PURPOSE))
+    mail_id = entropy(_ID_BYTES).hex()
+    return Letter(mail_id, keyring.seal(msgspec.json.encode(envelope), row_purpose(_PURPOSE, mail_id)), is_urgent)
 
 
-def opened(keyring: Keyring, sealed: bytes) -> Envelope | None:
-    """What was closed; None if it was closed under a secret that is not ours, or holds something else."""
-    plain = keyring.unseal(sealed, _PURPOSE)
+def opened(keyring: Keyring, sealed: bytes, mail_id: str) -> Envelope | None:
+    """What was closed; None if it is another mail's, was closed under a secret not ours, or holds something else."""
+    plain = keyring.unseal(sealed, row_purpose(_PURPOSE, mail_id))
     if plain is None:
         return None
     try:

@@ -5,18 +5,21 @@ into Unicode's composed form (NFC, as RFC 8265 says for passwords) before it is 
 other way.
 """
 
-import asyncio
 import unicodedata
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from qirsh.domain.limits import PASSWORD_CHECKS_AT_ONCE, PASSWORD_CHECKS_WAITING_MAX
+from qirsh.engine.fair_queue import FairQueue, QueueFull
 
 T = TypeVar("T")
+
+# The network that the present request comes from: those of one share their turns in the queue.
+PASSWORD_SOURCE: Final[ContextVar[bytes]] = ContextVar("PASSWORD_SOURCE", default=b"")
 
 
 class TooManySignIns(Exception):
@@ -33,8 +36,9 @@ class Passwords:
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher()
-        self._pool = ThreadPoolExecutor(PASSWORD_CHECKS_AT_ONCE, thread_name_prefix="argon2")
-        self._waiting = 0
+        # For good: no stored hash of a code says with which parameters it was made.
+        self._code_hasher = PasswordHasher(time_cost=3, memory_cost=65536, parallelism=4)
+        self._queue = FairQueue(PASSWORD_CHECKS_AT_ONCE, "argon2")
         self._nobody: str | None = None
 
     async def hash(self, password: str) -> str:
@@ -48,23 +52,24 @@ class Passwords:
         is_right = await self.run(lambda: self._is(stored or self._nobody, composed(password)))  # type: ignore[arg-type]
         return is_right and stored is not None
 
+    async def stretch(self, code: str, salt: bytes) -> str:
+        """As slow to try as a password: the same of the same code and salt, always, to be kept under a MAC."""
+        return await self.run(lambda: self._code_hasher.hash(code, salt=salt))
+
     def is_outdated(self, stored: str) -> bool:
         """Whether it was hashed with other parameters than are usual now."""
         return self._hasher.check_needs_rehash(stored)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Other slow work on a password: beside the loop, and bounded like the rest."""
-        if self._waiting >= PASSWORD_CHECKS_WAITING_MAX:
-            raise TooManySignIns
-        self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        finally:
-            self._waiting -= 1
+            return await self._queue.run(PASSWORD_SOURCE.get(), work, waiting_max=PASSWORD_CHECKS_WAITING_MAX)
+        except QueueFull:
+            raise TooManySignIns from None
 
     def close(self) -> None:
         """Wait for what runs."""
-        self._pool.shutdown()
+        self._queue.close()
 
     def _is(self, stored: str, password: str) -> bool:
         try:

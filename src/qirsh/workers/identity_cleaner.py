@@ -1,11 +1,11 @@
-"""What has served as a proof goes: pictures of documents, and what was mailed and never answered."""
+"""What has served as a proof goes: pictures of documents, codes that nobody entered, sessions of erased people."""
 
 import asyncio
 from typing import Final
 
-from qirsh.domain.commands.identity import ForgetImages
+from qirsh.domain.commands.identity import ForgetImages, ForgetSessions
 from qirsh.domain.commands.login_credentials import ForgetChallenge
-from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
+from qirsh.domain.limits import CLEANED_AT_ONCE_MAX, ERASED_LOOKED_AT_MS, SESSIONS_FORGOTTEN_AT_ONCE
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store
@@ -44,4 +44,17 @@ class IdentityCleaner:
             *(self._engine.submit(ForgetImages(person)) for (person,) in people),
             *(self._engine.submit(ForgetChallenge(purpose, email)) for purpose, email in expired),
         )
-        return max(len(people), len(expired))
+        return max(len(people), len(expired), await self._forget_sessions(now))
+
+    async def _forget_sessions(self, now: int) -> int:
+        """Of people who were erased while they began more, or had too many for one commit."""
+        found = await self._store.search(
+            people_queries.ERASED_WITH_SESSIONS, now - ERASED_LOOKED_AT_MS, CLEANED_AT_ONCE_MAX
+        )
+        most = 0
+        for (person,) in found:
+            rows = await self._store.select(people_queries.SESSIONS_LEFT_BY, person, SESSIONS_FORGOTTEN_AT_ONCE)
+            await self._engine.submit(ForgetSessions(person, tuple(bytes(hashed) for (hashed,) in rows)))
+            most = max(most, len(rows))
+        # Who has more than fit is looked at again at once.
+        return CLEANED_AT_ONCE_MAX if most == SESSIONS_FORGOTTEN_AT_ONCE else len(found)

@@ -1,16 +1,20 @@
-"""While the service serves, the ledger auditor looks whether the money still adds up. If not, all movement stops."""
+"""While the service serves, the ledger auditor looks whether the money still adds up. If not, all movement stops.
+
+What was changed without making the money wrong (the chain of seals, the database's own guards) it tells in the log.
+"""
 
 import asyncio
 import logging
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Engine
-from qirsh.store.integrity import incremental_checks
+from qirsh.store.integrity import hash_chain, incremental_checks
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, violations_of
+from qirsh.store.integrity.operator_invariants import STOPS
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.reads import queries
 from qirsh.workers.role import Role
@@ -21,6 +25,8 @@ _PAUSE_S_MIN: Final = 1.0
 _PAUSE_TIMES: Final = 100  # As long as a cycle took: a database of any size gives the auditor 1 % of one core at most.
 _PAUSE_S_MAX_UNFINISHED: Final = 60.0  # Perhaps the database is back by then.
 _SECOND_LOOK_S: Final = 0.1
+_PAST_EVERY_S: Final = 60.0  # PostgreSQL takes as long to word its guards as for the rest of a small cycle.
+_HEAD: Final = Query("SELECT number, hash FROM seal ORDER BY number DESC LIMIT 1")
 
 
 class LedgerAuditor:
@@ -30,19 +36,24 @@ class LedgerAuditor:
     """
 
     def __init__(self, store: Store, engine: Engine) -> None:
-        self._role = Role("ledger auditor", store, engine)
+        self._role = Role("ledger auditor", store, engine, is_vital=True)
         self._store = store
         self._engine = engine
         self._checked: int | None = None  # The last transfer that was looked at when it was new.
         self._top = 0  # The last one that was there a cycle ago: every batch that took a lower id has committed since.
-        self._slices = [0] * len(incremental_checks.SLICES)
+        self._slices = [start for start, _, _ in incremental_checks.SLICES]
+        self._seals = 0  # The last one that was looked at in this round.
+        self._head: hash_chain.Head | None = None  # The last one that was there.
         self._told: set[str] = set()
+        self._past_at = 0.0  # When to look at it again.
+        self._told_of_past: set[str] = set()
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        await self._role.play(self._look, idle_s=_PAUSE_S_MIN)
+        await self._role.play(self.look, idle_s=_PAUSE_S_MIN)
 
-    async def _look(self) -> float:
+    async def look(self) -> float:
+        """One cycle, and how many seconds to rest after it."""
         loop = asyncio.get_running_loop()
         began, pause_s_max = loop.time(), float("inf")
         try:
@@ -51,24 +62,49 @@ class LedgerAuditor:
             # A check that never comes to its end would take all of a core, were it asked again at once.
             log.warning("the ledger auditor did not come to the end of a cycle: %s", error)
             pause_s_max = _PAUSE_S_MAX_UNFINISHED
-        return max(_PAUSE_S_MIN, min(_PAUSE_TIMES * (loop.time() - began), pause_s_max))
+        pause_s = max(_PAUSE_S_MIN, min(_PAUSE_TIMES * (loop.time() - began), pause_s_max))
+        if loop.time() >= self._past_at:
+            began = loop.time()
+            self._past_at = began + _PAST_EVERY_S
+            self._tell(await self.past())
+            self._past_at = loop.time() + max(_PAST_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
+        return pause_s
 
     async def cycle(self) -> list[str]:
         """What the first check finds that finds anything, in sentences.
 
         The others need not be asked, and what they might stumble over must not hide it.
         """
-        if found := await self._broken(incremental_checks.SUMS):
-            return found
+        for check in (incremental_checks.SUMS, incremental_checks.NUMBERS):
+            if found := await self._broken(check):
+                return found
         if found := await self._new():
             return found
-        for index, (end_query, checks) in enumerate(incremental_checks.SLICES):
-            first = self._slices[index] + 1
-            [(last,)] = await self._store.search(end_query, first - 1, AUDIT_SLICE_ROWS)
-            self._slices[index] = last or 0
-            if last is not None and (found := await self._first_broken(checks, first, last)):
+        for index, (start, end_query, checks) in enumerate(incremental_checks.SLICES):
+            after = self._slices[index]
+            [(last,)] = await self._store.search(end_query, after, AUDIT_SLICE_ROWS)
+            found = [] if last is None else await self._first_broken(checks, after, last)
+            self._slices[index] = start if last is None else last  # Not before: a check that fails is asked again.
+            if found:
                 return found
         return []
+
+    async def past(self) -> list[str]:
+        """What was changed of the past and of what guards it, in sentences: guards, stops, and a part of the chain."""
+        found = [f"{kind} {name} {what}" for kind, name, what in await self._store.broken_guards()]
+        found += await self._broken(STOPS)
+        loop = asyncio.get_running_loop()
+
+        def select(sql: str) -> list[tuple[Any, ...]]:
+            return asyncio.run_coroutine_threadsafe(self._store.search(Query(sql)), loop).result()
+
+        def look() -> list[str]:
+            gone = [] if self._head is None else hash_chain.not_in_chain(select, self._head)
+            self._head = next(((number, bytes(made)) for number, made in select(_HEAD)), None)
+            self._seals, broken = hash_chain.part_violations(select, self._seals, AUDIT_SLICE_ROWS)
+            return [*gone, *(violation.sentence for violation in broken)]
+
+        return found + await asyncio.to_thread(look)
 
     async def _new(self) -> list[str]:
         """What is wrong with all that was touched by transfers that are new since the last look."""
@@ -78,17 +114,18 @@ class LedgerAuditor:
             self._checked = max(0, self._top - AUDIT_ROWS_MAX)
         if before <= self._checked:
             return []
-        first, last = self._checked + 1, min(before, self._checked + AUDIT_ROWS_MAX)
+        after, last = self._checked, min(before, self._checked + AUDIT_ROWS_MAX)
+        found = await self._first_broken(incremental_checks.TRANSFERS, after, last)
         self._checked = last
-        return await self._first_broken(incremental_checks.TRANSFERS, first, last)
+        return found
 
-    async def _first_broken(self, checks: Iterable[Invariant], first: int, last: int) -> list[str]:
+    async def _first_broken(self, checks: Iterable[Invariant], after: int | str, last: int | str) -> list[str]:
         for check in checks:
-            if found := await self._broken(check, first, last):
+            if found := await self._broken(check, after, last):
                 return found
         return []
 
-    async def _broken(self, check: Invariant, *bounds: int) -> list[str]:
+    async def _broken(self, check: Invariant, *bounds: int | str) -> list[str]:
         """A suspicion is looked at twice. Each query sees one moment, so nothing that is under way looks broken."""
         found = await self._sentences(check, bounds)
         if not found:
@@ -97,10 +134,17 @@ class LedgerAuditor:
         again = await self._sentences(check, bounds)
         return again and found
 
-    async def _sentences(self, check: Invariant, bounds: tuple[int, ...]) -> list[str]:
+    async def _sentences(self, check: Invariant, bounds: tuple[int | str, ...]) -> list[str]:
         query = Query(f"{check.sql} LIMIT {ROWS_NAMED_MAX}")
         rows = await self._store.search(query, *bounds)
         return [violation.sentence for violation in violations_of(check, lambda _: rows)]
+
+    def _tell(self, found: list[str]) -> None:
+        """Once in the life of a process: what the chain remembers cannot be mended."""
+        for sentence in found:
+            if sentence not in self._told_of_past:
+                log.critical("the past or its guards were changed: %s", sentence)
+        self._told_of_past.update(found)
 
     async def _stop_if(self, broken: list[str]) -> None:
         for sentence in broken:

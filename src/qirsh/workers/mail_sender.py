@@ -1,10 +1,14 @@
-"""Mails that wait are sent, oldest first. Who gets what is never logged, nor what a mail server says of it."""
+"""Mails that wait are sent, those with codes before all others, and the oldest first.
+
+Who gets what is never logged, nor what a mail server says of it.
+"""
 
 import asyncio
 import logging
 import random
 from email.headerregistry import Address
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from qirsh.domain.commands.mail import MailFailed, MailSent
 from qirsh.domain.limits import MAIL_AT_ONCE_MAX, MAIL_TRIED_MS
@@ -13,7 +17,7 @@ from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.mail_crypto import opened
-from qirsh.language.mail_templates import compose
+from qirsh.language.mail_text import compose
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
 from qirsh.store.sqlite.thread import WorkThread
@@ -50,6 +54,7 @@ class MailSender:
         line: SmtpLine,
         sender: Address,
         base_url: str,
+        zone: ZoneInfo,
     ) -> None:
         self._role = Role("mail sender", store, engine)
         self._store = store
@@ -59,6 +64,7 @@ class MailSender:
         self._line = line
         self._sender = sender
         self._base_url = base_url
+        self._zone = zone
         self._thread = WorkThread("mail")
 
     async def run(self) -> None:
@@ -78,13 +84,16 @@ class MailSender:
 
     async def send_due(self) -> bool:
         """One look: whether the line is down. What could not be sent, comes up again when it is due."""
-        due = await self._store.select(queries.DUE_MAIL, self._clock(), MAIL_AT_ONCE_MAX)
         is_down = False
-        for row in due:
-            if is_down or not await self._role.is_held():
+        handled = 0
+        while handled < MAIL_AT_ONCE_MAX and not is_down:
+            # One at a time: a code that is asked for meanwhile comes next.
+            due = await self._store.select(queries.DUE_MAIL, self._clock())
+            if not due or not await self._role.is_held():
                 break
-            is_down = await self._finished(Mail(*row))
-        if due:
+            is_down = await self._finished(Mail(*due[0]))
+            handled += 1
+        if handled:
             await self._role.during(asyncio.ensure_future(self._thread.run(self._line.close)))
         return is_down
 
@@ -120,11 +129,16 @@ class MailSender:
         return False
 
     async def _send(self, mail: Mail) -> None:
-        envelope = opened(self._keyring, mail.sealed)
+        envelope = opened(self._keyring, mail.sealed, mail.id)
         if envelope is None:
             raise Undelivered("it cannot be opened with this secret key")
         subject, body = compose(
-            envelope.kind, envelope.language, envelope.words, at=mail.created_at, base_url=self._base_url
+            envelope.kind,
+            envelope.language,
+            envelope.words,
+            at=mail.created_at,
+            base_url=self._base_url,
+            zone=self._zone,
         )
         message = message_of(
             mail_id=mail.id,

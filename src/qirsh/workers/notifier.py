@@ -7,13 +7,13 @@ and each transfer is covered by one seal.
 # Every part of every query is a constant of this file.
 # ruff: noqa: S608
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from qirsh.domain import seal
 from qirsh.domain.commands.mail import Notify
 from qirsh.domain.counter import NOTIFIED
 from qirsh.domain.identifier import Identifiers
-from qirsh.domain.limits import NOTICE_LATE_MS, NOTICE_SEALS_AT_ONCE, NOTICES_AT_ONCE
+from qirsh.domain.limits import NOTICE_DIGEST_MS, NOTICE_LATE_MS, NOTICE_SEALS_AT_ONCE, NOTICES_AT_ONCE
 from qirsh.domain.mail import Letter
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
@@ -36,7 +36,8 @@ _OWN: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.debit ELSE t.cre
 _OTHER: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.credit ELSE t.debit END"
 # Of personal accounts, whose number a person has. A payout's letter was written when its order was confirmed.
 _MOVED: Final = Query(
-    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.bank_order, other.name, l.email, p.language, t.created_at"
+    "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.bank_order, other.number, other.name, l.email,"
+    " p.language, t.created_at"
     f" FROM transfer t JOIN account own ON own.number = {_OWN} AND own.mode = 'live'"
     f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
     " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
@@ -44,6 +45,22 @@ _MOVED: Final = Query(
     f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(_KINDS)}"
     " AND c.payout IS NULL ORDER BY t.id"
 )
+
+
+class _Moved(NamedTuple):
+    """Money that came or went, and who is told."""
+
+    id: int
+    kind: str
+    amount: int
+    currency: str
+    payment: int | None
+    bank_order: str
+    other: int
+    other_name: str
+    email: str
+    language: str
+    at: int
 
 
 class Notifier:
@@ -59,6 +76,7 @@ class Notifier:
         entropy: Entropy,
         identifiers: Identifiers,
         base_url: str,
+        digest_ms: int = NOTICE_DIGEST_MS,
     ) -> None:
         self._role = Role("notifier", store, engine)
         self._store = store
@@ -68,6 +86,7 @@ class Notifier:
         self._entropy = entropy
         self._identifiers = identifiers
         self._base_url = base_url
+        self._digest_ms = digest_ms
 
     async def run(self) -> None:
         """Until it is cancelled. The next run begins where the last commit ended."""
@@ -83,19 +102,23 @@ class Notifier:
         rows = await self._store.search(_SEALS_AFTER, after, NOTICE_SEALS_AT_ONCE)
         if not rows:
             return False
-        oldest = self._clock() - NOTICE_LATE_MS
-        letters: list[Letter] = []
+        now = self._clock()
+        oldest = now - NOTICE_LATE_MS
+        moved: list[_Moved] = []
         until = after
         if rows[-1][1] < oldest:
             # Nobody looked for long. What is no news any more is stepped over at once, however much there is of it.
             until = max(rows[-1][0], await self._last_before(oldest))
         else:
             for number, at, content in rows:
-                letters += await self._letters(content) if at >= oldest else []
+                moved += await self._moved(content) if at >= oldest else []
                 until = number
-                if len(letters) >= NOTICES_AT_ONCE:
+                if len(moved) >= NOTICES_AT_ONCE:
                     break
-        await self._engine.submit(Notify(after, until, tuple(letters)))
+            has_all = until == rows[-1][0] and len(rows) < NOTICE_SEALS_AT_ONCE
+            if has_all and rows[0][1] > now - self._digest_ms and any(one.kind == "refund" for one in moved):
+                return False  # A refund may be followed by others, to be told of in the same letter.
+        await self._engine.submit(Notify(after, until, tuple(self._letters(moved))))
         return until < rows[-1][0] or len(rows) == NOTICE_SEALS_AT_ONCE
 
     async def _last_before(self, moment: int) -> int:
@@ -107,12 +130,12 @@ class Notifier:
         [(last,)] = await self._store.select(_LAST_SEAL)
         return await last_before(moment, last, time_of)
 
-    async def _letters(self, content: str) -> list[Letter]:
-        """For the account holders who want to be told of what this seal covers."""
+    async def _moved(self, content: str) -> list["_Moved"]:
+        """What this seal covers, and whom to tell of it."""
         link = seal.read(content)
         if link is None:
             raise ValueError("a seal cannot be read")
-        letters: list[Letter] = []
+        moved: list[_Moved] = []
         for cover in link.covers:
             if cover.table != TRANSFERS.table:
                 continue
@@ -120,17 +143,36 @@ class Notifier:
             for first, last in ranges:
                 rows = await self._store.search(_MOVED, first, last) if first <= last else []
                 # What has appeared in a gap since then is a later seal's.
-                letters += [
-                    self._letter(row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)
-                ]
-        return letters
+                moved += [_Moved(*row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)]
+        return moved
 
-    def _letter(self, row: tuple[Any, ...]) -> Letter:
-        _, kind, amount, currency, payment, bank_order, other_name, email, language, at = row
-        words: dict[str, str | int] = {"amount": amount, "currency": currency, "at": at}
-        if payment is not None:
-            payment_id = self._identifiers.payment_id(payment)
-            words |= {"payee": other_name, "payment": payment_id, "receipt_url": f"{self._base_url}/pay/{payment_id}"}
-        elif kind == "withdrawal":
-            words["reference"] = bank_order
-        return letter(self._keyring, self._entropy, Envelope(email, language, _KINDS[kind], words))
+    def _letters(self, moved: list["_Moved"]) -> list[Letter]:
+        """One for each movement, but one for all refunds of a shop to a person."""
+        refunds: dict[tuple[str, int, str], list[_Moved]] = {}
+        for one in moved:
+            if one.kind == "refund":
+                refunds.setdefault((one.email, one.other, one.currency), []).append(one)
+        letters = [self._letter(one) for one in moved if one.kind != "refund"]
+        return letters + [self._letter(own[0]) if len(own) == 1 else self._digest(own) for own in refunds.values()]
+
+    def _digest(self, refunds: list["_Moved"]) -> Letter:
+        last = refunds[-1]
+        words: dict[str, str | int] = {
+            "amount": sum(one.amount for one in refunds),
+            "currency": last.currency,
+            "at": last.at,
+            "payee": last.other_name,
+            "count": len(refunds),
+            "history_url": f"{self._base_url}/wallet/history",
+        }
+        return letter(self._keyring, self._entropy, Envelope(last.email, last.language, "refunded_several", words))
+
+    def _letter(self, moved: "_Moved") -> Letter:
+        words: dict[str, str | int] = {"amount": moved.amount, "currency": moved.currency, "at": moved.at}
+        if moved.payment is not None:
+            payment_id = self._identifiers.payment_id(moved.payment)
+            address = f"{self._base_url}/pay/{payment_id}"
+            words |= {"payee": moved.other_name, "payment": payment_id, "receipt_url": address}
+        elif moved.kind == "withdrawal":
+            words["reference"] = moved.bank_order
+        return letter(self._keyring, self._entropy, Envelope(moved.email, moved.language, _KINDS[moved.kind], words))

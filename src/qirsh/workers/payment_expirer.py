@@ -7,7 +7,6 @@ from typing import Final
 from qirsh.domain.commands.payment import ExpirePayment
 from qirsh.domain.limits import EXPIRE_AT_ONCE_MAX
 from qirsh.engine.batcher import Engine
-from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
 from qirsh.workers.role import Role
@@ -20,11 +19,10 @@ _LOOK_EVERY_S: Final = 0.25
 class PaymentExpirer:
     """Looks for due payments a few times a second, while the role is its own."""
 
-    def __init__(self, store: Store, engine: Engine, clock: Clock) -> None:
-        self._role = Role("payment expirer", store, engine)
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._role = Role("payment expirer", store, engine, is_vital=True)
         self._store = store
         self._engine = engine
-        self._clock = clock
 
     async def run(self) -> None:
         """Until it is cancelled. A payment late to expire is harmless: it cannot be paid any more."""
@@ -35,6 +33,6 @@ class PaymentExpirer:
 
     async def expire_due(self) -> int:
         """One look; how many were found. A customer may have paid meanwhile: then the rules refuse, and all is well."""
-        due = await self._store.select(queries.DUE_PAYMENTS, self._clock(), EXPIRE_AT_ONCE_MAX)
+        due = await self._store.select(queries.DUE_PAYMENTS, await self._store.now(), EXPIRE_AT_ONCE_MAX)
         await asyncio.gather(*(self._engine.submit(ExpirePayment(number)) for (number,) in due))
         return len(due)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
@@ -15,12 +15,16 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_FAILURES_IN_A_ROW: Final = 3  # One may have met a row that was just being mended.
+
 
 class Role:
     """The lease of one role, for this process. Where no other process can be, the role is always its own."""
 
-    def __init__(self, name: str, store: Store, engine: Engine) -> None:
+    def __init__(self, name: str, store: Store, engine: Engine, *, is_vital: bool = False) -> None:
         self._name = name
+        self._is_vital = is_vital  # Without it the service is not ready.
+        self._failures = 0  # In a row.
         self._holder = store.name
         self._engine = engine
         self._is_held = not self._holder
@@ -42,12 +46,17 @@ class Role:
                         rest_s = await look()
                     else:
                         forget()
+                    self._failures = 0
+                    self._engine.role_troubles.pop(self._name, None)
                 except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
                     forget()
                     log.warning("the %s waits: %r", self._name, error)
-                except Exception:
+                except Exception as error:
                     forget()
                     log.exception("the %s failed", self._name)
+                    self._failures += 1
+                    if self._is_vital and self._failures >= _FAILURES_IN_A_ROW:
+                        self._engine.role_troubles[self._name] = f"the {self._name} fails: {error!r}"
                 await self._rest(rest_s)
         finally:
             await self.give_up()

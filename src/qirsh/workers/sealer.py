@@ -1,4 +1,4 @@
-"""Audit entries and transfers commit unchained; seconds later the sealer adds a link over what is new."""
+"""What the chain covers commits unchained; seconds later the sealer adds a link over what is new."""
 
 import asyncio
 import logging
@@ -53,7 +53,7 @@ class Sealer:
     """Looks each second, while the role is its own. Two who seal at once do no harm: the rules take one of them."""
 
     def __init__(self, store: Store, engine: Engine, clock: Clock) -> None:
-        self._role = Role("sealer", store, engine)
+        self._role = Role("sealer", store, engine, is_vital=True)
         self._store = store
         self._engine = engine
         self._clock = clock

@@ -1,0 +1,102 @@
+"""A role that fails each time is told: by the log, and by readiness if the service cannot do without it."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from qirsh.engine.batcher import Engine
+from qirsh.workers.ledger_auditor import LedgerAuditor
+from qirsh.workers.role import Role
+from qirsh.workers.sealer import Sealer
+from tests.live import Call, InProcess, in_process
+from tests.postgres import PostgresServer
+from tests.store.filled import fill, open_store
+
+_LOOKS_MAX: Final = 400
+
+
+def played(folder: Path, *, is_vital: bool, fails: Callable[[int], bool], looks: int) -> list[list[str]]:
+    """What the engine tells at the beginning of each look."""
+
+    async def play() -> list[list[str]]:
+        store = open_store(folder / "qirsh.db")
+        engine = Engine(store, on_fatal=lambda: None)
+        engine.start()
+        told: list[list[str]] = []
+
+        async def look() -> float:
+            told.append(engine.troubles())
+            if len(told) == looks:
+                raise asyncio.CancelledError
+            if fails(len(told)):
+                raise ValueError("a row that cannot be")
+            return 0
+
+        with pytest.raises(asyncio.CancelledError):
+            await Role("sweeper", store, engine, is_vital=is_vital).play(look, idle_s=0)
+        await engine.close()
+        await store.close()
+        return told
+
+    fill(folder / "qirsh.db")
+    return asyncio.run(play())
+
+
+def test_a_vital_role_that_fails_three_times_in_a_row_is_told_until_it_works(tmp_path: Path) -> None:
+    fails = {1, 2, 4, 5, 6, 7}
+    cause = ["the sweeper fails: ValueError('a row that cannot be')"]
+    told = played(tmp_path, is_vital=True, fails=lambda look: look in fails, looks=9)
+    assert told == [[], [], [], [], [], [], cause, cause, []]
+
+
+def test_a_role_that_others_can_wait_for_is_told_by_the_log_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = played(tmp_path, is_vital=False, fails=lambda _: True, looks=6)
+    assert told == [[]] * 6
+    assert [record.getMessage() for record in caplog.records] == ["the sweeper failed"] * 5
+
+
+def unreadable_chain(world: InProcess) -> str:
+    world.run(Sealer(world.context.store, world.context.engine, world.context.clock).seal_all())
+    world.database.meddle("seal", "UPDATE seal SET content = 'x'")
+    return "the sealer fails: ValueError('seal 1 cannot be read')"
+
+
+def lost_column(world: InProcess) -> str:
+    world.database.meddle("balance", "ALTER TABLE balance RENAME COLUMN held TO kept")
+    return "the ledger auditor fails: "
+
+
+@pytest.mark.parametrize("break_it", [unreadable_chain, lost_column])
+def test_a_sealer_or_an_auditor_that_fails_in_each_cycle_makes_the_service_not_ready(
+    engine: PostgresServer | None, break_it: Callable[[InProcess], str]
+) -> None:
+    with in_process(engine, shops=1, people=1) as world:
+        cause = break_it(world)
+        context = world.context
+        roles = (Sealer(context.store, context.engine, context.clock), LedgerAuditor(context.store, context.engine))
+
+        async def started() -> list[asyncio.Task[None]]:
+            return [asyncio.create_task(role.run()) for role in roles]
+
+        tasks = world.run(started())
+
+        told: list[str] = []
+        for _ in range(_LOOKS_MAX):
+            world.run(asyncio.sleep(0.1))
+            answer = world.send(Call("GET", "/readyz"))
+            told = answer.json()["causes"]
+            if answer.status_code == 503:
+                break
+        for task in tasks:
+            task.cancel()
+        world.run(_all_of(tasks))
+        assert [one for one in told if one.startswith(cause)]
+
+
+async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
