@@ -1,6 +1,7 @@
 """Sums digit by digit, and days and spans of time, in each language."""
 
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.language.catalog import LANGUAGES
-from qirsh.language.figures import currency_name, day, day_and_time, duration, money
+from qirsh.language.figures import currency_name, day, day_and_time, duration, money, time_zone_name
+from qirsh.language.local_time import UTC_ZONE
 
 MOMENT: Final = 1_794_233_100_999  # 2026-11-09 14:05:00.999 UTC
 MINUTE: Final = 60_000
@@ -45,19 +47,44 @@ def test_no_digit_of_a_sum_is_lost(amount: int, code: str, currency: str) -> Non
 
 
 def test_a_currency_is_named_as_people_write_it() -> None:
-    assert [currency_name("SYP", code) for code in LANGUAGES] == ["SYP", "ل.س", "SYP"]
-    assert [currency_name("TRY", code) for code in LANGUAGES] == ["TRY"] * 3
+    assert [currency_name("SYP", code) for code in LANGUAGES] == ["SYP", "ليرة سورية", "SYP"]
+    assert [currency_name("TRY", code) for code in LANGUAGES] == ["TRY", "ليرة تركية", "TRY"]
+
+
+def test_currencies_have_one_form_in_a_language() -> None:
+    assert [currency for currency in CURRENCIES if currency_name(currency, "ar").isascii()] == []
+    assert [code for code in ("en", "tr") for currency in CURRENCIES if currency_name(currency, code) != currency] == []
 
 
 def test_a_day_has_the_names_of_months_that_are_used_here() -> None:
-    assert [day(MOMENT, code) for code in LANGUAGES] == ["9 November 2026", "9 تشرين الثاني 2026", "9 Kasım 2026"]
+    assert [day(MOMENT, code, UTC_ZONE) for code in LANGUAGES] == [
+        "9 November 2026",
+        "9 تشرين الثاني 2026",
+        "9 Kasım 2026",
+    ]
 
 
 def test_a_time_of_day_names_its_zone() -> None:
-    assert [day_and_time(MOMENT, code) for code in LANGUAGES] == [
+    assert [day_and_time(MOMENT, code, UTC_ZONE) for code in LANGUAGES] == [
         "9 November 2026, 14:05\N{NO-BREAK SPACE}UTC",
         "9 تشرين الثاني 2026، 14:05\N{NO-BREAK SPACE}UTC",
         "9 Kasım 2026 14:05\N{NO-BREAK SPACE}UTC",
+    ]
+    assert [day_and_time(MOMENT, code, ZoneInfo("Asia/Damascus")) for code in LANGUAGES] == [
+        "9 November 2026, 17:05 (Damascus time)",
+        "9 تشرين الثاني 2026، 17:05 (بتوقيت دمشق)",
+        "9 Kasım 2026 17:05 (Şam saati)",
+    ]
+    assert [
+        time_zone_name(ZoneInfo(key), "en") for key in ("Etc/UTC", "Etc/GMT-3", "America/Argentina/Buenos_Aires")
+    ] == ["UTC", "Etc/GMT-3", "Buenos Aires time"]
+
+
+def test_a_moment_lies_in_the_day_of_its_zone() -> None:
+    evening = MOMENT + 8 * HOUR
+    assert [day(evening, "en", ZoneInfo(key)) for key in ("UTC", "Asia/Damascus")] == [
+        "9 November 2026",
+        "10 November 2026",
     ]
 
 

@@ -6,7 +6,9 @@ import unicodedata
 import pytest
 
 from qirsh.language.catalog import LANGUAGES
-from qirsh.language.mail_templates import KINDS, Alone, compose
+from qirsh.language.local_time import UTC_ZONE
+from qirsh.language.mail_templates import KINDS, Alone
+from qirsh.language.mail_text import compose
 from tests.language.letters import BASE_URL, EVERY_LETTER
 
 AT = 1_800_000_000_000
@@ -14,7 +16,7 @@ FORGED = "Eve\r\nBcc: all@evil.example\n\nClick\u2028http://evil.example/x \u202
 
 
 def composed(kind: str, language: str = "en", **changes: str | int) -> tuple[str, str]:
-    return compose(kind, language, {**EVERY_LETTER[kind], **changes}, at=AT, base_url=BASE_URL)
+    return compose(kind, language, {**EVERY_LETTER[kind], **changes}, at=AT, base_url=BASE_URL, zone=UTC_ZONE)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -51,12 +53,16 @@ def test_the_samples_are_of_every_kind() -> None:
 def test_a_mail_about_security_says_when_and_what_to_do_if_it_was_somebody_else(kind: str) -> None:
     _, body = composed(kind)
     assert "15 January 2027, 08:00\u00a0UTC" in body
-    assert "If it was not you" in body
-    assert f"\n{BASE_URL}/forgot\n" in body or "get in touch with us at once" in body
+    assert "If this was not you" in body
+    assert f"\n{BASE_URL}/forgot\n" in body or "contact support at once" in body
 
 
 def test_amounts_are_written_as_the_language_writes_them() -> None:
-    for language, digits, name in (("en", "1,234.50", "SYP"), ("ar", "1,234.50", "ل.س"), ("tr", "1.234,50", "SYP")):
+    for language, digits, name in (
+        ("en", "1,234.50", "SYP"),
+        ("ar", "1,234.50", "ليرة سورية"),
+        ("tr", "1.234,50", "SYP"),
+    ):
         subject, body = composed("paid", language, amount=123_450, currency="SYP")
         assert f"{digits}\u00a0{name}" in subject
         assert f"\u2068{digits}\u00a0{name}\u2069" in body
@@ -64,7 +70,7 @@ def test_amounts_are_written_as_the_language_writes_them() -> None:
 
 def test_a_code_is_said_to_last_as_long_as_it_does() -> None:
     assert "30 minutes" in composed("sign_up_code")[1]
-    assert "15 minutes" in composed("pin_code")[1]
+    assert "10 minutes" in composed("pin_code")[1]
 
 
 GIVEN = [

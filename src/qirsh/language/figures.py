@@ -5,25 +5,31 @@ through a float, and the decimals are the currency's own in `domain.money`, what
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import date
+from functools import lru_cache
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from babel.dates import format_datetime
+from babel.dates import format_date, format_datetime, get_timezone_location
 
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.language.catalog import language, plural, text
+from qirsh.language.local_time import local_day, local_moment
 
 # Between thousands, and before the decimals.
 _SIGNS: Final = {"en": (",", "."), "ar": (",", "."), "tr": (".", ",")}
-_NAMES: Final = {("SYP", "ar"): "ل.س"}
+# In Arabic all by their names: an abbreviation beside codes would be two forms.
+_NAMES: Final = {
+    ("SYP", "ar"): "ليرة سورية",
+    ("TRY", "ar"): "ليرة تركية",
+    ("USD", "ar"): "دولار أمريكي",
+    ("EUR", "ar"): "يورو",
+}
 _DAY: Final = "d MMMM y"
 _MONTH: Final = "LLLL y"
-# The zone stays on the line of the hour.
-_DAY_AND_TIME: Final = {
-    "en": "d MMMM y, HH:mm\N{NO-BREAK SPACE}'UTC'",
-    "ar": "d MMMM y، HH:mm\N{NO-BREAK SPACE}'UTC'",
-    "tr": "d MMMM y HH:mm\N{NO-BREAK SPACE}'UTC'",
-}
+_DAY_AND_TIME: Final = {"en": "d MMMM y, HH:mm", "ar": "d MMMM y، HH:mm", "tr": "d MMMM y HH:mm"}
+_TIME_ZONE: Final = {"en": "({zone})", "ar": "(ب{zone})", "tr": "({zone})"}
+_UTC: Final = "UTC"
 _MINUTE_MS: Final = 60_000
 # As a keyboard set to Arabic or Persian types them.
 _LATIN_DIGITS: Final = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890123456789")
@@ -67,14 +73,19 @@ def currency_name(currency: str, code: str) -> str:
     return _NAMES.get((currency, code), currency)
 
 
-def day(milliseconds: int, code: str) -> str:
-    """In UTC, as everything here."""
-    return format_datetime(_moment(milliseconds), _DAY, locale=language(code).locale)
+def day(milliseconds: int, code: str, zone: ZoneInfo) -> str:
+    """The day that it was in the zone."""
+    return date_name(local_day(milliseconds, zone), code)
 
 
-def month(milliseconds: int, code: str) -> str:
-    """The month and its year."""
-    return format_datetime(_moment(milliseconds), _MONTH, locale=language(code).locale)
+def date_name(date: date, code: str) -> str:
+    """A day of the calendar."""
+    return format_date(date, _DAY, locale=language(code).locale)
+
+
+def month_name(date: date, code: str) -> str:
+    """The month that it lies in, and its year."""
+    return format_date(date, _MONTH, locale=language(code).locale)
 
 
 def whole(number: int, code: str) -> str:
@@ -82,9 +93,24 @@ def whole(number: int, code: str) -> str:
     return f"{number:,}".replace(",", _SIGNS[code][0])
 
 
-def day_and_time(milliseconds: int, code: str) -> str:
-    """To the minute. UTC is named, since it is nobody's clock on the wall."""
-    return format_datetime(_moment(milliseconds), _DAY_AND_TIME[code], locale=language(code).locale)
+def day_and_time(milliseconds: int, code: str, zone: ZoneInfo) -> str:
+    """To the minute, with the zone named: readers may live in another."""
+    written = format_datetime(local_moment(milliseconds, zone), _DAY_AND_TIME[code], locale=language(code).locale)
+    name = time_zone_name(zone, code)
+    # It stays on the line of the hour.
+    if name == _UTC:
+        return f"{written}\N{NO-BREAK SPACE}{name}"
+    return f"{written} {_TIME_ZONE[code].format(zone=name)}"
+
+
+@lru_cache(maxsize=64)
+def time_zone_name(zone: ZoneInfo, code: str) -> str:
+    """By its city: `Damascus time`. A zone without one has the name that the setting gave it."""
+    area, _, city = zone.key.partition("/")
+    if zone.key == _UTC or area == "Etc" or not city:
+        return _UTC if zone.key in {_UTC, "Etc/UTC"} else zone.key
+    city = get_timezone_location(zone, locale=language(code).locale, return_city=True)
+    return text(code, "%(city)s time", city=city.rpartition("/")[2])
 
 
 def duration(milliseconds: int, code: str) -> str:
@@ -103,10 +129,6 @@ def duration(milliseconds: int, code: str) -> str:
         return parts[0]
     larger, smaller = parts
     return text(code, "%(larger)s and %(smaller)s", larger=larger, smaller=smaller)
-
-
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds // 1000, UTC)
 
 
 def grouped(number: str | int) -> str:

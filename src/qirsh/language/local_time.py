@@ -1,0 +1,30 @@
+"""Moments and days in the service's time zone: the one place that turns one into the other. The API stays in UTC."""
+
+from datetime import UTC, date, datetime, time
+from typing import Final
+from zoneinfo import ZoneInfo
+
+UTC_ZONE: Final = ZoneInfo("UTC")
+
+
+def local_moment(milliseconds: int, zone: ZoneInfo) -> datetime:
+    """As the clocks of the zone showed it, to the second."""
+    return datetime.fromtimestamp(milliseconds // 1000, zone)
+
+
+def local_day(milliseconds: int, zone: ZoneInfo) -> date:
+    """The day that it was."""
+    return local_moment(milliseconds, zone).date()
+
+
+def midnight_ms(day: date, zone: ZoneInfo) -> int:
+    """The first moment of a day, in milliseconds since 1970: 1:00 where clocks go forward at midnight."""
+    return int(datetime.combine(day, time(), zone).timestamp()) * 1000
+
+
+def local_timestamp(milliseconds: int, zone: ZoneInfo) -> str:
+    """RFC 3339 with the zone's offset, to the second: `2026-11-17T04:21:00+03:00`."""
+    moment = local_moment(milliseconds, zone)
+    if moment.utcoffset() == UTC.utcoffset(None):
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.isoformat()
