@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from qirsh.web.http.client_address import client_address
+from qirsh.web.http.client_address import client_address, is_among, is_loopback, network_of
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8:1::/48"))
 
@@ -24,6 +24,29 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8:1::/48"))
 )
 def test_an_ipv6_client_is_its_network_and_an_ipv4_client_its_address(one: str, other: str, *, is_same: bool) -> None:
     assert (client_address(one, b"", ()) == client_address(other, b"", ())) == is_same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("192.0.2.1", "192.0.2.200", True),
+        ("192.0.2.1", "192.0.3.1", False),
+        ("2001:db8:1::1", "2001:db8:1:ffff::1", True),
+        ("2001:db8:1::1", "2001:db8:2::1", False),
+        ("", "", True),
+    ],
+)
+def test_addresses_next_to_each_other_are_of_one_network(one: str, other: str, *, is_same: bool) -> None:
+    assert (network_of(client_address(one, b"", ())) == network_of(client_address(other, b"", ()))) == is_same
+
+
+def test_this_machine_and_the_proxies_are_known_by_their_addresses() -> None:
+    assert [peer for peer in ("127.0.0.1", "::1", "::ffff:127.9.0.1", "192.0.2.1", "", "x") if is_loopback(peer)] == [
+        *("127.0.0.1", "::1", "::ffff:127.9.0.1")
+    ]
+    assert is_among("10.1.2.3", PROXIES)
+    assert not is_among("192.0.2.1", PROXIES)
+    assert not is_among("", PROXIES)
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,7 @@ def limited(answer: httpx2.Response) -> int:
     wait = int(answer.headers["retry-after"])
     assert wait >= 1
     # The draft: not before the end of the effective window of any policy that is told.
-    assert wait == max(told["t"] for told in fields(answer, "ratelimit").values())
-    assert 0 in {told["r"] for told in fields(answer, "ratelimit").values()}
+    assert wait >= max(told["t"] for told in fields(answer, "ratelimit").values())
     return wait
 
 
@@ -247,6 +246,7 @@ def test_who_proves_nothing_is_counted_by_address(counted: InProcess, call: Call
     assert counted.send(create(counted.merchants[0].key)).status_code == 201
     told = exhaust(counted, call, code, limits.ADDRESS_CALLS_PER_MINUTE)
     assert limited(told) == 1
+    assert fields(told, "ratelimit") == {"address": {"r": 0, "t": 1}}
     assert fields(told, "ratelimit-policy") == {"address": {"q": limits.ADDRESS_CALLS_PER_MINUTE, "w": 60}}
     # Who uses a key is not concerned, nor is anybody elsewhere.
     assert counted.send(create(counted.merchants[0].key)).status_code == 201
@@ -348,7 +348,8 @@ def test_several_processes_share_the_quota(small: InProcess) -> None:
     answer = small.send(create(small.merchants[0].key))
     assert fields(answer, "ratelimit-policy") == {"key": {"q": limits.KEY_CALLS_PER_MINUTE // 4, "w": 60}}
     small.limit(RateLimits(workers=256, clock=lambda: 0))
-    assert fields(small.send(sign_in("a@b.example")), "ratelimit-policy")["email"] == {"q": 1, "w": 600}
+    answers = [small.send(sign_in("a@b.example")) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [401, 429]
 
 
 def guessed(world: InProcess, email: str, source: str) -> list[httpx2.Response]:
@@ -381,7 +382,8 @@ def test_sign_ins_from_one_address_are_few_whomever_they_name(counted: InProcess
     answers = [counted.send(call) for call in calls]
     assert [answer.status_code for answer in answers] == [401] * limits.SIGN_INS_PER_MINUTE + [429] * 5
     assert limited(answers[-1]) == 2
-    assert set(fields(answers[0], "ratelimit-policy")) == {"address", "sign-in", "email"}
+    # What is left of the others would tell how often somebody else has tried.
+    assert {name for answer in answers for name in fields(answer, "ratelimit-policy")} == {"address"}
     counted.come_from("192.0.2.9")
     assert counted.send(sign_in(counted.customers[0].email)).status_code == 201
 

@@ -15,7 +15,7 @@ from tests.live import PAYMENTS, Live, create, live, retrieve
 from tests.postgres import PostgresServer
 
 LINES: Final = 8
-NOWHERE: Final = "GET /nowhere HTTP/1.1\r\nhost: a\r\n"
+NOWHERE: Final = "GET /nowhere HTTP/1.1\r\nhost: localhost\r\n"
 
 
 class Told(NamedTuple):
@@ -75,7 +75,7 @@ def behind_proxy() -> Iterator[Live]:
 def test_a_key_that_floods_is_refused_and_nobody_else_is(limited: Live) -> None:
     flooding, polling, creating = limited.merchants
     payment, other = limited.payment(flooding), limited.payment(polling)
-    head = f"GET {PAYMENTS}/{payment} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {flooding.key}\r\n"
+    head = f"GET {PAYMENTS}/{payment} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {flooding.key}\r\n"
     others: Counter[int] = Counter()
 
     async def scene() -> list[Told]:
@@ -101,14 +101,15 @@ def test_a_search_for_tokens_or_pages_is_refused_by_address_whatever_it_says(lim
         for n in range(quota)
     ]
     guessing = [
-        f"GET {PAYMENTS}/1 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer qk_live_{number}\r\n" for number in range(quota)
+        f"GET {PAYMENTS}/1 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer qk_live_{number}\r\n"
+        for number in range(quota)
     ]
     began = time.monotonic()
     answers = limited.run(flood(limited, spoofing + guessing, "127.0.0.2"))
     assert statuses(answers)[404] + statuses(answers)[401] <= taken_at_most(quota, began)
     assert statuses(answers)[429] >= 2 * quota - taken_at_most(quota, began)
     assert statuses(limited.run(flood(limited, [NOWHERE], "127.0.0.3"))) == {404: 1}
-    probes = ["GET /healthz HTTP/1.1\r\nhost: a\r\n"] * (quota + 10)
+    probes = ["GET /healthz HTTP/1.1\r\nhost: localhost\r\n"] * (quota + 10)
     assert statuses(limited.run(flood(limited, probes, "127.0.0.2"))) == {200: quota + 10}
 
 

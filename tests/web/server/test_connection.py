@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from itertools import count
 
 import pytest
@@ -19,6 +20,7 @@ from qirsh.service import StoppingServer
 from qirsh.web.http.message import SECURITY_HEADERS, Request, Response
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.server.connection import Connection
+from qirsh.web.server.connection_limits import ConnectionLimits
 from qirsh.web.server.uploads import Uploads
 
 RECEIVE_S = 0.25
@@ -50,6 +52,7 @@ class Edge:
     ids: Iterator[int] = field(default_factory=count)
     trips: bool = False
     uploads: Uploads = field(default_factory=lambda: Uploads((), lambda _: b"", nobody))  # No route takes any.
+    connection_limits: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def next_id(self) -> str:
         if self.trips:
@@ -77,8 +80,8 @@ class Edge:
     def connections(self) -> int:
         return len(self.server.server_state.connections)
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(source, 0))
 
     def exchange(self, *pieces: bytes, pause_s: float = 0.02) -> bytes:
         """All that the server says until it closes, to pieces that arrive one by one."""
@@ -90,9 +93,11 @@ class Edge:
 
 
 @contextlib.contextmanager
-def running(*, keep_alive_s: float = 30, grace_s: int = 5, **settings: object) -> Iterator[Edge]:
+def running(
+    *, keep_alive_s: float = 30, grace_s: int = 5, limits: ConnectionLimits | None = None, **settings: object
+) -> Iterator[Edge]:
     """All the time in the world, but for what a test is about: a busy machine must not make it late."""
-    edge = Edge()
+    edge = Edge(connection_limits=limits or ConnectionLimits())
 
     class TestConnection(Connection):
         def _expect_by(self, seconds: float) -> None:
@@ -860,18 +865,91 @@ def test_a_request_for_an_upgrade_is_held_to_the_same_rules(hasty: Edge) -> None
 # The number of connections.
 
 
-def test_a_connection_over_the_cap_is_dropped_and_room_is_found_again() -> None:
-    with running(connections_max=3) as edge:
+def is_served(edge: Edge, source: str = "127.0.0.1") -> bool:
+    """Whether a new connection from there gets an answer."""
+    received = b""
+    with contextlib.suppress(ConnectionError), edge.connect(source) as client:
+        client.sendall(get("/", CLOSE))
+        received = rest(client)
+    return statuses(received) == [200]
+
+
+def is_open(client: socket.socket) -> bool:
+    client.sendall(get("/"))
+    with contextlib.suppress(ConnectionError):
+        return statuses(one_answer(client)) == [200]
+    return False
+
+
+def test_a_connection_over_the_cap_is_dropped_while_all_others_are_answered_and_room_is_found_again() -> None:
+    with running(limits=ConnectionLimits(in_all=3)) as edge:
         clients = [edge.connect() for _ in range(3)]
-        eventually(lambda: edge.connections() == 3)
-        answer = b""
-        with contextlib.suppress(ConnectionError):
-            answer = edge.exchange(get("/", CLOSE))
-        assert answer == b""
+        for client in clients:
+            client.sendall(get("/endless"))
+        eventually(lambda: len(edge.handled) == 3)
+        assert not is_served(edge)
         for client in clients:
             client.close()
         eventually(lambda: edge.connections() == 0)
-        assert statuses(edge.exchange(get("/", CLOSE))) == [200]
+        assert is_served(edge)
+
+
+def test_the_line_that_is_idle_for_longest_makes_room() -> None:
+    with running(limits=ConnectionLimits(in_all=3)) as edge:
+        first, second, busy = (edge.connect() for _ in range(3))
+        for client in (first, second, first):
+            client.sendall(get("/"))
+            one_answer(client)
+        busy.sendall(get("/endless"))
+        eventually(lambda: edge.handled[-1] == "/endless")
+        assert is_served(edge)
+        assert second.recv(1) == b""
+        assert is_open(first)
+        for client in (first, second, busy):
+            client.close()
+
+
+@pytest.mark.parametrize(
+    ("crowd", "same", "other"),
+    [
+        ([f"127.0.7.{number}" for number in (5, 5, 5, 5)], "127.0.7.5", "127.0.7.6"),
+        ([f"127.0.7.{number}" for number in (1, 1, 2, 2, 3, 3)], "127.0.7.9", "127.0.8.9"),
+    ],
+    ids=["address", "network"],
+)
+def test_who_has_as_many_as_they_may_keeps_nobody_else_out(crowd: list[str], same: str, other: str) -> None:
+    limits = ConnectionLimits(counts_loopback=True, of_address=4, of_network=6)
+    with running(limits=limits) as edge:
+        clients = [edge.connect(source) for source in crowd]
+        for client in clients:
+            client.sendall(get("/endless"))
+        eventually(lambda: len(edge.handled) == len(crowd))
+        assert not is_served(edge, same)
+        assert is_served(edge, other)
+        for client in clients:
+            client.close()
+
+
+def test_ten_addresses_at_their_limits_keep_nobody_out() -> None:
+    limits = ConnectionLimits(counts_loopback=True, in_all=64, of_address=8)
+    strangers = [f"127.0.{number}.1" for number in range(1, 11)]
+    with running(limits=limits) as edge, contextlib.ExitStack() as stack:
+        # Half of theirs are in the middle of a request, and half say nothing; they come again and again.
+        for turn in range(3):
+            for source in strangers * 8:
+                client = stack.enter_context(edge.connect(source))
+                with contextlib.suppress(ConnectionError):
+                    client.sendall(get("/")[:10] if turn % 2 else b"")
+            assert is_served(edge, "127.0.99.1")
+        assert edge.connections() <= 64
+
+
+def test_who_comes_from_this_machine_or_by_a_trusted_proxy_is_not_counted_apart() -> None:
+    proxies = (ip_network("127.0.7.0/24"),)
+    for limits in (ConnectionLimits(of_address=1), ConnectionLimits(proxies, counts_loopback=True, of_address=1)):
+        with running(limits=limits) as edge, contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(edge.connect("127.0.7.1")) for _ in range(5)]
+            assert all(is_open(client) for client in clients)
 
 
 # The end.

@@ -1,17 +1,34 @@
 """More than can be done, and what cannot be done: honest refusals, nothing half done, and payments that go on."""
 
 import asyncio
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from ipaddress import ip_network
 
 import httpx2
 import pytest
 
+from qirsh.domain.limits import PASSWORD_CHECKS_AT_ONCE
 from qirsh.engine import batcher, passwords
 from qirsh.store.postgres import store as postgres
 from qirsh.store.sqlite import store as sqlite
-from tests.live import InProcess, Live, create, in_process, live, outcome, pay, refused, retrieve, sign_in
+from qirsh.web.http.rate_limit import RateLimits
+from tests.live import (
+    Call,
+    Customer,
+    InProcess,
+    Live,
+    create,
+    in_process,
+    live,
+    outcome,
+    pay,
+    refused,
+    retrieve,
+    sign_in,
+)
 from tests.postgres import PostgresServer
 
 
@@ -66,6 +83,39 @@ def test_more_sign_ins_than_can_wait_are_told_to_come_back(still: InProcess, mon
     assert still.counts()["session"] == before["session"] + told[""]
     monkeypatch.undo()
     assert still.send(sign_in(customer.email)).status_code == 201
+
+
+def test_six_networks_that_fill_the_queue_of_sign_ins_keep_no_seventh_out(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+
+    def from_network(number: int, call: Call) -> Call:
+        return call.with_header("x-forwarded-for", f"203.0.{number}.7")
+
+    async def answered(tasks: list[asyncio.Task[httpx2.Response]], count: int) -> None:
+        under_way = set(tasks)
+        while len(tasks) - len(under_way) < count:
+            _, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+
+    async def scene(world: InProcess, customer: Customer) -> tuple[list[httpx2.Response], httpx2.Response]:
+        held = [asyncio.create_task(world.context.passwords.run(gate.wait)) for _ in range(PASSWORD_CHECKS_AT_ONCE)]
+        calls = [from_network(turn % 6, sign_in(f"nobody{turn}@nowhere.example")) for turn in range(24)]
+        strangers = [asyncio.create_task(world.sent(call)) for call in calls]
+        await answered(strangers, 12)  # Those who find no room.
+        another = asyncio.create_task(world.sent(from_network(99, sign_in(customer.email))))
+        await answered(strangers, 13)  # One has given way.
+        gate.set()
+        await asyncio.gather(*held)
+        return await asyncio.gather(*strangers), await another
+
+    with in_process(engine, people=1) as world:
+        customer = world.customer()
+        monkeypatch.setattr(passwords, "PASSWORD_CHECKS_WAITING_MAX", 12)
+        world.limit(RateLimits(proxies=(ip_network("127.0.0.0/8"),)))
+        strangers, another = world.run(scene(world, customer))
+        assert another.status_code == 201
+        assert Counter(map(outcome, strangers)) == {"overloaded": 13, "wrong_credentials": 11}
 
 
 def test_a_full_queue_answers_503_and_nothing_is_done(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def answer(client: socket.socket) -> tuple[int, bytes]:
 
 
 def head(size: int, session: str | None, *fields: str, path: str = "/pictures", method: str = "POST") -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: a", f"Content-Length: {size}", *fields]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {size}", *fields]
     if session is not None:
         lines.append(f"Cookie: a=b; qirsh={session}; c=d")
     return "\r\n".join([*lines, "", ""]).encode()
@@ -197,7 +197,7 @@ def test_anybody_else_gets_413_before_a_body(place: Place, session: str | None) 
             {"path": "/nothing"},
             {"path": "/pictures/x"},
         ),
-        *({"method": "PUT"}, {"method": "GET"}, {"path": "http://a/pictures"}),
+        *({"method": "PUT"}, {"method": "GET"}, {"path": "http://localhost/pictures"}),
     ],
 )
 def test_no_other_route_takes_more(place: Place, changed: dict[str, str]) -> None:
@@ -218,7 +218,7 @@ def test_more_than_the_page_takes_is_told_to_a_person_before_it_is_read(place: P
 def test_without_a_length_nobody_sends_more(place: Place) -> None:
     lines = [
         "POST /pictures HTTP/1.1",
-        "Host: a",
+        "Host: localhost",
         f"Cookie: qirsh={place.session()}",
         "Transfer-Encoding: chunked",
         "",
@@ -233,7 +233,7 @@ def test_without_a_length_nobody_sends_more(place: Place) -> None:
     "fields", [("Transfer-Encoding: chunked",), (f"Content-Length: {LARGE}",), ("Content-Length: 5",), ("Host : a",)]
 )
 def test_an_ambiguous_upload_gets_one_400(place: Place, fields: tuple[str, ...]) -> None:
-    smuggled = b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+    smuggled = b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
     status, _ = place.exchange(head(LARGE, place.session(), *fields), smuggled)
     assert status == 400
     assert place.taken == 0

@@ -56,6 +56,7 @@ class Caller(msgspec.Struct, frozen=True):
     token_hash: bytes  # Of the token that proved it.
     person: int | None = None
     key: str = ""  # The id of the API key, if it is one.
+    created_at: int = 0  # Of a session.
 
 
 class Callers:
@@ -166,6 +167,7 @@ class Callers:
                     expires_at=session.expires_at,
                     token_hash=hashed,
                     person=session.person,
+                    created_at=session.created_at,
                 )
         return None
 

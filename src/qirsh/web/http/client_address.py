@@ -6,6 +6,7 @@ from typing import Final
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
 _NETWORK_BYTES: Final = 8  # Of an IPv6 address: one client has all addresses of a /64.
+_WIDE_NETWORK_BYTES: Final = {0: 0, 4: 3, 8: 6}  # By the bytes of what a client cannot change.
 _NOBODY: Final = b""  # A line without addresses, such as a Unix socket.
 
 
@@ -26,6 +27,23 @@ def client_address(peer: str, forwarded_for: bytes, proxies: Networks) -> bytes:
                 break  # A proxy that does not tell an address is the last that we know.
             address = hop_address
     return address.packed if address.version == 4 else address.packed[:_NETWORK_BYTES]  # noqa: PLR2004 - IPv4
+
+
+def network_of(address: bytes) -> bytes:
+    """The network that an address as above is of: a /24 of IPv4, or a /48 of IPv6. Providers give out as much."""
+    return address[: _WIDE_NETWORK_BYTES[len(address)]]
+
+
+def is_among(peer: str, networks: Networks) -> bool:
+    """Whether the address is of one of them."""
+    address = _read(peer) if networks else None
+    return address is not None and _is_among(address, networks)
+
+
+def is_loopback(peer: str) -> bool:
+    """Whether it is this machine."""
+    address = _read(peer)
+    return address is not None and address.is_loopback
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:

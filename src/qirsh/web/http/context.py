@@ -1,6 +1,7 @@
 """What handlers work with. Built once by the service."""
 
 from collections.abc import Awaitable, Callable
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -13,7 +14,10 @@ from qirsh.engine.passwords import Passwords
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import Store
 from qirsh.web.http.authentication import Callers
+from qirsh.web.http.client_address import Networks
+from qirsh.web.http.failure_log import FailureLog
 from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.site import Site
 from qirsh.web.http.waiters import Waiters
 
 
@@ -30,9 +34,13 @@ class Context(msgspec.Struct, frozen=True):
     clock: Clock
     entropy: Entropy
     base_url: str
+    time_zone: ZoneInfo  # Of all times that people read. The API's are UTC.
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
     mail_from: str = ""
     deposit_hint: str = ""  # How to add money, in the operators' words.
+    site: Site = Site()
     limits: RateLimits | None = None  # None: calls are not counted.
+    failures: FailureLog = msgspec.field(default_factory=FailureLog)
+    trusted_proxies: Networks = ()  # Whose X-Forwarded-For is believed.

@@ -6,12 +6,14 @@ from http import HTTPStatus
 from itertools import count
 from typing import Final
 from urllib.parse import unquote
+from zoneinfo import ZoneInfo
 
 import httptools
 import msgspec
 from uvicorn.server import ServerState
 
 from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+from qirsh.language.local_time import UTC_ZONE
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.problems import PROBLEM_TYPES, FieldError, Problem, problem_body
 
@@ -22,9 +24,10 @@ SECURITY_HEADERS: Final[Headers] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"referrer-policy", b"no-referrer"),
-    (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
     (b"x-content-type-options", b"nosniff"),
 ]
+# Where the service is reached by https: over http browsers ignore it, and names of this machine must not have it.
+STRICT_TRANSPORT: Final = ("strict-transport-security", "max-age=63072000; includeSubDomains")
 # What JSON may load, and who may frame it: nothing and nobody.
 POLICY: Final = b"default-src 'none'; frame-ancestors 'none'"
 NO_STORE: Final = b"no-store"
@@ -50,7 +53,10 @@ class Request(msgspec.Struct):
     limits: bytes = b""  # Header lines that tell what the client has left.
     is_page: bool = False  # Of a route that is one.
     language: str = "en"  # Of the page that answers it.
+    time_zone: ZoneInfo = UTC_ZONE  # The same.
     is_language_new: bool = False  # Asked for in the address: the browser is to keep it.
+    used_session: bytes = b""  # The hash of the session whose browser is to keep that it was used now.
+    refused: Problem | None = None  # Why the connection has not read its body, which is empty then.
 
 
 def _lines(headers: Headers) -> bytes:

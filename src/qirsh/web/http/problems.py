@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.limits import REFUNDS_MAX
 from qirsh.domain.refusal import Refusal, Refused
 
 
@@ -52,9 +53,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         401, "Not authenticated", "Send a valid key or session as `Authorization: Bearer <token>`."
     ),
     "missing_scope": ProblemType(403, "Missing scope", "This key does not have the scope that the call needs."),
-    "not_found": ProblemType(404, "Not found", "There is nothing here, or nothing that you may see."),
+    "not_found": ProblemType(404, "Not found", "It does not exist, or you do not have access to it."),
     "unknown_address": ProblemType(
-        404, "Unknown address", "There is no such address. Addresses are as in /docs, without a slash at the end."
+        404, "Unknown address", "There is no such address. See /docs for all addresses; none ends with a slash."
     ),
     "method_not_allowed": ProblemType(
         405, "Method not allowed", "See the Allow header for the methods of this address."
@@ -65,19 +66,23 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "unsupported_media_type": ProblemType(
         415, "Unsupported media type", "Send `Content-Type: application/json`, in UTF-8, not compressed."
     ),
-    "validation_failed": ProblemType(422, "Validation failed", "Some fields are wrong; `errors` lists all of them."),
+    "validation_failed": ProblemType(
+        422, "Validation failed", "Some fields are not valid; `errors` lists all of them."
+    ),
     "headers_too_large": ProblemType(431, "Headers too large", "Send fewer or shorter headers."),
-    "rate_limited": ProblemType(429, "Too many calls", "Wait for as many seconds as the Retry-After header says.", 1),
-    "wrong_credentials": ProblemType(401, "Wrong credentials", "E-mail, password or second factor are wrong."),
+    "rate_limited": ProblemType(429, "Too many calls", "Wait for the number of seconds in the Retry-After header.", 1),
+    "wrong_credentials": ProblemType(401, "Wrong credentials", "Incorrect e-mail, password or code."),
     "stale_form": ProblemType(403, "Form not valid", "Nothing was done. Open the page again and use the form on it."),
     # The service.
     "internal_error": ProblemType(
-        500, "Internal error", "Something broke on our side. Quote the request id to support."
+        500, "Internal error", "Something went wrong on our side. Contact support and quote the request id."
     ),
     "overloaded": ProblemType(503, "Overloaded", "Nothing was done. Try again in a moment.", 1),
-    "unavailable": ProblemType(503, "Unavailable", "The database takes no writes now; nothing was done. Try again.", 5),
+    "unavailable": ProblemType(
+        503, "Unavailable", "Changes are not possible at the moment. Nothing was done. Try again.", 5
+    ),
     "outcome_unknown": ProblemType(
-        503, "Outcome unknown", "It may have been done or not. Retry with the same Idempotency-Key.", 5
+        503, "Outcome unknown", "It may or may not have been done. Retry with the same Idempotency-Key.", 5
     ),
     # Refusals, in the words of the domain.
     "idempotency_key_reused": ProblemType(
@@ -87,75 +92,81 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     ),
     "money_stopped": ProblemType(
         503,
-        "Money movement stopped",
-        "A check of the books found a fault, and no money moves until the operators have lifted the stop."
-        " Nothing was done. Reading, creating and cancelling go on.",
+        "Payments paused",
+        "A check of the ledger failed, and no money moves until the operators have lifted the stop."
+        " Nothing was done. Reading, creating and cancelling still work.",
         60,
     ),
     "not_operator": ProblemType(
         403,
-        "No operator",
-        "Whoever does this is no operator any more, or their own account is suspended or closed. Nothing was done.",
+        "Not an operator",
+        "This person is no longer an operator, or their own account is suspended or closed. Nothing was done.",
     ),
     "code_not_valid": ProblemType(
-        403, "Code not valid", "The code or link is wrong, was used, or is too old. Ask for a new one."
+        403, "Code not valid", "The code or link is incorrect, was already used, or has expired. Request a new one."
+    ),
+    "password_spent": ProblemType(
+        403,
+        "Password no longer valid",
+        "Too many incorrect verification codes followed the right password, which no longer works. The person sets a"
+        " new one with “Forgot your password?” on the sign-in page.",
     ),
     "account_suspended": ProblemType(
         403, "Account suspended", "The account is suspended or closed; reading still works."
     ),
     "not_verified": ProblemType(403, "Not verified", "The personal account must be verified first."),
     "not_approved": ProblemType(403, "Not approved", "The commercial account must be approved first."),
-    "own_request": ProblemType(403, "Own request", "Nobody decides on a request or an account of their own."),
+    "own_request": ProblemType(403, "Own request", "You cannot decide on your own request or account."),
     "second_operator_needed": ProblemType(403, "Second operator needed", "Another operator must confirm this."),
     "asker_not_operator": ProblemType(
         403,
-        "Asked for by nobody",
-        "Whoever asked for this is an operator no longer, or is suspended. Another operator asks for it again.",
+        "Requested by a former operator",
+        "The person who requested this is no longer an operator, or is suspended. Another operator must request it.",
     ),
     "appointed_recently": ProblemType(
         403,
         "Appointed recently",
-        "One of the two was appointed less than seven days ago, by the other or together with them. Let somebody else"
+        "One of the two was appointed less than seven days ago, by the other or together with them. Let someone else"
         " confirm this, or wait.",
     ),
-    "last_operator": ProblemType(403, "Last operator", "There is no other operator: appoint one first."),
-    "not_paid": ProblemType(409, "Not paid", "The payment has not been paid, so there is nothing to give back."),
+    "last_operator": ProblemType(403, "Last operator", "There is no other operator. Appoint one first."),
+    "not_paid": ProblemType(409, "Not paid", "The payment has not been paid, so there is nothing to refund."),
     "already_paid": ProblemType(409, "Already paid", "The payment has been paid."),
     "cancelled": ProblemType(409, "Cancelled", "The payment has been cancelled by the merchant."),
-    "expired": ProblemType(409, "Expired", "The payment's time is over. It takes a new payment."),
-    "not_expired": ProblemType(409, "Not expired", "The payment's time is not over yet."),
-    "move_not_allowed": ProblemType(
-        409, "Not possible now", "What it is about is in a state that does not allow this."
-    ),
+    "expired": ProblemType(409, "Expired", "The payment has expired. Create a new one."),
+    "not_expired": ProblemType(409, "Not expired", "The payment has not expired yet."),
+    "move_not_allowed": ProblemType(409, "Not possible now", "The current state does not allow this."),
     "already_confirmed": ProblemType(409, "Already confirmed", "This order has been confirmed."),
-    "email_taken": ProblemType(409, "E-mail taken", "Somebody has this e-mail address already."),
+    "email_taken": ProblemType(409, "E-mail taken", "Another account already uses this e-mail address."),
     "reference_used": ProblemType(409, "Reference used", "An order with this reference exists for this house account."),
-    "refund_exceeds": ProblemType(409, "Refund exceeds", "More than is left of the payment; see `refundedAmount`."),
-    "money_left": ProblemType(
-        409, "Money left", "Money, a payout under way or an open business keeps the account open."
+    "refund_exceeds": ProblemType(
+        409, "Refund exceeds", "The refund is more than what is left of the payment; see `refundedAmount`."
     ),
-    "too_many": ProblemType(409, "Too many", "There are as many as there can be at the same time."),
-    "test_and_live": ProblemType(
-        409, "Test and live", "Test money cannot pay for live things, nor the other way round."
+    "too_many_refunds": ProblemType(
+        409,
+        "Too many refunds",
+        f"A payment can be refunded {REFUNDS_MAX} times. Pay the customer back outside of Qirsh.",
     ),
-    "same_account": ProblemType(409, "Same account", "Nobody can pay themselves."),
+    "money_left": ProblemType(409, "Money left", "The account still has money, an open payout or an open business."),
+    "too_many": ProblemType(409, "Too many", "The maximum number is reached."),
+    "test_and_live": ProblemType(409, "Test and live", "Test money and live money cannot be mixed."),
+    "same_account": ProblemType(409, "Same account", "An account cannot pay itself."),
     "merchant_suspended": ProblemType(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
     "payer_closed": ProblemType(
         409,
         "Payer closed",
-        "The customer's account is closed for good. Pay them back in another way, outside of Qirsh.",
+        "The customer's account is permanently closed. Pay them back outside of Qirsh.",
     ),
-    "url_not_registered": ProblemType(
-        422, "Validation failed", "Must be on an origin that the account has registered."
-    ),
-    "pin_locked": ProblemType(403, "PIN locked", "Too many wrong PINs. The person sets a new one in the wallet."),
-    "wrong_pin": ProblemType(403, "Wrong PIN", "The PIN is wrong; `attemptsLeft` says how many tries are left."),
+    "url_not_registered": ProblemType(422, "Validation failed", "Must be on an origin registered for the account."),
+    "pin_locked": ProblemType(403, "PIN locked", "Too many incorrect PINs. The person sets a new one in the wallet."),
+    "wrong_pin": ProblemType(403, "Wrong PIN", "Incorrect PIN; `attemptsLeft` says how many attempts are left."),
     "passkey_not_valid": ProblemType(403, "Passkey not valid", "This passkey is not known for this account."),
+    "sign_in_blocked": ProblemType(403, "Sign-in blocked", "Sign-in to this account is blocked. Contact support."),
     "insufficient_funds": ProblemType(409, "Insufficient funds", "The account does not hold enough of this currency."),
     "merchant_balance_short": ProblemType(
-        409, "Merchant balance short", "The merchant's account does not hold enough of this currency to give it back."
+        409, "Merchant balance short", "The merchant's account does not hold enough of this currency for the refund."
     ),
-    "balance_limit": ProblemType(409, "Balance limit", "The receiving account cannot hold that much."),
+    "balance_limit": ProblemType(409, "Balance limit", "The receiving account cannot hold this amount."),
 }
 
 assert all(refusal.value in PROBLEM_TYPES for refusal in Refusal)

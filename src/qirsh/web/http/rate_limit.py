@@ -35,7 +35,10 @@ class Limit:
         window_s: int,
         clock: MonotonicClock = time.monotonic_ns,
         buckets_max: int = limits.RATE_BUCKETS_MAX,
+        *,
+        is_told: bool = True,
     ) -> None:
+        self.is_told = is_told  # Whether answers tell what is left.
         self._clock = clock
         self._interval_ns = window_s * _NS // quota
         self._room_ns = self._interval_ns * (quota - 1)  # What is left in a full bucket after one call.
@@ -100,7 +103,9 @@ class RateLimits:
 
     def __init__(self, *, workers: int = 1, proxies: Networks = (), clock: MonotonicClock = time.monotonic_ns) -> None:
         def share(name: str, quota: int, window_s: int) -> Limit:
-            return Limit(name, max(1, quota // workers), window_s, clock)
+            # What is left of the others would tell how often somebody else has tried.
+            is_told = name in {"key", "session", "address"}
+            return Limit(name, max(1, quota // workers), window_s, clock, is_told=is_told)
 
         self._proxies = proxies
         self._key = share("key", limits.KEY_CALLS_PER_MINUTE, _MINUTE_S)
@@ -108,6 +113,10 @@ class RateLimits:
         self._address = share("address", limits.ADDRESS_CALLS_PER_MINUTE, _MINUTE_S)
         self._sign_in = share("sign-in", limits.SIGN_INS_PER_MINUTE, _MINUTE_S)
         self._email = share("email", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S)
+        # One process has the control socket.
+        self._operator = Limit("operator", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S, clock)
+        self._known = share("known", limits.KNOWN_DEVICE_TRIES_MAX, limits.EMAIL_FAILURES_S)
+        self._page = share("page", limits.PAGES_PER_MINUTE, _MINUTE_S)
         self._mail_asked = share("mail", limits.MAILS_ASKED_PER_HOUR, _HOUR_S)
         self._mail_to = share("mail-to", limits.MAILS_TO_ONE_PER_HOUR, _HOUR_S)
         self._code = share("code", limits.CODES_PER_TEN_MINUTES, 10 * _MINUTE_S)
@@ -139,45 +148,86 @@ class RateLimits:
                 raise
         self.count_address(request)
         caller = await callers.look_up(request.headers, kind)
-        self._address.give_back(self._address_of(request))
+        self._address.give_back(self.address_of(request))
         request.limits = b""
         self._count(request, limit, hashed)
         return caller
 
     def count_address(self, request: Request) -> None:
         """A call of a client that has not proved anything."""
-        self._count(request, self._address, self._address_of(request))
+        self._count(request, self._address, self.address_of(request))
 
-    def count_sign_in(self, request: Request, email: str | None) -> None:
+    async def count_page(self, callers: Callers, request: Request, token: bytes) -> None:
+        """A call without a Bearer token: by the session of its cookie if there is one, else by the address."""
+        if not token:
+            self.count_address(request)
+            return
+        hashed = token_hash(token)
+        is_known = self._page.knows(hashed)
+        if not is_known:
+            self.count_address(request)
+        if await callers.of_cookie(token) is None:
+            if is_known:
+                self.count_address(request)
+            return
+        if not is_known:
+            self._address.give_back(self.address_of(request))
+            request.limits = b""
+        self._count(request, self._page, hashed)
+
+    def count_sign_in(self, request: Request, email: str | None, known: str = "") -> None:
         """A try to prove something, counted before it is looked at: of tries at once, each counts.
 
-        Addresses that nobody has are counted like others, so that a refusal tells nothing.
+        Addresses that nobody has are counted like others, so that a refusal tells nothing. Whoever is `known`, by the
+        session or the device, has tries of their own, which nobody else can use up.
         """
-        self._count(request, self._sign_in, self._address_of(request))
+        if known:
+            self._count(request, self._known, known)
+            return
+        self._count(request, self._sign_in, self.address_of(request))
         if email is not None:
             self._count(request, self._email, email)
 
-    def forgive(self, email: str | None) -> None:
-        """It was no failure: only failures count for an e-mail address."""
-        if email is not None:
+    def forgive(self, email: str | None, known: str = "") -> None:
+        """It was no failure: only failures count for an e-mail address, and for who is known."""
+        if known:
+            self._known.give_back(known)
+        elif email is not None:
             self._email.give_back(email)
 
-    def count_mail(self, request: Request, email: str) -> None:
-        """A visitor wants us to write to an address that they have not shown to be theirs."""
-        self._count(request, self._mail_asked, self._address_of(request))
-        self._count(request, self._mail_to, email)
+    def count_operator(self, email: str) -> int:
+        """A try to prove something over the control socket, before it is looked at: the seconds to wait, if any."""
+        room = self._operator.take(email)
+        return wait_s(room) if room < 0 else 0
 
-    def count_code(self, request: Request, email: str) -> None:
-        """A visitor answers a mail, rightly or wrongly."""
-        self._count(request, self._code, self._address_of(request))
-        self._count(request, self._code_of, email)
+    def forgive_operator(self, email: str) -> None:
+        """It was no failure."""
+        self._operator.give_back(email)
 
-    def _address_of(self, request: Request) -> bytes:
+    def count_mail(self, request: Request, purpose: str, email: str, known: str = "") -> None:
+        """A visitor wants us to write to an address, for a purpose that has mails of its own; so has who is `known`."""
+        if not known:
+            self._count(request, self._mail_asked, purpose.encode() + self.address_of(request))
+        self._count(request, self._mail_to, f"{purpose} {known or email}")
+
+    def may_mail(self, purpose: str, email: str) -> bool:
+        """Whether an address gets a letter about what its person, or a thief, has done as often as they like."""
+        return self._mail_to.take(f"{purpose} {email}") >= 0
+
+    def count_code(self, request: Request, purpose: str, email: str, known: str = "") -> None:
+        """A visitor answers a mail, rightly or wrongly. Purposes and who is `known` are counted apart, as above."""
+        if not known:
+            self._count(request, self._code, purpose.encode() + self.address_of(request))
+        self._count(request, self._code_of, f"{purpose} {known or email}")
+
+    def address_of(self, request: Request) -> bytes:
+        """What one client cannot change at will."""
         return client_address(request.peer, request.headers.get(b"x-forwarded-for", b""), self._proxies)
 
     def _count(self, request: Request, limit: Limit, who: bytes | str) -> None:
         room = limit.take(who)
-        request.limits += limit.headers(room)
+        if limit.is_told:
+            request.limits += limit.headers(room)
         if room < 0:
             problem = Problem("rate_limited")
             problem.retry_after_s = wait_s(room)

@@ -40,8 +40,16 @@ class Route(msgspec.Struct, frozen=True):
     is_counted: bool = True  # False: rate limits do not apply.
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
     body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.
+    on_refused: Handler | None = None  # Shows the form again when the connection did not take what was posted.
 
 
-def page(method: str, path: str, handler: Handler, *, body_bytes_max: int = BODY_BYTES_MAX) -> Route:
+def page(
+    method: str,
+    path: str,
+    handler: Handler,
+    *,
+    body_bytes_max: int = BODY_BYTES_MAX,
+    on_refused: Handler | None = None,
+) -> Route:
     """A page that anybody may open; whether it shows them anything, its handler decides by their session."""
-    return Route(method, path, handler, token=None, is_page=True, body_bytes_max=body_bytes_max)
+    return Route(method, path, handler, token=None, is_page=True, body_bytes_max=body_bytes_max, on_refused=on_refused)

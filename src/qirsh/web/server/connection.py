@@ -15,8 +15,9 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from qirsh.domain import limits
-from qirsh.web.http.message import Dated, Request, Response, decoded_target, wire
+from qirsh.web.http.message import Dated, Request, Response, decoded_target, problem_response, wire
 from qirsh.web.http.problems import Problem
+from qirsh.web.server.connection_limits import ConnectionLimits
 from qirsh.web.server.head import check_head, joined
 from qirsh.web.server.uploads import Upload, Uploads
 
@@ -38,7 +39,6 @@ class Connection(asyncio.Protocol):
     farewell_s: ClassVar[float] = 1
     body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX  # But for the routes that take uploads.
     upload_s: ClassVar[float] = limits.UPLOAD_S_MAX
-    connections_max: ClassVar[int] = 4096
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class Connection(asyncio.Protocol):
         self._answer: Callable[[Request], Coroutine[Any, Any, Response]] = config.loaded_app.answer
         self._next_id: Callable[[], str] = config.loaded_app.next_id
         self._uploads: Uploads = config.loaded_app.uploads
+        self._limits: ConnectionLimits = config.loaded_app.connection_limits
         self._state = server_state
         self._loop = _loop or asyncio.get_running_loop()
         self._idle_s = config.timeout_keep_alive
@@ -71,8 +72,7 @@ class Connection(asyncio.Protocol):
         # The request that is being answered, and those that wait behind it.
         self._task: asyncio.Task[None] | None = None
         self._waiting: list[tuple[Request, bool]] = []
-        # The client does not read its answers.
-        self._is_full = False
+        self._is_full = False  # The client does not read its answers.
         # What else arrives is thrown away.
         self._is_refused = False
         self._is_stopping = False
@@ -82,20 +82,28 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
-        peer = transport.get_extra_info("peername")
-        self._peer = peer[0] if peer else ""
+        self._peer = (transport.get_extra_info("peername") or ("",))[0]
         self._state.connections.add(self)  # type: ignore[arg-type]
-        if len(self._state.connections) > self.connections_max:
-            self._transport.abort()
+        self._limits.enter(self, self._peer)
         # After this the timer looks at least once in the time that a connection may be idle, whatever the deadline.
         self._expect_by(min(self.receive_s, self._idle_s))
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._state.connections.discard(self)
+        self._limits.leave(self)
         self._drop_upload()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    @property
+    def idle_until(self) -> float | None:
+        """As its deadline says; None while it is being answered or sends a picture."""
+        return None if self._task is not None or self._upload is not None else self._deadline
+
+    def cut(self) -> None:
+        """There is no room for it."""
+        self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
@@ -349,8 +357,13 @@ class Connection(asyncio.Protocol):
         self._drop_upload()
         if self._task is not None or self._transport.is_closing():
             return  # The answer to an earlier request is the last.
-        response = self._uploads.refusal(problem, request_id or self._next_id(), self._url, self._headers)
-        has_body = self._parser.get_method() != b"HEAD"
+        method, request_id = self._parser.get_method(), request_id or self._next_id()
+        request = self._uploads.refused(problem, request_id, method, self._url, self._headers)
+        if request is not None:
+            request.peer = self._peer
+            self._begin(request, keep_alive=False)
+            return
+        response, has_body = problem_response(problem, request_id), method != b"HEAD"
         self._transport.write(wire(response, self._dated.lines(), is_last=True, has_body=has_body))
         self._hang_up()
 

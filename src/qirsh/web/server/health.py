@@ -5,12 +5,14 @@ from typing import Final
 import msgspec
 
 from qirsh.store.reads import queries
+from qirsh.web.http.client_address import is_loopback
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 
 # The expiry worker is at most a second behind when all is well.
 _EXPIRY_LAG_MS_MAX = 10_000
+_FORWARDED: Final = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip", b"via"})
 
 
 async def show_liveness(_context: Context, _request: Request) -> Response:
@@ -18,19 +20,26 @@ async def show_liveness(_context: Context, _request: Request) -> Response:
     return Response(200, b'{"status":"ok"}')
 
 
-async def show_readiness(context: Context, _request: Request) -> Response:
-    """200 when payments can be taken; else 503 and why not."""
+async def show_readiness(context: Context, request: Request) -> Response:
+    """200 when payments can be taken; else 503, and why not for who asks from this machine."""
     causes = []
     try:
-        overdue = await context.store.select(queries.DUE_PAYMENTS, context.clock() - _EXPIRY_LAG_MS_MAX, 1)
+        due_at = await context.store.now() - _EXPIRY_LAG_MS_MAX
+        overdue = await context.store.select(queries.DUE_PAYMENTS, due_at, 1)
         if overdue:
             causes.append("the expiry worker is more than 10 seconds behind")
     except Exception as error:  # noqa: BLE001 - whatever keeps the database from answering is the cause
         causes.append(f"the database does not answer: {error}")
     causes += context.engine.troubles()
     if causes:
-        return Response(503, msgspec.json.encode({"status": "unavailable", "causes": causes}))
+        told = causes if _is_local(request) else []
+        return Response(503, msgspec.json.encode({"status": "unavailable", "causes": told}))
     return Response(200, b'{"status":"ready","causes":[]}')
+
+
+def _is_local(request: Request) -> bool:
+    """Not by a proxy on this machine: proxies say whom they ask for."""
+    return is_loopback(request.peer) and not _FORWARDED & request.headers.keys()
 
 
 ROUTES: Final = (

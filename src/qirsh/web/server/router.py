@@ -3,24 +3,34 @@
 import logging
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 from qirsh.engine.batcher import Overloaded
-from qirsh.engine.passwords import TooManySignIns
+from qirsh.engine.passwords import PASSWORD_SOURCE, TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.web.html.cookies import session_token
 from qirsh.web.html.language import find_language, keep_language
 from qirsh.web.html.rendering import problem_page, see_other
+from qirsh.web.html.session_use import keep_session_use
 from qirsh.web.http import query
+from qirsh.web.http.client_address import client_address, network_of
 from qirsh.web.http.context import Context
+from qirsh.web.http.failure_log import FailureLog
+from qirsh.web.http.host import is_own_host
 from qirsh.web.http.message import Headers, Request, Response, problem_response, request_ids
-from qirsh.web.http.problems import Problem, scope_needed
+from qirsh.web.http.problems import PROBLEM_TYPES, Problem, scope_needed
 from qirsh.web.http.route import Route
+from qirsh.web.http.site import Site
+from qirsh.web.server.connection_limits import ConnectionLimits
 from qirsh.web.server.route_tree import Resource, RouteTree
 from qirsh.web.server.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
+_PROBES: Final = frozenset({"/healthz", "/readyz"})
+# What somebody may not do, who proves nothing, asks for too much, or sends what no page and no document of ours says.
+_LOGGED: Final = frozenset({400, 401, 403, 404, 422, 429})
 
 
 class Router:
@@ -29,14 +39,12 @@ class Router:
     def __init__(self, context: Context, routes: tuple[Route, ...]) -> None:
         self._context = context
         self._limits = context.limits
+        self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.
         self._ids = request_ids(context.entropy(6))
-        self.uploads = Uploads(
-            routes,
-            lambda headers: session_token(context, headers),
-            context.callers.of_cookie,
-            lambda request: find_language(context, request),
-        )
+        self.uploads = Uploads(routes, lambda headers: session_token(context, headers), context.callers.of_cookie)
+        self.connection_limits = ConnectionLimits(context.trusted_proxies)
         self._tree = RouteTree(routes)
+        self._refusals = FailureLog()
 
     def next_id(self) -> str:
         """A request id."""
@@ -47,18 +55,21 @@ class Router:
         try:
             response = await self._answer(request)
         except Problem as problem:
-            response = _problem(problem, request)
+            self._log_refusal(request, problem)
+            response = _problem(self._context.site, problem, request)
         except (Overloaded, TooManySignIns):
-            response = _problem(Problem("overloaded"), request)
+            response = _problem(self._context.site, Problem("overloaded"), request)
         except StoreUnavailable:
-            response = _problem(Problem("unavailable"), request)
+            response = _problem(self._context.site, Problem("unavailable"), request)
         except OutcomeUnknown:
-            response = _problem(Problem("outcome_unknown"), request)
+            response = _problem(self._context.site, Problem("outcome_unknown"), request)
         except Exception:
             log.exception("request %s failed", request.id)
-            response = _problem(Problem("internal_error"), request)
+            response = _problem(self._context.site, Problem("internal_error"), request)
         if request.is_language_new:
             keep_language(self._context, request, response)
+        if request.used_session:
+            keep_session_use(self._context, request, response)
         response.request_id = request.id
         response.limits = request.limits
         return response
@@ -67,9 +78,10 @@ class Router:
         resource, route = self._find(request)
         limits = self._limits
         if limits is not None and (route is None or (route.token is None and route.is_counted)):
-            limits.count_address(request)
-        if route is None:
-            return self._not_here(request, resource)
+            await limits.count_page(self._context.callers, request, session_token(self._context, request.headers))
+            PASSWORD_SOURCE.set(network_of(limits.address_of(request)))
+        if route is None or request.refused is not None:
+            return await self._not_handled(request, resource, route)
         if route.token is not None:
             callers = self._context.callers
             if limits is None:
@@ -80,16 +92,35 @@ class Router:
                 caller = limits.cached(callers, request, route.token)
                 if caller is None:
                     caller = await limits.look_up(callers, request, route.token)
+            request.caller = caller
             if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=scope_needed(route.scope))
-            request.caller = caller
         if request.query and route.doc is not None and route.doc.query is None:
             query.read(query.Parameters, request.query)
         if "\0" in request.path:  # No name has it, and PostgreSQL cannot even be asked for one.
             raise Problem("not_found")
         return await route.handler(self._context, request)
 
+    def _log_refusal(self, request: Request, problem: Problem) -> None:
+        """Few lines however many there are, as of failed sign-ins. Addresses hold tokens, so none is written."""
+        if PROBLEM_TYPES[problem.code].status not in _LOGGED:
+            return
+        forwarded_for = request.headers.get(b"x-forwarded-for", b"")
+        source = client_address(request.peer, forwarded_for, self._context.trusted_proxies)
+        where = self._refusals.note(self._context.clock(), source, problem.code)
+        if where is not None:
+            who = "nobody" if request.caller is None else f"account {request.caller.account}"
+            log.info("request %s was refused: %s, %s, %s", request.id, problem.code, who, where)
+
+    def _check_host(self, host: bytes, request: Request) -> None:
+        """Whoever comes by another name was led here by somebody else. Probes know addresses only."""
+        if request.path not in _PROBES and not is_own_host(host, request.peer, self._context.base_url):
+            raise Problem("bad_request", detail="This service does not answer for the host that the request names.")
+
     def _find(self, request: Request) -> tuple[Resource | None, Route | None]:
+        host = request.headers.get(b"host")
+        if host != self._host and host is not None:
+            self._check_host(host, request)
         found = self._tree.find(request.path)
         if found is None:
             return None, None
@@ -99,6 +130,13 @@ class Router:
             find_language(self._context, request)
         # HEAD is GET without the body, which the connection leaves out.
         return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
+
+    async def _not_handled(self, request: Request, resource: Resource | None, route: Route | None) -> Response:
+        if request.refused is None:
+            return self._not_here(request, resource)
+        if route is None or route.on_refused is None:
+            raise request.refused
+        return await route.on_refused(self._context, request)
 
     def _not_here(self, request: Request, resource: Resource | None) -> Response:
         if resource is None:
@@ -110,7 +148,9 @@ class Router:
                 raise Problem("not_found")
             return see_other(above)
         methods = ["HEAD", *resource.routes] if "GET" in resource.routes else resource.routes
-        return _problem(Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())])
+        return _problem(
+            self._context.site, Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())]
+        )
 
     def _nowhere(self, request: Request) -> Response:
         """No address of ours. Programs hear it in JSON, and people on a page; a slash too many leads them on."""
@@ -124,7 +164,7 @@ class Router:
         raise Problem("unknown_address")
 
 
-def _problem(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
+def _problem(site: Site, problem: Problem, request: Request, headers: Headers | None = None) -> Response:
     if request.is_page:
-        return problem_page(problem, request, headers)
+        return problem_page(site, problem, request, headers)
     return problem_response(problem, request.id, headers)

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token
-from qirsh.domain.limits import BODY_BYTES_MAX, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
+from qirsh.domain.limits import BODY_BYTES_MAX, UPLOAD_BYTES_AT_ONCE, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
 from qirsh.store.interface import StoreUnavailable
-from qirsh.web.html.rendering import problem_page
-from qirsh.web.http.message import Request, Response, problem_response
+from qirsh.web.http.message import Request
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
 
@@ -21,8 +20,9 @@ _RETRY_AFTER_S: Final = 5  # Most pictures have arrived by then.
 class Upload:
     """One that is under way."""
 
-    def __init__(self, session: bytes, until: float, on_end: Callable[["Upload"], None]) -> None:
+    def __init__(self, session: bytes, size: int, until: float, on_end: Callable[["Upload"], None]) -> None:
         self.session = session
+        self.size = size
         self._until = until  # When it must have arrived, by the loop's clock.
         self._on_end = on_end
         self._arrived = 0
@@ -56,7 +56,6 @@ class Uploads:
         routes: Iterable[Route],
         session_of: Callable[[dict[bytes, bytes]], bytes],
         find: Callable[[bytes], Awaitable[object | None]],
-        find_language: Callable[[Request], None] = lambda _: None,
     ) -> None:
         large = [route for route in routes if route.body_bytes_max > BODY_BYTES_MAX]
         assert not [route.path for route in large if "{" in route.path or not route.is_page]
@@ -64,7 +63,6 @@ class Uploads:
         self._paths = {path for _, path in self._sizes}
         self._session_of = session_of
         self._find = find
-        self._find_language = find_language
         self._under_way: list[Upload] = []
 
     def begin(
@@ -84,27 +82,37 @@ class Uploads:
         if not is_token(session.decode("latin-1")) or not session.startswith(PAGE_SESSION_KIND.encode() + b"_"):
             raise _nobody()
         of_session = [upload for upload in self._under_way if upload.session == session]
-        if len(self._under_way) >= UPLOADS_AT_ONCE or len(of_session) >= UPLOADS_OF_SESSION_MAX:
+        size_of_all = size + sum(upload.size for upload in self._under_way)
+        if (
+            len(self._under_way) >= UPLOADS_AT_ONCE
+            or size_of_all > UPLOAD_BYTES_AT_ONCE
+            or len(of_session) >= UPLOADS_OF_SESSION_MAX
+        ):
             problem = Problem("overloaded")
             problem.retry_after_s = _RETRY_AFTER_S
             raise problem
-        upload = Upload(session, until, self._under_way.remove)
+        upload = Upload(session, size, until, self._under_way.remove)
         self._under_way.append(upload)
         upload.check = asyncio.create_task(self._check(upload, refuse))
         return upload
 
-    def refusal(self, problem: Problem, request_id: str, url: bytes, headers: dict[bytes, bytes]) -> Response:
-        """What a connection answers by itself: a page, where a person has sent a picture."""
+    def refused(
+        self, problem: Problem, request_id: str, method: bytes, url: bytes, headers: dict[bytes, bytes]
+    ) -> Request | None:
+        """What a page answers in place of the connection: where a person has sent a picture or a form, or wanted to."""
         path = _path(url)
-        if path not in self._paths:
-            return problem_response(problem, request_id)
-        asked = Request(
-            id=request_id, method="", path=path.decode("ascii"), query=b"", headers=headers, body=b"", is_page=True
+        is_form = problem.code == "body_too_large" and b"text/html" in headers.get(b"accept", b"")
+        if problem.code == "internal_error" or not (path in self._paths or (is_form and not path.startswith(b"/api/"))):
+            return None
+        return Request(
+            id=request_id,
+            method=method.decode(),
+            path=path.decode("latin-1"),
+            query=b"",
+            headers=headers,
+            body=b"",
+            refused=problem,
         )
-        self._find_language(asked)
-        response = problem_page(problem, asked)
-        response.request_id = request_id
-        return response
 
     async def _check(self, upload: Upload, refuse: Callable[[Problem], None]) -> None:
         """A token that is well typed is not yet one that was issued. The handler will look for itself.
