@@ -2,7 +2,9 @@
 
 import asyncio
 import importlib
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,3 +104,25 @@ def test_a_python_client_drops_nothing_and_works(
 
     with made.AuthenticatedClient(served.settings.base_url, served.merchants[1].test_key) as client:
         served.run(asyncio.to_thread(trip, client))
+
+
+@pytest.mark.slow
+def test_types_in_go_hold_amounts_in_64_bits(description: Path) -> None:
+    """Without a word about it the generators take 32."""
+    folder = description.parent
+    run(BIN / "openapi-generator-cli", "generate", "-g", "go", "-i", description, "-o", "go", folder=folder)
+    sources = "".join(file.read_text() for file in (folder / "go").glob("model_*.go"))
+    found = {}
+    for name, inside in re.findall(r"^type (\w+) struct {\n(.*?)^}", sources, re.MULTILINE | re.DOTALL):
+        for kind, field in re.findall(r"^\t\w+ (\S+) `json:\"(\w*(?:[aA]mount|balance))[\",]", inside, re.MULTILINE):
+            found[name, field] = kind
+    schemas = json.loads(description.read_bytes())["components"]["schemas"]
+    amounts = {
+        (name, field)
+        for name, schema in schemas.items()
+        for field, value in schema.get("properties", {}).items()
+        if re.search("[aA]mount$|balance$", field) and "integer" in value["type"]
+    }
+    assert len(amounts) > 5
+    assert set(found) == amounts
+    assert set(found.values()) <= {"int64", "NullableInt64"}

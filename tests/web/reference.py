@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 SESSION_MS: Final = 12 * 3600 * 1000
 KEPT_MS: Final = 30 * 24 * 3600 * 1000
 TRIES: Final = 5
+REFUNDS: Final = 20
 MINTED: Final = 999_999_999_999_999  # What a test customer is given when they have too little.
 
 Said: TypeAlias = tuple[int, str]  # Status, and the code of a problem; empty for a success.
@@ -130,6 +131,7 @@ class Model:
             *self._too_late(asked)[1:],
             (asked.status == "pending", (409, "not_paid")),
             (not 0 < wanted <= left, (409, "refund_exceeds")),
+            (asked.version - 2 >= REFUNDS, (409, "too_many_refunds")),
             (self.takings.get((shop.account, asked.currency), 0) < wanted, (409, "merchant_balance_short")),
         )
         return self._change(shop, key, ("refund", payment, amount), once=once, hurdles=hurdles, status=201)

@@ -4,6 +4,8 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 BASE_URL: Final = "https://pay.example.com"  # In examples; the document has its service's own instead.
+SHOP_NAME: Final = "Souq Al-Nour"  # The demo's own, so that what is pasted into it works.
+SHOP_URL: Final = "https://souq-al-nour.example"
 PAYMENT_ID: Final = "9472744451232654"
 MERCHANT: Final = "393195094804"
 CUSTOMER: Final = "493249773237"

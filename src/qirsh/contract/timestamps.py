@@ -10,7 +10,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MINUTES_AND_SECONDS: Final = tuple(f"{second // 60:02d}:{second % 60:02d}" for second in range(3600))
 # RFC 3339, of which `fromisoformat` takes more than there is: newer Pythons also the hour 24.
-_TIMESTAMP: Final = re.compile(r"(\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_TIMESTAMP: Final = re.compile(
+    r"(\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
+)
 
 
 def timestamp(milliseconds: int) -> str:
@@ -28,7 +30,7 @@ def milliseconds(text: str, *, is_end: bool = False) -> int | None:
         return None
     seconds, fraction, zone = found.groups("")
     try:
-        since = datetime.fromisoformat(seconds + zone) - _EPOCH
+        since = datetime.fromisoformat((seconds + zone).upper()) - _EPOCH
     except (ValueError, OverflowError):
         return None
     # By hand: `fromisoformat` drops what is below a microsecond, and an end just after a payment includes it.

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -29,18 +28,15 @@ from tests.live import (
 
 MAX: Final = 999_999_999_999_999
 INVALID_JSON: Final = "invalid_json"
-# Long enough for a slow machine, far below what a pathological input would take.
-SOON_S: Final = 5
 
 Wrong = dict[str, str] | str
 
 
 @contextmanager
 def nothing_left_behind(world: Live) -> Iterator[None]:
+    """Input that keeps the server busy for good fails too: no answer is waited for longer than `tests/live.py` says."""
     before = world.counts()
-    began = time.monotonic()
     yield
-    assert time.monotonic() - began < SOON_S
     assert world.counts() == before
 
 
@@ -154,6 +150,7 @@ FIELDS: Final[dict[str, tuple[bytes, Wrong]]] = {
     "note with a carriage return alone": (body(note=b'"a\\rb"'), {"note": "control_character"}),
     "note that is a number": (body(note=b"1"), {"note": "wrong_type"}),
     "note that is a list": (body(note=b'["a"]'), {"note": "wrong_type"}),
+    "reference that is empty": (body(reference=b'""'), {"reference": "too_short"}),
     "reference one too long": (body(reference=b'"%b"' % (b"x" * 65)), {"reference": "too_long"}),
     "reference with a line break": (body(reference=b'"a\\nb"'), {"reference": "control_character"}),
     "reference that is a number": (body(reference=b"17"), {"reference": "wrong_type"}),
@@ -469,11 +466,11 @@ ADDRESSES: Final = (
 @pytest.mark.parametrize("email", ADDRESSES, ids=named)
 def test_a_strange_address_is_only_a_wrong_one(world: Live, email: str) -> None:
     before = world.counts()
-    began = time.monotonic()
     refused(world.send(sign_in(email)), 401, "wrong_credentials")
-    assert time.monotonic() - began < SOON_S
-    # That somebody tried is written down.
-    assert world.counts() == before | {"audit": before["audit"] + 1}
+    # That somebody tried is written down, unless there is enough of this address already; nothing else is.
+    after = world.counts()
+    assert after["audit"] - before["audit"] in {0, 1}
+    assert after == before | {"audit": after["audit"]}
 
 
 PINS: Final[dict[bytes, Wrong]] = {

@@ -228,6 +228,7 @@ def test_what_was_done_is_replayed_even_when_it_could_not_be_done_any_more(world
     paid = world.send(paying)
     world.act("account suspend", account=merchant.account)
     world.act("account suspend", account=customer.account)
+    paying = pay(world.anew(customer), created.json()["data"]["id"]).once("before-the-fall")
     for call, first in ((creating, created), (paying, paid)):
         again = world.send(call)
         assert (again.status_code, is_replay(again), again.content) == (first.status_code, True, first.content)

@@ -19,12 +19,14 @@ from tests.live import (
     Live,
     create,
     field_errors,
+    in_process,
     pay,
     post,
     refused,
     retrieve,
     see,
 )
+from tests.postgres import PostgresServer
 
 DOCUMENTED: Final = ["_id", "amount", "currency", "status", "to", "from", "note", "metadata"]
 FURTHER: Final = [
@@ -277,6 +279,22 @@ def test_two_unregistered_addresses_are_named_together(world: Live) -> None:
     elsewhere = "https://evil.example/"
     answer = world.send(create(world.merchants[0].key, returnUrl=elsewhere, cancelUrl=elsewhere))
     assert field_errors(answer) == {"returnUrl": "url_not_registered", "cancelUrl": "url_not_registered"}
+
+
+def test_live_customers_are_sent_back_by_https_unless_all_is_one_machine(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=1, people=0) as still:
+        here = "http://localhost:8000"
+        asked = still.act("account request", account=still.merchants[0].personal, name="Till", returnOrigins=here)
+        still.act("account approve", account=asked["account"])
+        live = still.act("key issue", account=asked["account"])["key"]
+        trial = still.act("key issue", account=asked["account"], test=True)["key"]
+        back = {"returnUrl": f"{here}/paid", "cancelUrl": f"{here}/left"}
+        for key in (live, trial):  # The service of this world is on this machine.
+            assert still.send(create(key, **back)).status_code == 201
+        still.change(base_url="https://pay.example")
+        assert still.send(create(trial, **back)).status_code == 201
+        assert field_errors(still.send(create(live, **back))) == dict.fromkeys(back, "invalid_url")
+        assert still.send(create(live)).status_code == 201
 
 
 def test_the_test_account_has_the_origins_of_its_shop(world: Live) -> None:

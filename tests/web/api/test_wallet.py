@@ -347,6 +347,8 @@ def test_a_suspended_customer_sees_and_does_not_pay(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
     payment_id = world.payment(merchant)
     world.act("account suspend", account=customer.account, reason="lost phone")
+    refused(world.send(pay(customer, payment_id)), 401, "unauthorized")
+    customer = world.anew(customer)
     refused(world.send(pay(customer, payment_id)), 403, "account_suspended")
     assert world.balance(customer) == FUNDS
     assert world.data(see(customer, payment_id))["status"] == "pending"

@@ -6,9 +6,16 @@ from itertools import pairwise
 
 import pytest
 
+from qirsh.domain.account import MOVES as ACCOUNT_MOVES
+from qirsh.domain.event import TYPES
+from qirsh.domain.ledger import KINDS
+from qirsh.domain.payment import STATUSES
 from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.http.rate_limit import Limit, RateLimits
 from qirsh.web.openapi.document import document
-from qirsh.web.openapi.reference_view import reference_sections, words
+from qirsh.web.openapi.policies import POLICIES
+from qirsh.web.openapi.reference_view import words
+from qirsh.web.pay.return_address import OURS
 from qirsh.web.routes import ROUTES
 from tests.description import BASE_URL
 from tests.live import Call, Live
@@ -21,6 +28,7 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
+        self.html = html
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
         self.feed(html)
@@ -77,7 +85,7 @@ def test_nothing_is_inline_and_the_search_waits_for_its_script(page: Page, world
     assert page.values("style") == page.values("onclick") == []
     for tag, attrs in page.tags:
         assert tag != "style"
-        assert tag != "script" or str(attrs["src"]).startswith("/static/docs.js?v=")
+        assert tag != "script" or str(attrs["src"]).startswith(("/static/docs.js?v=", "/static/page.js?v="))
     [form] = [attrs for tag, attrs in page.tags if tag == "form"]
     assert "hidden" in form
     for address in page.values("src") + [link for link in page.values("href") if link.startswith("/static")]:
@@ -88,9 +96,36 @@ def test_words_are_escaped_before_code_is_marked() -> None:
     assert words("a `<b>` & c") == "a <code>&lt;b&gt;</code> &amp; c"
 
 
-def test_an_example_with_an_apostrophe_can_be_pasted_into_a_shell() -> None:
-    changed = document(ROUTES, BASE_URL)
-    operation = changed["paths"]["/api/v1/wallet/sessions"]["post"]
-    operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"] = {"password": "it's"}
-    requests = {call.id: call.request for chapter in reference_sections(changed) for call in chapter.calls}
-    assert "it'\\''s" in requests["walletSessionsCreate"]
+def guide(page: Page) -> str:
+    """The HTML of its topics."""
+    return page.html.partition('<section id="guide"')[2].partition("</section>")[0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [STATUSES, KINDS, TYPES, tuple(ACCOUNT_MOVES["commercial"]["approved"]), tuple(OURS)],
+    ids=["statuses", "kinds", "events", "states", "return parameters"],
+)
+def test_the_guide_tells_every_value_that_is_there(page: Page, names: tuple[str, ...]) -> None:
+    told = re.findall(r'<dt><code class="name">([^<]*)</code>', guide(page))
+    assert [name for name in names if name not in told] == []
+
+
+def test_the_guide_tells_every_limit_of_the_calls_as_the_code_counts_it(page: Page) -> None:
+    counted = RateLimits()
+    for policy in POLICIES:
+        limit: Limit = getattr(counted, f"_{policy.name.replace('-', '_')}")
+        told = limit.headers(0).decode().splitlines()[0]
+        assert told == f'ratelimit-policy: "{policy.name}";q={policy.quota};w={policy.window_s}'
+        assert f"{policy.quota} in {policy.window_s} seconds" in guide(page)
+
+
+def test_the_guide_names_only_codes_and_headers_that_exist(page: Page) -> None:
+    told = guide(page)
+    codes = re.findall(r"\b(4\d\d|503) <code>([a-z_]+)</code>", told)
+    assert len(codes) > 5
+    for status, code in codes:
+        assert str(PROBLEM_TYPES[code].status) == status
+    named = set(re.findall(r"<code>((?:[A-Z][A-Za-z]*-)+[A-Z][a-z]+)", told))
+    assert "Retry-After" in named
+    assert named <= {*DOCUMENT["components"]["headers"], "Idempotency-Key"}

@@ -45,7 +45,7 @@ class CreatePaymentBody(Body):
     currency: CurrencyCode
     note: Annotated[str, Meta(max_length=limits.NOTE_CHARACTERS_MAX)] = ""
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
-    reference: Annotated[str, Meta(max_length=limits.REFERENCE_CHARACTERS_MAX)] | UnsetType = UNSET
+    reference: Annotated[str, Meta(min_length=1, max_length=limits.REFERENCE_CHARACTERS_MAX)] | UnsetType = UNSET
     return_url: Annotated[str, Meta(max_length=limits.URL_CHARACTERS_MAX)] | UnsetType = UNSET
     cancel_url: Annotated[str, Meta(max_length=limits.URL_CHARACTERS_MAX)] | UnsetType = UNSET
     expires_in: Annotated[int, Meta(ge=limits.EXPIRES_IN_S_MIN, le=limits.EXPIRES_IN_S_MAX)] = (

@@ -11,7 +11,7 @@ def idempotency_key_of(context: Context, request: Request, caller: Caller, body:
     key = idempotency_key(request)
     if key is None:
         return None
-    mark = fingerprint(context.keyring.fingerprint, b"POST", request.path.encode(), body)
+    mark = fingerprint(context.identifiers.fingerprint_key, b"POST", request.path.encode(), body)
     return IdempotencyKey(caller.account, key, mark)
 
 

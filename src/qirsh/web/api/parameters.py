@@ -43,7 +43,7 @@ class PaymentParameters(PageParameters):
 
     status: Literal["pending", "paid", "cancelled", "expired"] | None = None
     currency: CurrencyCode | None = None
-    reference: Annotated[str, Meta(max_length=limits.REFERENCE_CHARACTERS_MAX)] | None = None
+    reference: Annotated[str, Meta(min_length=1, max_length=limits.REFERENCE_CHARACTERS_MAX)] | None = None
     created_after: Moment | None = None
     created_before: Moment | None = None
     paid_after: Moment | None = None

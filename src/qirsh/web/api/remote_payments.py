@@ -16,9 +16,10 @@ from qirsh.web.api import bodies
 from qirsh.web.api.bodies import no_body
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
 from qirsh.web.http.context import Context
+from qirsh.web.http.host import is_own_machine
 from qirsh.web.http.message import REPLAYED, Request, Response, json_body
 from qirsh.web.http.payments import final_or_late, payment_number
-from qirsh.web.http.problems import Problem, to_problem
+from qirsh.web.http.problems import FieldError, Problem, to_problem
 from qirsh.web.http.query import WaitParameters, read
 
 _BEFORE_ID: Final = b'{"data":{"id":"'
@@ -34,6 +35,8 @@ async def create(context: Context, request: Request) -> Response:
     text = json_body(request)
     key = idempotency_key_of(context, request, caller, text)
     body = bodies.read(bodies.CREATE_PAYMENT, text)
+    if caller.is_live and (body.return_url is not UNSET or body.cancel_url is not UNSET):
+        _refuse_plain_http(context, body)
     identifiers = context.identifiers
 
     def render(payment: Payment, _work: UnitOfWork) -> Answer:
@@ -51,6 +54,17 @@ async def create(context: Context, request: Request) -> Response:
     if outcome.replayed:
         headers.append(REPLAYED)
     return Response(outcome.status, outcome.body, headers)
+
+
+def _refuse_plain_http(context: Context, body: bodies.CreatePaymentBody) -> None:
+    """Customers who pay with money are led back by https: http is for a developer's own machine, all of it."""
+    if is_own_machine(context.base_url):
+        return
+    urls = {"returnUrl": body.return_url, "cancelUrl": body.cancel_url}
+    plain = [name for name, url in urls.items() if url is not UNSET and url.lower().startswith("http:")]
+    if plain:
+        detail = "Must be an https address; http is for test payments."
+        raise Problem("validation_failed", errors=[FieldError(name, "invalid_url", detail) for name in plain])
 
 
 async def retrieve(context: Context, request: Request) -> Response:

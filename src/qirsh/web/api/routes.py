@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.contract import views
 from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
+from qirsh.domain.limits import REFUNDS_MAX
 from qirsh.web.api import balance, bodies, events, merchant, payment_list, refunds, remote_payments, test_mode, wallet
 from qirsh.web.api.parameters import EntryParameters, EventParameters, PageParameters, PaymentParameters
 from qirsh.web.http.authentication import KEY, SESSION
@@ -26,7 +27,7 @@ ROUTES: Final = (
             body=bodies.CreatePaymentBody,
             problems=_STANDING,
             takes_key=True,
-            description="Asks for money. The answer holds the payment's id; send the customer to where `Link` says.",
+            description="Requests money. The answer has the payment's id; send the customer to the address in `Link`.",
             headers=("Location", "Link"),
             example={"id": PAYMENT_ID},
         ),
@@ -41,7 +42,7 @@ ROUTES: Final = (
             "Retrieve a remote payment",
             views.PaymentView,
             query=WaitParameters,
-            description="What became of it. What a customer's browser brings is a hint; only this tells.",
+            description="Its current status. What a customer's browser brings is only a hint: rely on this answer.",
         ),
     ),
     Route(
@@ -70,7 +71,7 @@ ROUTES: Final = (
             body=bodies.NoBody,
             problems=("not_found", "account_suspended", "already_paid", "cancelled", "expired"),
             takes_key=True,
-            description="Takes it back, as long as it is pending.",
+            description="Cancels it, as long as it is pending.",
             example=CANCELLED_EXAMPLE,
         ),
     ),
@@ -87,10 +88,11 @@ ROUTES: Final = (
             body=bodies.RefundBody,
             problems=(
                 *("not_found", "account_suspended", "not_paid", "cancelled", "expired", "refund_exceeds"),
-                *("payer_closed", "merchant_balance_short", "balance_limit", "money_stopped"),
+                *("too_many_refunds", "payer_closed", "merchant_balance_short", "balance_limit", "money_stopped"),
             ),
             takes_key=True,
-            description="Gives back the amount, or all that is left, from the merchant's balance to the payer.",
+            description="Refunds the amount, or all that is left, from the merchant's balance to the payer."
+            f" A payment can be refunded {REFUNDS_MAX} times.",
             headers=("Location",),
             example={"id": REFUND_ID},
         ),
@@ -115,7 +117,7 @@ ROUTES: Final = (
             "List the refunds of the account",
             views.RefundPage,
             query=EntryParameters,
-            description="Newest first. A page may hold fewer than `limit` and not be the last: `hasMore` tells.",
+            description="Newest first. A page may hold fewer than `limit` and not be the last: see `hasMore`.",
         ),
     ),
     Route(
@@ -136,7 +138,7 @@ ROUTES: Final = (
             "List events, or wait for the next one",
             views.EventPage,
             query=EventParameters,
-            description="Oldest first, for 90 days. Come back with `nextCursor` and nothing is missed or told twice."
+            description="Oldest first, for 90 days. Continue with `nextCursor`, and nothing is missed or repeated."
             " `cursor=now` begins after the last event that there is. With `type`, a page may hold fewer than `limit`"
             " and not be the last: `hasMore` tells.",
         ),
@@ -163,7 +165,7 @@ ROUTES: Final = (
         balance.balance,
         token=KEY,
         scope="balance:read",
-        doc=OperationDoc("See the balance", views.BalanceList),
+        doc=OperationDoc("Retrieve the balance", views.BalanceList),
     ),
     Route(
         "GET",
@@ -179,7 +181,7 @@ ROUTES: Final = (
         merchant.me,
         token=KEY,
         scope=None,
-        doc=OperationDoc("Tell whose key this is", views.MeView),
+        doc=OperationDoc("Retrieve the account of the key", views.MeView),
     ),
     Route(
         "POST",
@@ -239,8 +241,8 @@ ROUTES: Final = (
             views.SessionView,
             status=201,
             body=bodies.SignInBody,
-            problems=("wrong_credentials",),
-            description="Begins a session of 12 hours.",
+            problems=("wrong_credentials", "sign_in_blocked", "password_spent"),
+            description="Starts a session of 12 hours.",
             example={"expiresAt": "2026-03-01T21:30:00.125Z"},
         ),
     ),
@@ -258,7 +260,7 @@ ROUTES: Final = (
         "/api/v1/wallet/balances",
         wallet.balances,
         token=SESSION,
-        doc=OperationDoc("See balances", views.BalanceList),
+        doc=OperationDoc("List balances", views.BalanceList),
     ),
     Route(
         "GET",
@@ -269,7 +271,7 @@ ROUTES: Final = (
             "See a payment as its payer",
             views.PayerView,
             problems=("already_paid",),
-            description="Who asks for how much. Once it is paid, only its payer sees it.",
+            description="Who requests how much. Once it is paid, only its payer sees it.",
             example={"status": "pending", "paidAt": None},
         ),
     ),
@@ -288,7 +290,7 @@ ROUTES: Final = (
                 "money_stopped",
             ),
             takes_key=True,
-            description="Answers after the money has moved. A wrong PIN or too little money leaves it pending.",
+            description="Answers after the money has moved. An incorrect PIN or too little money leaves it pending.",
         ),
     ),
 )

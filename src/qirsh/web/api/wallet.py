@@ -13,7 +13,8 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.web.api import bodies
 from qirsh.web.api.balance import balance_list
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
-from qirsh.web.auth.credentials import authenticate_request, open_session
+from qirsh.web.auth.credentials import agent_of, authenticate_request, open_session
+from qirsh.web.auth.new_device import letters_on_new_agent
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, json_body
 from qirsh.web.http.payments import payment_number
@@ -28,7 +29,8 @@ async def sign_in(context: Context, request: Request) -> Response:
     )
     if proof is None:
         raise Problem("wrong_credentials")
-    token, session = await open_session(context, proof, SESSION_KIND, request)
+    mail = await letters_on_new_agent(context, proof.login, agent_of(request))
+    token, session = await open_session(context, proof, SESSION_KIND, request, mail)
     return Response(201, data(SessionView(token, timestamp(session.expires_at))))
 
 

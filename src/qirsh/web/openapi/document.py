@@ -23,7 +23,7 @@ API_KEY: Final = "apiKey"
 SESSION_TOKEN: Final = "session"  # noqa: S105 - the name of a kind of token
 
 _ABOUT: Final = f"""\
-Ask for a payment, send the customer to pay it, and read what became of it.
+Create a payment, send the customer to pay it, and read its status.
 
 Bodies are JSON objects in UTF-8, sent with `Content-Type: application/json`, of at most {limits.BODY_BYTES_MAX} bytes.
 Successes are `{{"data": ...}}`; errors are `application/problem+json` (RFC 9457) with a stable `code`. Times are UTC.
@@ -48,12 +48,12 @@ _TAGS: Final = {
     "test": "Test mode",
 }
 _TAG_TEXTS: Final = {
-    "Remote payments": "A merchant's server asks for money, and reads what became of it.",
+    "Remote payments": "A merchant's server requests money and reads the status.",
+    "Test mode": "Pretend to be the payer, with test keys and test money only.",
     "Refunds": "Money that goes back to the customer who paid.",
     "Events": "What happened to a merchant's payments, in order.",
-    "Account": "What the merchant's account holds, what moved, and what may be asked for.",
+    "Account": "The merchant's balances and transfers, and the currencies.",
     "Wallet": "A customer's own app: sign in, see balances, see a payment and pay it.",
-    "Test mode": "Pretend to be the payer, with test keys and test money only.",
 }
 
 _IDS: Final = {

@@ -16,6 +16,8 @@ from qirsh.contract.examples import (
     PAYMENT_ID,
     REFUND_ID,
     REFUNDED,
+    SHOP_NAME,
+    SHOP_URL,
     Json,
 )
 from qirsh.domain import limits
@@ -60,16 +62,16 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "id": FieldDoc("The identifier.", REFUND_ID),
     "EventView.id": FieldDoc("The event's id; as a `cursor`, it begins the list after this event.", EVENT_ID),
     "TransferView.id": FieldDoc("The line's id within this account.", "tr_USD_1"),
-    "KeyView.id": FieldDoc("The key's id, which is no secret.", "key_7d1f"),
+    "KeyView.id": FieldDoc("The key's id, which is not secret.", "key_7d1f"),
     "paymentId": _PAYMENT_ID,
     "account": FieldDoc("An account's number: 12 digits.", MERCHANT, _DIGITS_12),
     "to": FieldDoc("Account number of the merchant's commercial account.", MERCHANT, _DIGITS_12),
     "from": FieldDoc("Account number of the customer who paid; null until then.", CUSTOMER, _DIGITS_12),
     "TransferView.account": FieldDoc("The account on the other side.", CUSTOMER, _DIGITS_12),
-    "TransferView.reference": FieldDoc("The reference of a deposit or withdrawal; null for others.", None),
-    "TransferView.paymentId": FieldDoc("The payment that it was for; null for others.", PAYMENT_ID, _DIGITS_16),
-    "refundId": FieldDoc("The refund that it was; null for others.", None),
-    "merchantName": FieldDoc("The business's name, checked by the operators.", "Damas Coffee"),
+    "TransferView.reference": FieldDoc("The reference of a deposit or payout; null for others.", None),
+    "TransferView.paymentId": FieldDoc("The payment it belongs to; null for others.", PAYMENT_ID, _DIGITS_16),
+    "refundId": FieldDoc("The refund it belongs to; null for others.", None),
+    "merchantName": FieldDoc("The business's name, verified by the operators.", SHOP_NAME),
     "reference": FieldDoc("The merchant's own order number.", "order-1042", SINGLE_LINE),
     # Money.
     "amount": FieldDoc(
@@ -79,16 +81,16 @@ WORDS: Final[dict[str, FieldDoc]] = {
     ),
     "BalanceView.amount": FieldDoc("What the account holds, in the currency's smallest unit.", 10098, _BALANCE),
     "currency": FieldDoc(f"The currency's code. Today: {_CURRENCIES}.", "USD"),
-    "CreatePaymentBody.currency": FieldDoc("The currency's code, spelt exactly so.", "USD"),
+    "CreatePaymentBody.currency": FieldDoc("The currency's code, in capital letters.", "USD"),
     "refundedAmount": FieldDoc(
-        "How much of the amount went back to the customer.",
+        "How much of the amount was refunded to the customer.",
         0,
         {"minimum": 0, "maximum": limits.AMOUNT_MAX, "format": "int64"},
     ),
-    "RefundBody.amount": FieldDoc("How much goes back; all that is left when absent.", 2500, _AMOUNT),
-    "RefundView.amount": FieldDoc("How much went back.", 2500, _AMOUNT),
+    "RefundBody.amount": FieldDoc("How much to refund; all that is left when absent.", 2500, _AMOUNT),
+    "RefundView.amount": FieldDoc("How much was refunded.", 2500, _AMOUNT),
     "TransferView.amount": FieldDoc(
-        "What moved, in the smallest unit; below zero, it left the account.",
+        "The amount, in the smallest unit; below zero, it left the account.",
         10098,
         {"minimum": -limits.AMOUNT_MAX, "maximum": limits.AMOUNT_MAX, "format": "int64"},
     ),
@@ -101,15 +103,15 @@ WORDS: Final[dict[str, FieldDoc]] = {
         "Counts visible changes; events carry it, so that a receiver can order them.", 2, {"minimum": 1}
     ),
     "livemode": FieldDoc("False for test money.", True),  # noqa: FBT003 - the example is a boolean
-    "createdAt": FieldDoc("When it was made.", CREATED, _MOMENT),
-    "RefundView.createdAt": FieldDoc("When it was made.", REFUNDED, _MOMENT),
+    "createdAt": FieldDoc("When it was created.", CREATED, _MOMENT),
+    "RefundView.createdAt": FieldDoc("When it was created.", REFUNDED, _MOMENT),
     "EventView.createdAt": FieldDoc("When it happened.", PAID, _MOMENT),
     "TransferView.createdAt": FieldDoc("When the money moved.", PAID, _MOMENT),
-    "KeyView.createdAt": FieldDoc("When it was made.", "2026-02-10T08:00:00.000Z", _MOMENT),
+    "KeyView.createdAt": FieldDoc("When it was created.", "2026-02-10T08:00:00.000Z", _MOMENT),
     "updatedAt": FieldDoc("When it last changed.", PAID, _MOMENT),
-    "expiresAt": FieldDoc("When its time is over.", "2026-03-01T10:30:00.125Z", _MOMENT),
+    "expiresAt": FieldDoc("When it expires.", "2026-03-01T10:30:00.125Z", _MOMENT),
     "paidAt": FieldDoc("When it was paid; null if it was not.", PAID, _MOMENT),
-    "cancelledAt": FieldDoc("When the merchant took it back; null if they did not.", None, _MOMENT),
+    "cancelledAt": FieldDoc("When the merchant cancelled it; null if they did not.", None, _MOMENT),
     # What the merchant says.
     "note": FieldDoc(
         f"Free text for the customer, of at most {limits.NOTE_LINES_MAX} lines: line breaks and tabs, no other control"
@@ -125,13 +127,13 @@ WORDS: Final[dict[str, FieldDoc]] = {
         _METADATA,
     ),
     "payUrl": FieldDoc("Where the customer pays.", f"{BASE_URL}/pay/{PAYMENT_ID}", _ADDRESS),
-    "returnUrl": FieldDoc("Where the customer goes after paying.", "https://shop.example/thanks", _ADDRESS),
-    "cancelUrl": FieldDoc("Where the customer goes without having paid.", "https://shop.example/cart", _ADDRESS),
+    "returnUrl": FieldDoc("Where the customer goes after paying.", f"{SHOP_URL}/thanks", _ADDRESS),
+    "cancelUrl": FieldDoc("Where the customer goes without having paid.", f"{SHOP_URL}/cart", _ADDRESS),
     "CreatePaymentBody.returnUrl": FieldDoc(
-        f"Where the customer goes after paying. {_ORIGIN_RULE}", "https://shop.example/thanks", _ADDRESS
+        f"Where the customer goes after paying. {_ORIGIN_RULE}", f"{SHOP_URL}/thanks", _ADDRESS
     ),
     "CreatePaymentBody.cancelUrl": FieldDoc(
-        f"Where the customer goes without having paid. {_ORIGIN_RULE}", "https://shop.example/cart", _ADDRESS
+        f"Where the customer goes without having paid. {_ORIGIN_RULE}", f"{SHOP_URL}/cart", _ADDRESS
     ),
     "expiresIn": FieldDoc(
         f"For how many seconds the payment can be paid; {limits.EXPIRES_IN_S_DEFAULT} when absent.",
@@ -142,9 +144,9 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "password": FieldDoc(
         "The person's password.", "correct horse battery", {"pattern": _NO_CONTROLS, "format": "password"}
     ),
-    "totp": FieldDoc("The code of the second factor, for people who have one.", "492817", SINGLE_LINE),
+    "totp": FieldDoc("The verification code, for people who use two-step verification.", "492817", SINGLE_LINE),
     "pin": FieldDoc(
-        f"The {limits.PIN_DIGITS} digits with which the person pays; {limits.PIN_ATTEMPTS_MAX} wrong ones lock it.",
+        f"The {limits.PIN_DIGITS} digits with which the person pays; {limits.PIN_ATTEMPTS_MAX} incorrect ones lock it.",
         "246813",
         {"pattern": f"^[0-9]{{{limits.PIN_DIGITS}}}$", "format": "password"},
     ),
@@ -152,7 +154,7 @@ WORDS: Final[dict[str, FieldDoc]] = {
     # Lists.
     "items": FieldDoc("The rows of this page."),
     "nextCursor": FieldDoc("Send it as `cursor` for the next page; null on the last.", None),
-    "EventPage.nextCursor": FieldDoc("Send it as `cursor` to go on, also after the last event there is.", EVENT_ID),
+    "EventPage.nextCursor": FieldDoc("Send it as `cursor` to continue, also after the last event.", EVENT_ID),
     "hasMore": FieldDoc("Whether there is another page.", False),  # noqa: FBT003 - the example is a boolean
     "limit": FieldDoc("How many rows a page has at most.", 20),
     "cursor": FieldDoc("The `nextCursor` of the page before; absent for the first page.", None),
@@ -161,8 +163,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
         " now on; absent for the oldest event that is listed.",
         None,
     ),
-    "createdAfter": FieldDoc("Only what was made after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
-    "createdBefore": FieldDoc("Only what was made before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
+    "createdAfter": FieldDoc("Only what was created after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
+    "createdBefore": FieldDoc("Only what was created before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "paidAfter": FieldDoc("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "paidBefore": FieldDoc("Only what was paid before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "wait": FieldDoc("For how many seconds the answer may wait for the status to become final.", 5),
@@ -174,17 +176,17 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "refund": FieldDoc("The refund."),
     "RefundAndPayment.payment": FieldDoc("The payment after it."),
     "kind": FieldDoc("What it was: a payment, a refund, a deposit and so on.", "pay"),
-    "name": FieldDoc("The account's name.", "Damas Coffee"),
+    "name": FieldDoc("The account's name.", SHOP_NAME),
     "KeyView.name": FieldDoc("What its owner calls it.", "web shop"),
     "hint": FieldDoc("The key's last characters, so that a person can tell two keys apart.", "Tz4k"),
     "state": FieldDoc("The state of the account.", "approved"),
-    "returnOrigins": FieldDoc("Where customers may be sent back to.", ["https://shop.example"]),
-    "key": FieldDoc("The key that asks."),
+    "returnOrigins": FieldDoc("Where customers may be sent back to.", [SHOP_URL]),
+    "key": FieldDoc("The key of this request."),
     "serverVersion": FieldDoc("The version of this service.", __version__),
     "endedAt": FieldDoc("When it ended.", REFUNDED, _MOMENT),
-    "KeyView.expiresAt": FieldDoc("When the key ends; null if it lives until it is revoked.", None, _MOMENT),
+    "KeyView.expiresAt": FieldDoc("When the key expires; null if it is valid until it is revoked.", None, _MOMENT),
     "scopes": FieldDoc("What the key may do.", list(SCOPES)),
-    "outcome": FieldDoc("How the pretended payer's attempt ends; `paid` when absent.", "paid"),
+    "outcome": FieldDoc("The simulated outcome of the payer's attempt; `paid` when absent.", "paid"),
 }
 
 

@@ -112,7 +112,7 @@ def schemas() -> dict[str, Json]:
                 "requestId": {"type": "string", "description": "Also in `X-Request-Id`. Quote it to support."},
                 "attemptsLeft": {
                     "type": "integer",
-                    "description": "After a wrong PIN: how many tries are left.",
+                    "description": "After an incorrect PIN: how many attempts are left.",
                     "minimum": 0,
                     "maximum": limits.PIN_ATTEMPTS_MAX,
                 },

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from qirsh.contract.examples import Json
+from qirsh.domain import limits
 from qirsh.language.catalog import DEFAULT
 from qirsh.web.html.rendering import PUBLIC_PAGE, render_page
 from qirsh.web.http.context import Context
@@ -14,8 +15,9 @@ from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.prepared import Prepared, prepare, respond
 from qirsh.web.http.route import Route
 from qirsh.web.openapi.document import document
+from qirsh.web.openapi.policies import POLICIES
 from qirsh.web.openapi.problems import PROBLEM_TYPE
-from qirsh.web.openapi.reference_view import faults, reference_sections, words
+from qirsh.web.openapi.reference_view import faults, preambles, reference_sections, words
 
 # It changes with the program only; a proxy may keep it for a while.
 _HEAD: Final = head(b"application/json", cache=b"public, max-age=300")
@@ -50,6 +52,7 @@ class Reference:
         if made is None:
             described = document(self._routes, context.base_url)
             page = render_page(
+                context.site,
                 DEFAULT,
                 "openapi/reference.html",
                 document=described,
@@ -57,6 +60,9 @@ class Reference:
                 chapters=reference_sections(described),
                 faults=faults(),
                 problem=json.dumps(next(_problems(described)), indent=2),
+                preambles=preambles(context.base_url),
+                limits=limits,
+                policies=POLICIES,
                 words=words,
             )
             made = self._pages[context.base_url] = prepare(page.body, PUBLIC_PAGE)

@@ -5,18 +5,17 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import msgspec
 from markupsafe import Markup, escape
 
 from qirsh.contract.examples import Json
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.openapi.document import API_KEY, JSON_TYPE
+from qirsh.web.openapi.document import JSON_TYPE
 from qirsh.web.openapi.problems import PROBLEM_TYPE
+from qirsh.web.openapi.sample_languages import LANGUAGES
+from qirsh.web.openapi.samples import STORY
 
-_TOKENS: Final = {API_KEY: "$QIRSH_API_KEY"}
-_SHOWN_MAX: Final = 2  # Parameters of a query, in the example of a request.
 _NESTED_MAX: Final = 4  # Deeper is not read by anybody; the document has it.
 
 
@@ -38,6 +37,14 @@ class Fault(msgspec.Struct, frozen=True):
     text: Markup
 
 
+class Sample(msgspec.Struct, frozen=True):
+    """What can be copied, in one language."""
+
+    language: str
+    name: str
+    text: str
+
+
 class Call(msgspec.Struct, frozen=True):
     """One operation."""
 
@@ -50,7 +57,7 @@ class Call(msgspec.Struct, frozen=True):
     body: list[Field]
     answer: list[Field]
     faults: list[Fault]
-    request: str
+    samples: list[Sample]
     status: str
     shown: str
 
@@ -65,16 +72,24 @@ class Chapter(msgspec.Struct, frozen=True):
 
 
 def reference_sections(document: Json) -> list[Chapter]:
-    """In the order of the tags."""
+    """In the order of the tags, and of the samples' story."""
     reader = _Reader(document)
     calls: dict[str, list[Call]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             calls.setdefault(operation["tags"][0], []).append(reader.call(method.upper(), path, operation))
+    told = list(STORY)
+    for found in calls.values():
+        found.sort(key=lambda call: told.index(call.id) if call.id in STORY else len(told))
     return [
         Chapter(tag["name"].lower().replace(" ", "-"), tag["name"], words(tag["description"]), calls[tag["name"]])
         for tag in document["tags"]
     ]
+
+
+def preambles(base_url: str) -> list[Sample]:
+    """What stands before the samples of a language."""
+    return [Sample(language.id, language.name, language.preamble(base_url)) for language in LANGUAGES]
 
 
 def faults() -> list[Fault]:
@@ -90,7 +105,6 @@ def words(text: str) -> Markup:
 class _Reader:
     def __init__(self, document: Json) -> None:
         self._document = document
-        self._base_url: str = document["servers"][0]["url"]
 
     def call(self, method: str, path: str, operation: Json) -> Call:
         status, answer = next(iter(operation["responses"].items()))
@@ -106,7 +120,7 @@ class _Reader:
             body=[] if body is None else list(self._fields(body["schema"])),
             answer=list(self._fields(content["schema"]["properties"]["data"], is_asked=False)),
             faults=self._faults(operation),
-            request=self._curl(method, path, operation, body),
+            samples=_samples(operation["operationId"]),
             status=status,
             shown=_pretty(_example(content)),
         )
@@ -148,31 +162,6 @@ class _Reader:
             found += [Fault(status, code, words(PROBLEM_TYPES[code].detail)) for code in codes]
         return found
 
-    def _curl(self, method: str, path: str, operation: Json, body: Json | None) -> str:
-        shown = {p["name"]: p for p in operation.get("parameters", []) if "example" in p}
-        query: Json = {}
-        lines = []
-        for name, parameter in shown.items():
-            if parameter["in"] == "path":
-                path = path.replace(f"{{{name}}}", parameter["example"])
-            elif parameter["in"] == "header":
-                lines.append(f"-H '{name}: {parameter['example']}'")
-            elif len(query) >= _SHOWN_MAX:
-                pass
-            elif isinstance(parameter["example"], dict):
-                query |= {f"{name}[{key}]": value for key, value in parameter["example"].items()}
-            else:
-                query[name] = parameter["example"]
-        for security in operation["security"]:
-            lines.insert(0, f'-H "Authorization: Bearer {_TOKENS.get(next(iter(security)), "$QIRSH_SESSION")}"')
-        if body is not None:
-            text = _pretty(_example(body)).replace("'", "'\\''")
-            lines += [f"-H 'Content-Type: {JSON_TYPE}'", f"-d '{text}'"]
-        address = self._base_url + path + (f"?{urlencode(query, safe='[]:')}" if query else "")
-        start = f"curl '{address}'" if query else f"curl {address}"
-        first = start if method == "GET" or body is not None else f"{start} -X {method}"
-        return " \\\n  ".join([first, *lines])
-
     def _resolved(self, schema: Json) -> Json:
         while "$ref" in schema:
             found: Any = self._document
@@ -180,6 +169,11 @@ class _Reader:
                 found = found[part]
             schema = found
         return schema
+
+
+def _samples(operation_id: str) -> list[Sample]:
+    steps = STORY.get(operation_id, ())
+    return [Sample(language.id, language.name, language.sample(steps)) for language in LANGUAGES if steps]
 
 
 def _kind(schema: Json) -> str:
