@@ -32,7 +32,7 @@ def test_outside_the_demo_there_is_no_such_page(still: InProcess) -> None:
 
 
 def test_mails_are_shown_newest_first_with_links_and_each_in_its_direction(demo: InProcess) -> None:
-    assert "No mail yet." in demo.send(BOX).text
+    assert "No e-mails yet." in demo.send(BOX).text
     add(demo, "sara@home.example", "reset_password", "ar", url=LINK)
     add(demo, "omar@home.example", "sign_up_code", "en", code="482913")
     page = demo.send(BOX)
@@ -65,4 +65,4 @@ def test_the_last_fifty_are_shown(demo: InProcess) -> None:
 def test_a_mail_under_another_secret_is_left_out(demo: InProcess) -> None:
     other = Keyring([b"another secret of thirty-two bytes"], system_entropy)
     post(demo, "sara@home.example", "pin_changed", "en", keyring=other)
-    assert "No mail yet." in demo.send(BOX).text
+    assert "No e-mails yet." in demo.send(BOX).text

@@ -1,12 +1,17 @@
 """People say and show who they are: what is taken, what is kept of it, and what becomes of it."""
 
+import asyncio
 import struct
+import threading
 import zlib
 
+import httpx2
 import msgspec
 import pytest
 
-from qirsh.engine.identity_facts import Facts, unseal_facts
+from qirsh.domain.limits import PICTURES_UNDER_WAY_MAX
+from qirsh.engine.identity_facts import Facts, unseal_facts, unseal_picture
+from qirsh.web.documents.picture_queue import in_turn
 from tests.guest import Guest
 from tests.live import InProcess, Live, World
 from tests.mailbox import words_to
@@ -47,17 +52,17 @@ def submitted(world: World) -> tuple[Guest, str]:
 
 def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProcess) -> None:
     guest, account = submitted(still)
-    assert "are looking at it" in guest.text
+    assert "are checking them" in guest.text
     assert 'enctype="multipart' not in guest.page
     with still.books() as books:
         owner = books.select("SELECT owner FROM account WHERE number = ?", int(account))[0][0]
         [(state, sealed)] = books.select("SELECT state, facts_sealed FROM identity WHERE person = ?", owner)
         pictures = books.select("SELECT side, sealed FROM identity_image WHERE person = ? ORDER BY side", owner)
     assert state == "submitted"
-    assert unseal_facts(still.context.keyring, bytes(sealed)) == msgspec.convert(FACTS, Facts)
+    assert unseal_facts(still.context.keyring, bytes(sealed), owner) == msgspec.convert(FACTS, Facts)
     assert [side for side, _ in pictures] == ["back", "front"]
-    for _, kept in pictures:
-        plain = still.context.keyring.unseal(bytes(kept), b"identity image")
+    for side, kept in pictures:
+        plain = unseal_picture(still.context.keyring, bytes(kept), owner, side)
         assert plain is not None
         assert plain.startswith(b"\xff\xd8\xff")
     assert b"CANARY" not in bytes(sealed)
@@ -66,15 +71,15 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        ("given_names", " ", "Write your given names"),
-        ("given_names", "a\u202eb", "Write your given names"),
-        ("family_name", "x" * 101, "Write your family name"),
+        ("given_names", " ", "Enter your given names"),
+        ("given_names", "a\u202eb", "Enter your given names"),
+        ("family_name", "x" * 101, "Enter your family name"),
         ("birth_date", "2027-02-01", "day, month and year"),
         ("birth_date", "1890-01-01", "day, month and year"),
         ("birth_date", "28.02.1990", "day, month and year"),
         ("birth_date", "2009-01-16", "at least 18"),  # The world's day is 2027-01-15.
-        ("document", "library_card", "Choose which document"),
-        ("document_number", "", "Write the number"),
+        ("document", "library_card", "Choose the type of document"),
+        ("document_number", "", "Enter the number"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field_and_the_rest_is_kept(
@@ -108,14 +113,14 @@ def bomb() -> bytes:
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({}, "Choose a picture of the front"),
-        ({"back": picture()}, "Choose a picture of the front"),
-        ({"front": b"%PDF-1.7"}, "no picture that we can read"),
-        ({"front": b"<svg onload='alert(1)'/>"}, "no picture that we can read"),
-        ({"front": picture()[:300]}, "no picture that we can read"),
-        ({"front": bomb()}, "no picture that we can read"),
-        ({"front": picture(), "back": bomb()}, "no picture that we can read"),
-        ({"front": picture() + bytes(4_194_305)}, "This picture is too large"),
+        ({}, "Choose a photo of the front"),
+        ({"back": picture()}, "Choose a photo of the front"),
+        ({"front": b"%PDF-1.7"}, "We cannot read this file"),
+        ({"front": b"<svg onload='alert(1)'/>"}, "We cannot read this file"),
+        ({"front": picture()[:300]}, "We cannot read this file"),
+        ({"front": bomb()}, "too many pixels"),
+        ({"front": picture(), "back": bomb()}, "too many pixels"),
+        ({"front": picture() + bytes(15 * 1024**2 + 1)}, "Choose one of at most 15 MB"),
     ],
     ids=["none", "only the back", "pdf", "svg", "half", "bomb", "bomb on the back", "large"],
 )
@@ -151,7 +156,7 @@ def test_a_form_that_comes_after_the_decision_changes_nothing(still: InProcess) 
     still.act("account verify", account=account)
     assert still.send(late).status_code == 303
     guest.open(PAGE)
-    assert "We have confirmed who you are" in guest.text
+    assert "Your identity is verified" in guest.text
     assert still.act("identity show", account=account)["state"] == "verified"
 
 
@@ -159,11 +164,13 @@ def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: I
     still.change(has_mail=True)
     guest, account = submitted(still)
     still.act("identity reject", account=account, reason="The corners <i>are</i> cut off")
-    assert words_to(still, guest.email) == {
-        "identity_rejected": {
-            "reason": "The corners <i>are</i> cut off",
-            "identity_url": f"{still.settings.base_url}{PAGE}",
-        }
+    wallet = guest.read("/wallet")
+    assert "Your identity was not verified" in wallet
+    assert "The corners <i>are</i> cut off" in wallet
+    assert f'href="{PAGE}"' in guest.page
+    assert words_to(still, guest.email)["identity_rejected"] == {
+        "reason": "The corners <i>are</i> cut off",
+        "identity_url": f"{still.settings.base_url}{PAGE}",
     }
     guest.open(PAGE)
     assert "The corners <i>are</i> cut off" in guest.text
@@ -172,7 +179,7 @@ def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: I
     again = guest.upload(PAGE, {"front": picture()}, **FACTS)
     assert again.status_code == 303
     still.act("account verify", account=account)
-    assert set(words_to(still, guest.email)) == {"identity_rejected", "identity_verified"}
+    assert set(words_to(still, guest.email)) == {"new_device", "identity_rejected", "identity_verified"}
     assert still.run(still.tried("identity reject", {"account": account, "reason": "x"})).code == "move_not_allowed"
 
 
@@ -208,7 +215,7 @@ def test_a_strange_form_or_no_session_is_refused(still: InProcess) -> None:
     assert guest.upload(PAGE, {"front": picture()}, **{**FACTS, "token": "0" * 64}).status_code == 403
     guest.cookies.clear()
     answer = guest.open(PAGE)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fwallet%2Fidentity")
 
 
 def test_a_look_changes_nothing_and_more_than_two_pictures_are_refused_on_the_line(world: Live) -> None:
@@ -216,6 +223,58 @@ def test_a_look_changes_nothing_and_more_than_two_pictures_are_refused_on_the_li
     before = world.counts()
     guest.open(PAGE)
     assert world.counts() == before
-    large = guest.uploading(PAGE, {"front": picture() + bytes(9_000_000)}, **FACTS)
-    assert world.send(large).status_code == 413
+    answer = guest.upload(PAGE, {"front": picture() + bytes(32_000_000)}, **FACTS)
+    assert answer.status_code == 413
     assert world.counts() == before
+    # With the form, which can be used at once.
+    assert "Choose photos of at most 15 MB each." in guest.text
+    assert guest.upload(PAGE, {"front": picture()}, **FACTS).status_code == 303
+
+
+def test_a_photograph_of_the_largest_phone_is_taken(world: Live) -> None:
+    guest, account = newcomer(world)
+    photograph = picture(size=(8160, 6120))  # Fifty megapixels.
+    photograph += bytes(14_000_000 - len(photograph))
+    answer = guest.upload(PAGE, {"front": photograph, "back": photograph}, **FACTS)
+    assert answer.status_code == 303
+    assert world.act("identity show", account=account)["state"] == "submitted"
+
+
+def test_each_picture_that_was_sent_says_that_it_must_be_chosen_again(still: InProcess) -> None:
+    guest, _ = newcomer(still)
+    guest.upload(PAGE, {"front": picture(), "back": b"%PDF-1.7"}, **FACTS)
+    assert guest.wrong["front"] == "Choose this photo again."
+    assert "We cannot read this file" in guest.wrong["back"]
+    guest.upload(PAGE, {"front": picture()}, **{**FACTS, "document_number": ""})
+    assert guest.wrong["front"] == "Choose this photo again."
+    assert "back" not in guest.wrong
+
+
+def test_when_too_many_pictures_are_checked_the_form_is_kept_and_a_moment_asked_for(still: InProcess) -> None:
+    guest, account = newcomer(still)
+    gate = threading.Event()
+
+    async def beside_others() -> httpx2.Response:
+        others = [asyncio.create_task(in_turn(-person, gate.wait)) for person in range(PICTURES_UNDER_WAY_MAX)]
+        await asyncio.sleep(0)
+        answer = await still.sent(guest.uploading(PAGE, {"front": picture()}, **FACTS))
+        gate.set()
+        await asyncio.gather(*others)
+        return answer
+
+    answer = guest.seen(still.run(beside_others()))
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "send the form again in a few seconds" in guest.text
+    assert guest.wrong == {"front": "Choose this photo again."}
+    assert guest.value("document_number") == FACTS["document_number"]
+    assert still.run(still.tried("identity show", {"account": account})).code == "not_found"
+    assert guest.upload(PAGE, {"front": picture()}, **FACTS).status_code == 303
+
+
+def test_who_is_signed_out_meanwhile_is_led_to_sign_in(world: Live) -> None:
+    guest, _ = newcomer(world)
+    large = guest.uploading(PAGE, {"front": picture() + bytes(1_000_000)}, **FACTS)
+    guest.open("/wallet")
+    guest.post("/sign-out")
+    answer = world.send(large)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")

@@ -7,11 +7,12 @@ import pytest
 from argon2 import PasswordHasher
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.commands.login_credentials import RenewPasswordHash, StartChallenge
+from qirsh.domain.commands.login_credentials import AddPasskey, RenewPasswordHash, StartChallenge
 from qirsh.domain.person import Login
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.passwords import Passwords
+from qirsh.web.auth.email_challenge import new_link_token
 from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, sign_in
 from tests.mailbox import last_mail, link_of, mails_to, word_of
@@ -35,7 +36,7 @@ def link_to(door: InProcess, email: str) -> str:
     guest = Guest(door)
     guest.open("/forgot")
     guest.follow(guest.post("/forgot", email=email))
-    assert "If somebody has an account with this address" in guest.text
+    assert "If there is an account with this address" in guest.text
     mail = last_mail(door, email)
     assert mail.kind == "reset_password"
     return link_of(door, mail)
@@ -205,10 +206,11 @@ def test_a_form_of_another_browser_or_link_sets_nothing(door: InProcess) -> None
 # A new address.
 
 
-def change_asked(door: InProcess, customer: Customer, new: str, *, token: str) -> str:
+def change_asked(door: InProcess, customer: Customer, new: str) -> str:
     """A link to a new address, as another page mails it."""
     login = login_of(door, customer.email)
     assert login is not None
+    token = new_link_token(door.context, "email", new, login.person)
     started = StartChallenge("email", new, login.person, token_hash(token.encode()), b"", ())
     door.run(door.context.engine.submit(started))
     return f"/email/{token}"
@@ -218,7 +220,7 @@ def test_a_new_address_is_confirmed_by_who_asked_and_the_old_one_is_told(door: I
     customer, other = door.customer(), door.customer()
     new = f"moved-{customer.email}"
     old_link = link_to(door, customer.email)
-    link = change_asked(door, customer, new, token="a" * 64)
+    link = change_asked(door, customer, new)
     guest = Guest(door)
     guest.open(link)
     assert "Sign in first" in guest.text
@@ -245,8 +247,8 @@ def test_a_new_address_is_confirmed_by_who_asked_and_the_old_one_is_told(door: I
 def test_of_two_changes_at_once_each_link_confirms_the_address_that_it_was_mailed_to(door: InProcess) -> None:
     customer = door.customer()
     first, second = f"first-{customer.email}", f"second-{customer.email}"
-    link = change_asked(door, customer, first, token="b" * 64)
-    change_asked(door, customer, second, token="c" * 64)
+    link = change_asked(door, customer, first)
+    change_asked(door, customer, second)
     guest = Guest(door)
     guest.sign_in(customer.email)
     guest.open(link)
@@ -258,8 +260,8 @@ def test_of_two_changes_at_once_each_link_confirms_the_address_that_it_was_maile
 def test_an_address_that_two_want_goes_to_whom_the_last_link_was_mailed(door: InProcess) -> None:
     one, two = door.customer(), door.customer()
     new = f"wanted-{one.email}"
-    first = change_asked(door, one, new, token="d" * 64)
-    second = change_asked(door, two, new, token="e" * 64)
+    first = change_asked(door, one, new)
+    second = change_asked(door, two, new)
     guests = {}
     for customer in (one, two):
         guests[customer] = Guest(door)
@@ -272,7 +274,7 @@ def test_an_address_that_two_want_goes_to_whom_the_last_link_was_mailed(door: In
 
 def test_an_address_that_somebody_took_meanwhile_stays_theirs(door: InProcess) -> None:
     customer, other = door.customer(), door.customers[0]
-    link = change_asked(door, customer, other.email, token="f" * 64)
+    link = change_asked(door, customer, other.email)
     guest = Guest(door)
     guest.sign_in(customer.email)
     guest.open(link)
@@ -282,3 +284,19 @@ def test_an_address_that_somebody_took_meanwhile_stays_theirs(door: InProcess) -
     assert door.send(sign_in(customer.email)).status_code == 201
     assert "email_changed" not in {mail.kind for mail in mails_to(door, customer.email)}
     assert PASSWORD not in guest.page
+
+
+@pytest.mark.parametrize("is_removing", [True, False])
+def test_a_reset_offers_to_remove_the_passkeys(door: InProcess, is_removing: bool) -> None:  # noqa: FBT001 - drawn
+    customer = door.customer()
+    login = login_of(door, customer.email)
+    assert login is not None
+    person = login.person
+    door.run(door.context.engine.submit(AddPasskey(f"key {person}".encode(), person, b"public", 0, "phone", ())))
+    link, guest = link_to(door, customer.email), Guest(door)
+    guest.open(link)
+    assert 'name="remove_passkeys" value="yes" checked' in guest.page
+    assert guest.post(link, password="short", remove_passkeys="yes").status_code == 422
+    assert guest.post(link, password=NEW, **({"remove_passkeys": "yes"} if is_removing else {})).status_code == 303
+    left = door.run(door.context.store.find(Tables.passkeys, f"key {person}".encode()))
+    assert (left is None) == is_removing

@@ -3,17 +3,29 @@
 import re
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlencode
 
 import pytest
 
 from qirsh.domain.tables import Tables
-from qirsh.web.account.device_name import browser_and_system
+from qirsh.web.auth.device_name import browser_and_system
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
 from tests.live import BALANCES, PASSWORD, PIN, WRONG_PIN, Call, Customer, InProcess, in_process, pay, sign_in
 from tests.mailbox import link_of, word_of
 from tests.postgres import PostgresServer
-from tests.web.tenant import SECURITY, WRONG, fill, last_letter, letters_to, login_of, session_of, tenant
+from tests.web.tenant import (
+    SECURITY,
+    WRONG,
+    code_of,
+    fill,
+    last_letter,
+    letters_to,
+    login_of,
+    session_of,
+    tenant,
+    turn_on,
+)
 
 NEW: Final = "seven green lamps at noon"
 NEW_PIN: Final = "739214"
@@ -23,16 +35,17 @@ FORMS: Final = {
     f"{SECURITY}/password": {"password": PASSWORD, "new_password": NEW},
     f"{SECURITY}/email": {"password": PASSWORD, "email": "moved@home.example"},
     f"{SECURITY}/totp": {"password": PASSWORD, "code": "123456", "seed": "x"},
+    f"{SECURITY}/totp/code": {"password": PASSWORD, "code": "123456"},
     f"{SECURITY}/totp/off": {"password": PASSWORD, "code": "123456"},
     f"{SECURITY}/recovery": {"password": PASSWORD, "code": "123456"},
     f"{SECURITY}/passkeys": {"password": PASSWORD, "name": "phone"},
     f"{SECURITY}/passkeys/new": {"passkey": "{}"},
-    f"{SECURITY}/sessions": {},
-    f"{SECURITY}/sessions/0123456789abcdef/end": {},
-    "/wallet/pin": {"password": PASSWORD, "pin": NEW_PIN, "pin_again": NEW_PIN},
+    f"{SECURITY}/sessions": {"password": PASSWORD},
+    f"{SECURITY}/sessions/0123456789abcdef/end": {"password": PASSWORD},
+    "/wallet/pin": {"password": PASSWORD, "old_pin": PIN, "pin": NEW_PIN, "pin_again": NEW_PIN},
     "/wallet/pin/code": {"code": "123456", "pin": NEW_PIN, "pin_again": NEW_PIN},
 }
-PAGES: Final = (SECURITY, *(path for path in FORMS if not path.endswith("/end")))
+PAGES: Final = (SECURITY, *(path for path in FORMS if not path.endswith(("/end", "/totp/code"))))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +85,7 @@ def test_the_page_shows_how_the_account_is_kept(house: InProcess) -> None:
     assert customer.email in guest.text
     assert "Firefox on Android This device" in guest.text
     assert guest.text.count("This device") == 1
-    assert "Second factor Off" in guest.text
+    assert "Two-step verification Off" in guest.text
     assert "You confirm each payment with your PIN." in guest.text
 
 
@@ -80,7 +93,7 @@ def test_strangers_are_sent_to_sign_in(house: InProcess) -> None:
     for path in PAGES:
         answer = Guest(house).open(path)
         assert answer.status_code == 303, path
-        assert answer.headers["location"] in {"/sign-in", SECURITY}, path
+        assert answer.headers["location"].partition("?")[0] in {"/sign-in", SECURITY}, path
 
 
 def test_a_new_password_ends_every_session_but_gives_this_browser_a_new_one(house: InProcess) -> None:
@@ -90,7 +103,7 @@ def test_a_new_password_ends_every_session_but_gives_this_browser_a_new_one(hous
     answer = fill(guest, f"{SECURITY}/password", password=PASSWORD, new_password=NEW)
     assert (answer.status_code, answer.headers["location"]) == (303, SECURITY)
     assert guest.cookies["qirsh"] != before
-    assert "Your password is changed." in guest.follow(answer).text
+    assert "Your password was changed" in guest.follow(answer).text
     assert not elsewhere.is_signed_in()
     old = Guest(house)
     old.cookies = {"qirsh": before}
@@ -109,7 +122,7 @@ def test_a_password_is_changed_by_the_old_one_to_a_good_one_only(house: InProces
         ("", NEW, WRONG),
         ("x" * 1025, NEW, WRONG),
         (PASSWORD, "short", "at least 12 characters"),
-        (PASSWORD, "password1234", "lists that are tried first"),
+        (PASSWORD, "password1234", "lists of common passwords"),
     ):
         answer = fill(guest, f"{SECURITY}/password", password=password, new_password=new)
         assert answer.status_code == 422
@@ -124,7 +137,7 @@ def test_a_new_address_is_confirmed_by_the_link_that_was_mailed_there(house: InP
     new = f"new.{customer.email}"
     answer = fill(guest, f"{SECURITY}/email", password=PASSWORD, email=f" {new.upper()} ")
     assert (answer.status_code, answer.headers["location"]) == (303, f"{SECURITY}/email")
-    assert "we have sent a link there" in guest.follow(answer).text
+    assert "we have sent a link to it" in guest.follow(answer).text
     login_of(house, customer.email)
     mail = last_letter(house, new)
     assert mail.kind == "email_change"
@@ -170,8 +183,8 @@ def test_an_address_is_refused_without_the_password_or_if_it_is_none(house: InPr
     customer, guest = tenant(house)
     for password, address, told in (
         ("wrong horse battery", f"a.{customer.email}", WRONG),
-        (PASSWORD, "nobody", "This is not an e-mail address."),
-        (PASSWORD, customer.email, "You sign in with this address already."),
+        (PASSWORD, "nobody", "Enter a valid e-mail address"),
+        (PASSWORD, customer.email, "You already sign in with this address."),
     ):
         assert fill(guest, f"{SECURITY}/email", password=password, email=address).status_code == 422
         assert told in guest.text
@@ -179,17 +192,20 @@ def test_an_address_is_refused_without_the_password_or_if_it_is_none(house: InPr
     assert letters_to(house, f"a.{customer.email}") == []
 
 
-def test_a_new_pin_takes_the_password_and_no_obvious_digits(house: InProcess) -> None:
+def test_a_new_pin_takes_the_password_and_the_old_pin_and_no_obvious_digits(house: InProcess) -> None:
     customer, guest = tenant(house)
-    for password, pin, again, told in (
-        ("wrong horse battery", NEW_PIN, NEW_PIN, WRONG),
-        (PASSWORD, "123456", "123456", "This PIN is easy to guess."),
-        (PASSWORD, NEW_PIN, PIN, "The two PINs are not the same."),
+    for password, old, pin, again, told in (
+        ("wrong horse battery", PIN, NEW_PIN, NEW_PIN, WRONG),
+        (PASSWORD, PIN, "123456", "123456", "This PIN is easy to guess."),
+        (PASSWORD, PIN, NEW_PIN, PIN, "The PINs don't match."),
+        (PASSWORD, "", NEW_PIN, NEW_PIN, "You can try 4 more times."),
+        (PASSWORD, WRONG_PIN, NEW_PIN, NEW_PIN, "You can try 3 more times."),
     ):
-        assert fill(guest, "/wallet/pin", password=password, pin=pin, pin_again=again).status_code == 422
+        typed = {"password": password, "old_pin": old, "pin": pin, "pin_again": again}
+        assert fill(guest, "/wallet/pin", **typed).status_code == 422
         assert told in guest.text
     assert pays(house, customer, PIN)
-    answer = fill(guest, "/wallet/pin", password=PASSWORD, pin=NEW_PIN, pin_again=NEW_PIN)
+    answer = fill(guest, "/wallet/pin", password=PASSWORD, old_pin=PIN, pin=NEW_PIN, pin_again=NEW_PIN)
     assert "Your payment PIN is set." in guest.follow(answer).text
     assert pays(house, customer, NEW_PIN)
     assert last_letter(house, customer.email).kind == "pin_changed"
@@ -203,6 +219,7 @@ def test_a_locked_pin_takes_the_password_and_a_mailed_code(house: InProcess) -> 
     answer = fill(guest, "/wallet/pin", password=PASSWORD, pin=NEW_PIN, pin_again=NEW_PIN)
     assert answer.headers["location"] == "/wallet/pin/code"
     assert not pays(house, customer, NEW_PIN)
+    assert "It is valid for 10 minutes." in guest.open("/wallet/pin/code").text
     code = word_of(last_letter(house, customer.email), "code")
     wrong = f"{(int(code) + 1) % 1_000_000:06d}"
     new = {"pin": NEW_PIN, "pin_again": NEW_PIN}
@@ -216,6 +233,36 @@ def test_a_locked_pin_takes_the_password_and_a_mailed_code(house: InProcess) -> 
     assert guest.post("/wallet/pin/code", code=f"{code[:3]} {code[3:]}", **new).status_code == 303
     assert pays(house, customer, NEW_PIN)
     assert last_letter(house, customer.email).kind == "pin_changed"
+
+
+def test_wrong_old_pins_lock_the_pin(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    typed = {"password": PASSWORD, "pin": NEW_PIN, "pin_again": NEW_PIN}
+    for _ in range(5):
+        assert fill(guest, "/wallet/pin", old_pin=WRONG_PIN, **typed).status_code == 422
+    assert "Your PIN is locked" in guest.text
+    assert fill(guest, "/wallet/pin", old_pin=PIN, **typed).headers["location"] == "/wallet/pin/code"
+    assert not pays(house, customer, NEW_PIN)
+
+
+@pytest.mark.parametrize("state", ["forgotten", "none"])
+def test_who_has_no_old_pin_gets_a_code_by_mail(house: InProcess, state: str) -> None:
+    customer, guest = tenant(house)
+    assert guest.open("/wallet/pin/code").headers["location"] == "/wallet/pin"
+    if state == "none":
+        person = login_of(house, customer.email).person
+        house.database.meddle("pin", f"DELETE FROM pin WHERE person = {person}")  # noqa: S608 - our own number
+        guest.open("/wallet/pin")
+    else:
+        guest.open("/wallet/pin")
+        assert "Forgot your PIN?" in guest.text
+        guest.open("/wallet/pin?way=mail")
+    answer = guest.post("/wallet/pin", password=PASSWORD)
+    assert answer.headers["location"] == "/wallet/pin/code"
+    code = word_of(last_letter(house, customer.email), "code")
+    answer = fill(guest, "/wallet/pin/code", code=code, pin=NEW_PIN, pin_again=NEW_PIN)
+    assert answer.status_code == 303
+    assert pays(house, customer, NEW_PIN)
 
 
 def test_a_code_for_the_pin_is_dead_after_five_wrong_ones(house: InProcess) -> None:
@@ -238,22 +285,30 @@ def test_a_locked_pin_stays_locked_where_no_mail_is_sent(house: InProcess) -> No
     house.change(has_mail=False)
     try:
         guest.open("/wallet/pin")
-        assert "please ask those who run it" in guest.text
+        assert "so you cannot set a new one here" in guest.text
         assert 'action="/wallet/pin"' not in guest.page
     finally:
         house.change(has_mail=True)
 
 
+def others(guest: Guest) -> list[str]:
+    """The sessions that the page offers to end, but the browser's own."""
+    guest.open(SECURITY)
+    return re.findall(r"sessions/([0-9a-f]{16})/end", guest.page)
+
+
 def test_one_session_ends_and_the_others_stay(house: InProcess) -> None:
     customer, guest = tenant(house)
     _, elsewhere = tenant(house, customer)
-    guest.open(SECURITY)
-    own = re.findall(r"sessions/([0-9a-f]{16})/end", guest.page)
-    assert len(own) == 3  # The app's, and two browsers'.
-    elsewhere.open(SECURITY)
-    theirs = re.search(r"This device.*?sessions/([0-9a-f]{16})/end", elsewhere.page, re.DOTALL)
-    assert theirs
-    answer = guest.post(f"{SECURITY}/sessions/{theirs.group(1)}/end")
+    theirs, path = session_of(elsewhere)[:16], f"{SECURITY}/sessions/{session_of(elsewhere)[:16]}/end"
+    # The app's and the other browser's; this one is signed out without more ado.
+    listed = others(guest)
+    assert (len(listed), theirs in listed, session_of(guest)[:16] in listed) == (2, True, False)
+    for password in ("", "wrong horse battery"):
+        assert fill(guest, path, password=password).status_code == 422
+        assert WRONG in guest.text
+    assert elsewhere.is_signed_in()
+    answer = fill(guest, path, password=PASSWORD)
     assert "That device is signed out." in guest.follow(answer).text
     assert not elsewhere.is_signed_in()
     assert guest.is_signed_in()
@@ -263,18 +318,16 @@ def test_one_session_ends_and_the_others_stay(house: InProcess) -> None:
 def test_a_session_of_somebody_else_is_not_there(house: InProcess) -> None:
     _, guest = tenant(house)
     _, other = tenant(house)
-    other.open(SECURITY)
-    [foreign, *_] = re.findall(r"sessions/([0-9a-f]{16})/end", other.page)
-    guest.open(SECURITY)
-    [own, *_] = re.findall(r"sessions/([0-9a-f]{16})/end", guest.page)
+    [foreign], [own] = others(other), others(guest)
+    guest.open(f"{SECURITY}/sessions/{own}/end")
     token = guest.form(f"{SECURITY}/sessions/{own}/end")["token"]
     path = f"{SECURITY}/sessions/{foreign}/end"
+    assert guest.open(path).status_code == 404
     # Neither with the token of another form, nor with the one that would be right if it were theirs.
-    body = f"token={token}".encode()
-    assert house.send(guest.call("POST", path, body, content_type=FORM)).status_code == 403
     made = house.context.keyring.form_token("session", session_of(guest), foreign)
-    answer = house.send(guest.call("POST", path, f"token={made}".encode(), content_type=FORM))
-    assert answer.status_code == 404
+    for sent, status in ((token, 403), (made, 404)):
+        body = urlencode({"token": sent, "password": PASSWORD}).encode()
+        assert house.send(guest.call("POST", path, body, content_type=FORM)).status_code == status
     assert other.is_signed_in()
 
 
@@ -282,8 +335,10 @@ def test_everywhere_is_here_too(house: InProcess) -> None:
     customer, guest = tenant(house)
     _, elsewhere = tenant(house, customer)
     before = dict(guest.cookies)
-    guest.open(SECURITY)
-    answer = guest.post(f"{SECURITY}/sessions")
+    assert fill(guest, f"{SECURITY}/sessions", password="wrong horse battery").status_code == 422
+    assert WRONG in guest.text
+    assert elsewhere.is_signed_in()
+    answer = fill(guest, f"{SECURITY}/sessions", password=PASSWORD)
     assert answer.headers["location"] == "/sign-in"
     assert "qirsh" not in guest.cookies
     assert "You are signed out on every device." in guest.follow(answer).text
@@ -325,7 +380,7 @@ def test_looking_changes_nothing(house: InProcess) -> None:
     assert (kept(house, customer), house.counts()) == (before, counts)
 
 
-def test_tries_at_the_password_are_counted_with_those_at_the_sign_in(house: InProcess) -> None:
+def test_tries_at_the_password_are_counted_by_the_person(house: InProcess) -> None:
     """Case 38: in a row and all at once."""
     customer, guest = tenant(house)
     before = kept(house, customer)
@@ -337,9 +392,11 @@ def test_tries_at_the_password_are_counted_with_those_at_the_sign_in(house: InPr
         answers = [answer.status_code for answer in house.together(calls)]
         assert answers.count(422) == 10
         assert answers.count(429) == 20
-        # Also the right one, here and at the sign-in.
+        # Also the right one, in whichever session and wherever it is; who is not signed in has tries of their own.
         assert guest.post("/wallet/pin", password=PASSWORD, **new).status_code == 429
-        assert house.send(sign_in(customer.email)).status_code == 429
+        house.come_from("192.0.2.9")
+        elsewhere = tenant(house, customer)[1]
+        assert fill(elsewhere, "/wallet/pin", password=PASSWORD, **new).status_code == 429
     finally:
         house.change(limits=None)
     assert kept(house, customer) == before
@@ -348,11 +405,27 @@ def test_tries_at_the_password_are_counted_with_those_at_the_sign_in(house: InPr
 def test_an_open_browser_alone_changes_nothing(house: InProcess) -> None:
     customer, guest = tenant(house)
     before = kept(house, customer)
-    for path in (f"{SECURITY}/password", f"{SECURITY}/email", f"{SECURITY}/totp", "/wallet/pin"):
-        typed = {name: value for name, value in FORMS[path].items() if name not in {"password", "seed"}}
+    app = f"{SECURITY}/sessions/{others(guest)[0]}/end"
+    for path in (f"{SECURITY}/password", f"{SECURITY}/email", f"{SECURITY}/sessions", app, "/wallet/pin"):
+        typed = {name: value for name, value in FORMS.get(path, {}).items() if name not in {"password", "seed"}}
         assert fill(guest, path, **typed).status_code == 422, path
-        assert "The password is not right." in guest.text
+        assert "Incorrect password." in guest.text
     assert kept(house, customer) == before
+    assert house.send(Call("GET", BALANCES, customer.token)).status_code == 200
+
+
+def test_with_two_step_verification_ending_sessions_takes_a_code_too(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    seed, _ = turn_on(house, guest)
+    [app] = others(guest)
+    for path in (f"{SECURITY}/sessions/{app}/end", f"{SECURITY}/sessions"):
+        house.clock.advance(30_000)
+        assert fill(guest, path, password=PASSWORD).status_code == 422
+        assert fill(guest, path, password=PASSWORD, code="000000").status_code == 422
+        assert guest.is_signed_in()
+        assert fill(guest, path, password=PASSWORD, code=code_of(house, seed)).status_code == 303
+    assert not guest.is_signed_in()
+    assert house.send(Call("GET", BALANCES, customer.token)).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -387,3 +460,12 @@ def test_who_came_from_a_payment_goes_back_to_it_with_a_new_pin(house: InProcess
     # Nothing else is a place to go to.
     guest.open("/wallet/pin?pay=https://evil.example")
     assert guest.form("/wallet/pin")["pay"] == ""
+
+
+def test_a_suspended_person_is_signed_out_at_once_and_can_still_sign_in_to_read(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    house.act("account suspend", account=customer.account, reason="stolen phone")
+    assert not guest.is_signed_in()
+    assert house.send(Call("GET", BALANCES, customer.token)).status_code == 401
+    assert guest.sign_in(customer.email).status_code == 303
+    assert guest.open("/wallet").status_code == 200

@@ -1,7 +1,6 @@
 """Joining: the two steps, what is told beside which field, and that nobody learns which addresses are known."""
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
@@ -13,7 +12,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.limits import MAILS_ASKED_PER_HOUR, MAILS_TO_ONE_PER_HOUR
 from qirsh.engine.batcher import Engine
 from qirsh.engine.passwords import Passwords
-from qirsh.web.auth.password_policy import _guessable, pin_fault
+from qirsh.web.auth.password_policy import pin_fault
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
 from tests.live import PASSWORD, PIN, InProcess, in_process, sign_in
@@ -66,12 +65,12 @@ def other_than(code: str) -> str:
 
 def test_two_steps_make_a_person_with_a_pin_who_is_signed_in(door: InProcess, new: str) -> None:
     guest = asked(door, f"  {new.upper()} ")
-    assert f"We have sent a mail to {new} ." in guest.text
+    assert f"We have sent an e-mail to {new} with" in guest.text
     before = dict(guest.cookies)
     answer = guest.post("/sign-up/code", code=code_to(door, new), **GOOD)
     assert (answer.status_code, answer.headers["location"], answer.content) == (303, "/wallet", b"")
     assert guest.is_signed_in()
-    assert set(guest.cookies) - set(before) == {"qirsh"}
+    assert set(guest.cookies) - set(before) == {"qirsh", "qirsh-device"}
     assert "qirsh-joining" not in guest.cookies
     with door.books() as books:
         [row] = books.select(
@@ -297,7 +296,7 @@ def test_without_mail_the_pages_say_so_and_nothing_is_written(door: InProcess, n
         guest = Guest(door)
         for path in ("/sign-up", "/forgot"):
             guest.open(path)
-            assert "This service cannot send mail yet" in guest.text
+            assert "This service cannot send e-mail yet" in guest.text
             assert f'action="{path}"' not in guest.page
         guest.open("/sign-in")
         assert "/sign-up" not in guest.page
@@ -396,19 +395,12 @@ def test_a_password_is_the_same_however_a_keyboard_composes_its_letters(door: In
         assert door.send(sign_in(new, other)).status_code == 401
 
 
-def test_no_password_takes_the_judge_more_than_a_few_seconds() -> None:
-    for password in ("4@8({[<3691!|70$5+2%" * 5, "4@8({[<369&61!|7$5+%z" * 5, "p4$$w0rd!1" * 10):
-        began = time.monotonic()
-        _guessable(password[:100], ["one", "two"])
-        assert time.monotonic() - began < 8  # On a busy machine; looked at whole, they take minutes there.
-
-
 @pytest.mark.parametrize("pin", ["123456", "111111", "000000", "654321", "890123", "121212", "123123", "246802"])
 def test_pins_that_are_tried_first_are_refused(pin: str) -> None:
     assert pin_fault(pin, pin, "en")[0]
 
 
-@pytest.mark.parametrize("pin", [PIN, "730482", "112358", "199871"])
+@pytest.mark.parametrize("pin", [PIN, "730482", "112358", "491871"])
 def test_other_pins_are_fine(pin: str) -> None:
     assert pin_fault(pin, pin, "en") == ("", "")
 
@@ -429,16 +421,16 @@ def test_an_address_and_a_source_get_a_few_mails_an_hour_and_are_told_when_to_tr
         world.limit(RateLimits(clock=lambda: 0))
         victim = world.customers[0].email
         before = len(mails_to(world, victim))
-        for number in range(MAILS_TO_ONE_PER_HOUR + 1):
-            world.come_from(f"192.0.2.{number}")
-            path = ("/sign-up", "/forgot")[number % 2]
-            guest = Guest(world)
-            guest.open(path)
-            answer = guest.post(path, email=victim)
-            assert answer.status_code == (303 if number < MAILS_TO_ONE_PER_HOUR else 429)
-        assert int(answer.headers["retry-after"]) > 600
-        assert "Please try again in 15 minutes." in guest.text
-        assert len(mails_to(world, victim)) == before + MAILS_TO_ONE_PER_HOUR
+        for path in ("/sign-up", "/forgot"):  # Each has its own: one purpose takes no mail from another.
+            for number in range(MAILS_TO_ONE_PER_HOUR + 1):
+                world.come_from(f"192.0.2.{number}")
+                guest = Guest(world)
+                guest.open(path)
+                answer = guest.post(path, email=victim)
+                assert answer.status_code == (303 if number < MAILS_TO_ONE_PER_HOUR else 429)
+            assert int(answer.headers["retry-after"]) > 600
+            assert "Please try again in 15 minutes." in guest.text
+        assert len(mails_to(world, victim)) == before + 2 * MAILS_TO_ONE_PER_HOUR
         world.come_from("198.51.100.1")
         codes = []
         for number in range(MAILS_ASKED_PER_HOUR + 1):

@@ -102,7 +102,7 @@ def test_problems_are_told_in_the_language_of_the_page(world: Live) -> None:
         assert [answer.status_code for answer in answers] == [404, 405, 415]
         assert {code_of(answer) for answer in answers} == {code}
         told[code] = [re.findall(r"<h1>(.*?)</h1>", answer.text) for answer in answers]
-    assert told["ar"] == [["لا يوجد شيء هنا"], ["تعذّرت قراءة هذا الطلب"], ["تعذّرت قراءة هذا الطلب"]]
+    assert told["ar"] == [["غير موجود"], ["تعذّرت قراءة هذا الطلب"], ["تعذّرت قراءة هذا الطلب"]]
     assert len({str(words) for words in told.values()}) == 3
 
 
@@ -119,12 +119,12 @@ def test_the_same_customer_pays_in_arabic(world: Live) -> None:
     form = {**visitor.form("sign-in"), "email": customer.email, "password": PASSWORD}
     assert visitor.post("sign-in", form).status_code == 303
     visitor.open()
-    assert "الرصيد بعد الدفع 3,765.50 ل.س" in visitor.text
-    assert '<bdi class="num">1,234.50</bdi> ل.س' in visitor.page
+    assert "الرصيد بعد العملية 3,765.50 ليرة سورية" in visitor.text
+    assert '<bdi class="num">1,234.50</bdi> ليرة سورية' in visitor.page
     assert "&lt;b&gt;{{ 7*7 }}" in visitor.page
     visitor.confirm(WRONG_PIN)
     visitor.open()
-    assert "رمز الدفع غير صحيح. بقيت 4 محاولات قبل قفله. لم يُدفع شيء." in visitor.text
+    assert "الرقم السري للدفع غير صحيح. بقيت 4 محاولات قبل قفله. لم يُدفع شيء." in visitor.text
     visitor.confirm()
     visitor.open()
     assert "يمكنك إغلاق هذه الصفحة." in visitor.text

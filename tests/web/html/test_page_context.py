@@ -37,7 +37,7 @@ def test_a_page_for_the_signed_in_sends_others_to_sign_in(still: InProcess) -> N
     handler = signed_in(_name)
     for cookie in (b"", FAMILIAR, b"qirsh=qp_x", b"qirsh=" + still.customers[0].token.encode()):
         answer = still.run(handler(still.context, request(cookie)))
-        assert (answer.status, answer.headers) == (303, [(b"location", b"/sign-in")])
+        assert (answer.status, answer.headers) == (303, [(b"location", b"/sign-in?next=%2Fx")])
     answer = still.run(handler(still.context, request(session(still))))
     assert answer.status == 200
     assert answer.body.isdigit()

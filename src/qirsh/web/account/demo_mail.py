@@ -6,7 +6,7 @@ from typing import Any, Final
 from qirsh.domain.limits import MAIL_SHOWN_MAX
 from qirsh.engine.mail_crypto import opened
 from qirsh.language.catalog import language
-from qirsh.language.mail_templates import compose
+from qirsh.language.mail_text import compose
 from qirsh.store.reads import queries
 from qirsh.web.html.rendering import render_page
 from qirsh.web.http.context import Context
@@ -22,17 +22,28 @@ async def show_demo_mail(context: Context, request: Request) -> Response:
     if not context.keeps_mail:
         raise Problem("not_found")
     rows = await context.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
-    shown = [_shown(context, sealed, created_at) for _, sealed, created_at in rows]
+    shown = [_shown(context, mail_id, sealed, created_at) for mail_id, sealed, created_at in rows]
     return render_page(
-        request, "account/demo_mail.html", mails=[mail for mail in shown if mail is not None], sender=context.mail_from
+        context.site,
+        request,
+        "account/demo_mail.html",
+        mails=[mail for mail in shown if mail is not None],
+        sender=context.mail_from,
     )
 
 
-def _shown(context: Context, sealed: bytes, at: int) -> dict[str, Any] | None:
-    envelope = opened(context.keyring, sealed)
+def _shown(context: Context, mail_id: str, sealed: bytes, at: int) -> dict[str, Any] | None:
+    envelope = opened(context.keyring, sealed, mail_id)
     if envelope is None:
         return None
-    subject, body = compose(envelope.kind, envelope.language, envelope.words, at=at, base_url=context.base_url)
+    subject, body = compose(
+        envelope.kind,
+        envelope.language,
+        envelope.words,
+        at=at,
+        base_url=context.base_url,
+        zone=context.time_zone,
+    )
     return {
         "to": envelope.to,
         "subject": subject,

@@ -10,6 +10,7 @@ from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.email_challenge import find_challenge
 from qirsh.web.auth.outgoing_mail import letters
+from qirsh.web.auth.totp import seal_seed, unseal_seed
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
@@ -38,7 +39,9 @@ async def confirm_email(context: Context, request: Request) -> Response:
         return _dead_page(page)
     person = await context.store.find(Tables.people, page.person)
     [(old_email,)] = await context.store.select(EMAIL_OF, page.person)
+    login = await context.store.find(Tables.logins, old_email)
     assert person is not None, "a session without its person"
+    before = None if login is None else login.totp_sealed
     notice = letters(context, "email_changed", to=old_email, language=person.language, new_email=challenge.email)
     outcome = await context.engine.submit(
         ChangeEmail(
@@ -47,6 +50,8 @@ async def confirm_email(context: Context, request: Request) -> Response:
             person=page.person,
             token_hash=token_hash(link.encode()),
             letters=notice,
+            totp_sealed=_resealed(context, before, old_email, challenge.email),
+            instead_of=before,
         )
     )
     if type(outcome) is not Refused:
@@ -56,6 +61,12 @@ async def confirm_email(context: Context, request: Request) -> Response:
     if outcome.why is Refusal.CODE_NOT_VALID:
         return _dead_page(page)
     raise to_problem(outcome)
+
+
+def _resealed(context: Context, totp_sealed: bytes | None, old_email: str, new_email: str) -> bytes | None:
+    """The second factor for the new address. One that cannot be opened is as useless there as here."""
+    seed = None if totp_sealed is None else unseal_seed(context.keyring, totp_sealed, old_email)
+    return totp_sealed if seed is None else seal_seed(context.keyring, seed, new_email)
 
 
 async def _own_challenge(page: PageContext) -> Challenge | None:

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.commands.identity import ErasePerson
-from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX, SESSIONS_FORGOTTEN_AT_ONCE
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import people, queries
 from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of, signed_in
@@ -66,6 +66,9 @@ async def erase_account(page: PageContext) -> Response:
             businesses=businesses,
             actor=f"person {page.person}",
             challenges=tuple(await store.search(people.CHALLENGES_OF, page.person, login.email)),
+            sessions=tuple(
+                row[0] for row in await store.select(people.SESSIONS_LEFT_BY, page.person, SESSIONS_FORGOTTEN_AT_ONCE)
+            ),
         )
     )
     if type(outcome) is Refused:
@@ -73,7 +76,7 @@ async def erase_account(page: PageContext) -> Response:
             return await _page(page, holder, status=422)
         raise to_problem(outcome)
     gone = page.redirect(_ADDRESS, "erase.done")
-    gone.headers.append(await page.session.end())
+    gone.headers += await page.session.end()
     return gone
 
 

@@ -13,17 +13,20 @@ from qirsh.domain.limits import (
     NAME_CHARACTERS_MAX,
     PICTURE_BYTES_MAX,
     PICTURE_EDGE_MIN,
+    PICTURE_SIDE_PIXELS_MAX,
     REFERENCE_CHARACTERS_MAX,
 )
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
-from qirsh.web.documents.picture import clean_picture
+from qirsh.language.local_time import local_day
+from qirsh.web.documents.picture import PictureTooLarge, clean_picture
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.multipart import File, read_multipart
 from qirsh.web.html.page_context import PageContext, signed_in
-from qirsh.web.http.message import Response
-from qirsh.web.http.problems import to_problem
+from qirsh.web.html.waiting_payment import find_waiting_payment
+from qirsh.web.http.message import Response, problem_headers
+from qirsh.web.http.problems import PROBLEM_TYPES, Problem, to_problem
 
 BODY_BYTES_MAX: Final = len(SIDES) * PICTURE_BYTES_MAX + 2 * FORM_BYTES_MAX
 _ADDRESS: Final = "/wallet/identity"
@@ -31,16 +34,26 @@ _YEARS_MIN: Final = 18
 _YEARS_MAX: Final = 120
 _EMPTY: Final = Facts("", "", "", "", "")
 _TEXTS: Final = Facts.__struct_fields__
+_TROUBLES: Final = frozenset({"body_too_large", "overloaded", "request_timeout"})  # That the form has words for.
 
 
 @signed_in
 async def show_identity(page: PageContext) -> Response:
     """How far it has come, and the form while there is something to send."""
     account, identity = await _found(page)
-    written = _EMPTY
-    if identity is not None and _may_send(account, identity):
-        written = unseal_facts(page.context.keyring, identity.facts_sealed) or _EMPTY
-    return _page(page, account, identity, written=written, errors={})
+    return await _page(page, account, identity, written=_sent_before(page, account, identity), errors={})
+
+
+@signed_in
+async def show_identity_again(page: PageContext) -> Response:
+    """The form, when the connection did not take the pictures: what else was written did not arrive either."""
+    account, identity = await _found(page)
+    problem = page.request.refused
+    assert problem is not None
+    if problem.code not in _TROUBLES or not _may_send(account, identity):
+        raise problem
+    written = _sent_before(page, account, identity)
+    return await _page(page, account, identity, written=written, errors={}, problem=problem)
 
 
 @signed_in
@@ -52,12 +65,19 @@ async def submit_identity(page: PageContext) -> Response:
     if not _may_send(account, identity):
         return page.redirect(_ADDRESS)
     written, errors = _read(sent.texts, _today(page))
-    pictures, wrong_pictures = await _pictures(sent.files)
+    try:
+        pictures, wrong_pictures = await _pictures(page.person, sent.files)
+    except Problem as problem:  # Too many are being worked on.
+        again = dict.fromkeys(sent.files, "again")
+        return await _page(page, account, identity, written=written, errors=errors | again, problem=problem)
     errors |= wrong_pictures
     if errors:
-        return _page(page, account, identity, written=written, errors=errors)
-    images = tuple((side, seal_picture(page.context.keyring, picture)) for side, picture in pictures.items())
-    command = SubmitIdentity(page.person, account.number, seal_facts(page.context.keyring, written), images)
+        # Browsers never fill in a file again, also one with which nothing was wrong.
+        errors |= dict.fromkeys(pictures, "again")
+        return await _page(page, account, identity, written=written, errors=errors)
+    keyring, person = page.context.keyring, page.person
+    images = tuple((side, seal_picture(keyring, picture, person, side)) for side, picture in pictures.items())
+    command = SubmitIdentity(person, account.number, seal_facts(keyring, written, person), images)
     outcome = await page.context.engine.submit(command)
     # Another tab, or an operator, may have been faster: the page says how it is now.
     if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
@@ -65,29 +85,49 @@ async def submit_identity(page: PageContext) -> Response:
     return page.redirect(_ADDRESS)
 
 
-def _page(
-    page: PageContext, account: Account, identity: Identity | None, *, written: Facts, errors: dict[str, str]
+async def _page(
+    page: PageContext,
+    account: Account,
+    identity: Identity | None,
+    *,
+    written: Facts,
+    errors: dict[str, str],
+    problem: Problem | None = None,
 ) -> Response:
     state = identity.state if identity is not None else "unverified"
-    return page.render(
+    status = 422 if errors else 200
+    response = page.render(
         "account/identity.html",
-        status=422 if errors else 200,
+        status=status if problem is None else PROBLEM_TYPES[problem.code].status,
+        trouble=problem.code if problem is not None else "",
         state=account.state if account.state != "unverified" else state,
         reason=identity.reason if identity is not None else "",
         submitted_at=identity.submitted_at if identity is not None else 0,
+        waiting=await find_waiting_payment(page),
         written=written,
         errors=errors,
         documents=DOCUMENTS,
-        megabytes=PICTURE_BYTES_MAX // 1024**2,
+        picture_bytes=PICTURE_BYTES_MAX,
+        picture_side=PICTURE_SIDE_PIXELS_MAX,
         name_characters=NAME_CHARACTERS_MAX,
         number_characters=REFERENCE_CHARACTERS_MAX,
     )
+    if problem is not None:
+        response.headers += problem_headers(problem)
+    return response
 
 
 async def _found(page: PageContext) -> tuple[Account, Identity | None]:
     account = await page.context.store.find(Tables.accounts, page.user.account)
     assert account is not None, "a session without its account"
     return account, await page.context.store.find(Tables.identities, page.person)
+
+
+def _sent_before(page: PageContext, account: Account, identity: Identity | None) -> Facts:
+    """What stands in the form at first: what was rejected, to be corrected."""
+    if identity is None or not _may_send(account, identity):
+        return _EMPTY
+    return unseal_facts(page.context.keyring, identity.facts_sealed, page.person) or _EMPTY
 
 
 def _may_send(account: Account, identity: Identity | None) -> bool:
@@ -119,7 +159,7 @@ def _why_not_born(text: str, today: date) -> str:
     return "" if years >= _YEARS_MIN else "too_young"
 
 
-async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str, str]]:
+async def _pictures(person: int, files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str, str]]:
     """Copies that hold nothing but what can be seen, and what is wrong with those that were sent."""
     pictures: dict[Side, bytes] = {}
     errors: dict[str, str] = {}
@@ -128,9 +168,13 @@ async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str
         if file is None:
             if side == "front":
                 errors[side] = "no_picture"
-        elif len(file.data) > PICTURE_BYTES_MAX:
-            errors[side] = "too_large"
-        elif (picture := await clean_picture(file.data, edge_min=PICTURE_EDGE_MIN)) is None:
+            continue
+        try:
+            picture = await clean_picture(file.data, person=person, edge_min=PICTURE_EDGE_MIN)
+        except PictureTooLarge:
+            errors[side] = "too_large" if len(file.data) > PICTURE_BYTES_MAX else "too_many_pixels"
+            continue
+        if picture is None:
             errors[side] = "picture"
         else:
             pictures[side] = picture
@@ -138,4 +182,4 @@ async def _pictures(files: dict[str, File]) -> tuple[dict[Side, bytes], dict[str
 
 
 def _today(page: PageContext) -> date:
-    return datetime.fromtimestamp(page.context.clock() // 1000, UTC).date()
+    return local_day(page.context.clock(), page.context.time_zone)

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.login_credentials import AddPasskey, RemovePasskey
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PASSKEYS_MAX
 from qirsh.domain.refusal import Refusal, Refused
@@ -41,6 +42,7 @@ class Adding(msgspec.Struct, frozen=True):
     session: bytes
     name: str
     until: int
+    proof: str  # Random: it is good for one passkey.
 
 
 class Own(msgspec.Struct, frozen=True):
@@ -66,13 +68,13 @@ async def prepare_passkey(page: PageContext) -> Response:
     name = " ".join(unicodedata.normalize("NFC", form["name"]).split())
     fault = ""
     if not (0 < len(name) <= NAME_CHARACTERS_MAX and name.isprintable()):
-        message = _("Give the passkey a name by which you know the device, with at most %(most)s characters.")
+        message = _("Enter a name by which you recognise the device, with at most %(most)s characters.")
         fault = text(page.request.language, message, most=NAME_CHARACTERS_MAX)
     if fault or not await _can_add(page):
         return await _page(page, status=422, name=form["name"], fault=fault)
     if not await is_reauthenticated(page, holder, form):
         return await _page(page, status=422, name=form["name"], is_wrong=True)
-    adding = Adding(page.session.hash, name, page.context.clock() + _ADDING_MS)
+    adding = Adding(page.session.hash, name, page.context.clock() + _ADDING_MS, page.context.entropy(16).hex())
     return see_other(_NEW, [keep(page.context, PENDING_PASSKEY, adding)])
 
 
@@ -92,7 +94,7 @@ async def add_passkey(page: PageContext) -> Response:
         return page.redirect(_LIST, "passkey.late")
     if not passkeys.can_be_used(context):
         return see_other(_LIST)
-    made = passkeys.new_passkey(context, passkeys.adding(page.session.hash.hex(), page.person), form["passkey"])
+    made = passkeys.new_passkey(context, _purpose(page, adding), form["passkey"])
     if made is None:
         return await _new_page(page, adding, status=422, has_failed=True)
     outcome = await context.engine.submit(
@@ -103,11 +105,14 @@ async def add_passkey(page: PageContext) -> Response:
             sign_count=made.sign_count,
             name=adding.name,
             letters=mail_to_holder(page, await account_holder_of(page), "passkey_added", name=adding.name),
+            challenge=token_hash(adding.proof.encode()),
         )
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.TOO_MANY:  # Another tab was quicker.
             return see_other(_LIST)
+        if outcome.why is Refusal.CODE_NOT_VALID:  # One was added with this proof already.
+            return page.redirect(_LIST, "passkey.late")
         if outcome.why is not Refusal.PASSKEY_NOT_VALID:
             raise to_problem(outcome)
         return await _new_page(page, adding, status=422, has_failed=True)
@@ -160,6 +165,10 @@ def _adding(page: PageContext) -> Adding | None:
     return adding if is_good else None
 
 
+def _purpose(page: PageContext, adding: Adding) -> passkeys.Purpose:
+    return passkeys.adding(page.session.hash.hex(), page.person, adding.proof)
+
+
 async def _page(
     page: PageContext, *, status: int = 200, name: str = "", fault: str = "", is_wrong: bool = False
 ) -> Response:
@@ -182,7 +191,7 @@ async def _new_page(page: PageContext, adding: Adding, *, status: int = 200, has
     holder = await account_holder_of(page)
     options = passkeys.creation_options(
         page.context,
-        passkeys.adding(page.session.hash.hex(), page.person),
+        _purpose(page, adding),
         person=page.person,
         email=holder.login.email,
         name=holder.person.name,

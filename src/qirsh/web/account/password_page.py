@@ -49,7 +49,7 @@ async def change_password(page: PageContext) -> Response:
     if type(outcome) is Refused:
         raise to_problem(outcome)
     changed = page.redirect(SECURITY, "password.changed")
-    changed.headers.append(await page.session.renew())
+    changed.headers += await page.session.renew()
     return changed
 
 
@@ -69,21 +69,21 @@ async def request_email_change(page: PageContext) -> Response:
         return _email_page(page, holder, status=422)
     fault = ""
     if email is None:
-        fault = text(language, _("This is not an e-mail address. Write it as in name@example.org."))
+        fault = text(language, _("Enter a valid e-mail address, such as name@example.org."))
     elif email == holder.login.email:
-        fault = text(language, _("You sign in with this address already."))
+        fault = text(language, _("You already sign in with this address."))
     if email is None or fault:
         return _email_page(page, holder, status=422, new_email=form["email"], fault=fault)
     if not await is_reauthenticated(page, holder, form):
         return _email_page(page, holder, status=422, new_email=form["email"], is_wrong=True)
     if page.context.limits is not None:
-        page.context.limits.count_mail(page.request, email)
+        page.context.limits.count_mail(page.request, "email", email, page.counted_as)
     await _write_to(page, holder, email)
     return page.redirect(_EMAIL, "email.sent")
 
 
 async def _write_to(page: PageContext, holder: AccountHolder, email: str) -> None:
-    context, token = page.context, new_link_token(page.context)
+    context, token = page.context, new_link_token(page.context, "email", email, page.person)
     is_free = await context.store.find(Tables.logins, email) is None
     url = f"{context.base_url}/email/{token}"
     mail = letters(context, "email_change", to=email, language=holder.person.language, url=url)

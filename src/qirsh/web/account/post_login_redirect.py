@@ -1,20 +1,22 @@
-"""Where a person goes after signing in or up: to the payment that they came for, or to their wallet.
+"""Where a person goes after signing in or up: to the payment or the page that they came for, or to their wallet.
 
 Nothing else can be asked for, so no link to our pages sends anybody to a stranger's.
 """
 
-from urllib.parse import parse_qsl
+import re
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 WALLET = "/wallet"
+_OWN: Final = re.compile(r"/wallet(?:/[\w~-][\w.~-]*)*(?:\?[\w.~%=&+-]*)?", re.ASCII)
 
 
 def payment_in_query(context: Context, request: Request) -> str:
     """The payment that the address names."""
-    named = dict(parse_qsl(request.query.decode("latin-1")))
-    return payment_named(context, named.get("pay", ""))
+    return payment_named(context, _query(request).get("pay", ""))
 
 
 def payment_named(context: Context, text: str) -> str:
@@ -22,11 +24,22 @@ def payment_named(context: Context, text: str) -> str:
     return text if context.identifiers.payment_number(text) is not None else ""
 
 
-def redirect_after_login(pay: str) -> str:
+def next_in_query(request: Request) -> str:
+    """The page of the wallet that the address names; empty if it names none."""
+    path = _query(request).get("next", "")
+    return path if _OWN.fullmatch(path) else ""
+
+
+def redirect_after_login(pay: str, next_page: str = "") -> str:
     """After all is done."""
-    return f"/pay/{pay}" if pay else WALLET
+    return f"/pay/{pay}" if pay else next_page or WALLET
 
 
-def keep_payment(path: str, pay: str) -> str:
+def keep_payment(path: str, pay: str, next_page: str = "") -> str:
     """The next page on the way there."""
-    return f"{path}?pay={pay}" if pay else path
+    kept = {name: value for name, value in (("pay", pay), ("next", next_page)) if value}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def _query(request: Request) -> dict[str, str]:
+    return dict(parse_qsl(request.query.decode("latin-1")))

@@ -5,7 +5,7 @@ from typing import Final
 from qirsh.web.account.demo_mail import show_demo_mail
 from qirsh.web.account.email_change import confirm_email, show_email_confirmation
 from qirsh.web.account.erase_page import erase_account, show_erase
-from qirsh.web.account.identity_page import BODY_BYTES_MAX, show_identity, submit_identity
+from qirsh.web.account.identity_page import BODY_BYTES_MAX, show_identity, show_identity_again, submit_identity
 from qirsh.web.account.passkey_page import (
     add_passkey,
     prepare_passkey,
@@ -30,10 +30,16 @@ from qirsh.web.account.second_factor import (
     turn_off_totp,
     turn_on_totp,
 )
-from qirsh.web.account.security import end_session, show_security, sign_out_everywhere
-from qirsh.web.account.settings_page import change_settings, show_settings
+from qirsh.web.account.second_factor_code import mail_factor_code
+from qirsh.web.account.security import (
+    end_session,
+    show_end_session,
+    show_security,
+    show_sign_out_everywhere,
+    sign_out_everywhere,
+)
+from qirsh.web.account.settings_page import change_settings, choose_language, show_settings
 from qirsh.web.account.sign_in import (
-    show_home,
     show_sign_in,
     show_sign_in_code,
     sign_in,
@@ -45,7 +51,6 @@ from qirsh.web.account.sign_up import finish_sign_up, show_sign_up, show_sign_up
 from qirsh.web.http.route import page
 
 ROUTES: Final = (
-    page("GET", "/", show_home),
     page("GET", "/sign-in", show_sign_in),
     page("POST", "/sign-in", sign_in),
     page("GET", "/sign-in/code", show_sign_in_code),
@@ -63,9 +68,11 @@ ROUTES: Final = (
     page("GET", "/email/{token}", show_email_confirmation),
     page("POST", "/email/{token}", confirm_email),
     page("GET", "/wallet/identity", show_identity),
-    page("POST", "/wallet/identity", submit_identity, body_bytes_max=BODY_BYTES_MAX),
+    page("POST", "/wallet/identity", submit_identity, body_bytes_max=BODY_BYTES_MAX, on_refused=show_identity_again),
     page("GET", "/wallet/security", show_security),
+    page("GET", "/wallet/security/sessions", show_sign_out_everywhere),
     page("POST", "/wallet/security/sessions", sign_out_everywhere),
+    page("GET", "/wallet/security/sessions/{id}/end", show_end_session),
     page("POST", "/wallet/security/sessions/{id}/end", end_session),
     page("GET", "/wallet/security/password", show_password_change),
     page("POST", "/wallet/security/password", change_password),
@@ -73,6 +80,7 @@ ROUTES: Final = (
     page("POST", "/wallet/security/email", request_email_change),
     page("GET", "/wallet/security/totp", show_totp_setup),
     page("POST", "/wallet/security/totp", turn_on_totp),
+    page("POST", "/wallet/security/totp/code", mail_factor_code),
     page("GET", "/wallet/security/totp/off", show_totp_off),
     page("POST", "/wallet/security/totp/off", turn_off_totp),
     page("GET", "/wallet/security/recovery", show_recovery_codes),
@@ -89,6 +97,7 @@ ROUTES: Final = (
     page("POST", "/wallet/pin/code", unlock_pin),
     page("GET", "/wallet/settings", show_settings),
     page("POST", "/wallet/settings", change_settings),
+    page("POST", "/wallet/language", choose_language),
     page("GET", "/wallet/erase", show_erase),
     page("POST", "/wallet/erase", erase_account),
 )

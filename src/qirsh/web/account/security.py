@@ -1,4 +1,7 @@
-"""The page that shows a person how their account is kept, and the sessions that they can end there."""
+"""The page that shows a person how their account is kept, and the sessions that they can end from there.
+
+Ending takes a new proof: whoever finds a browser open signs nobody else out.
+"""
 
 from typing import Final
 
@@ -9,11 +12,16 @@ from qirsh.domain.limits import LIST_ITEMS_MAX, PASSKEYS_MAX
 from qirsh.domain.person import attempts_left
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
-from qirsh.web.account.device_name import browser_and_system
-from qirsh.web.account.second_factor import codes_left
-from qirsh.web.html.cookies import SESSION, set_cookie
+from qirsh.web.auth.device_name import browser_and_system
+from qirsh.web.auth.recovery_codes import codes_left
 from qirsh.web.html.page_context import SIGN_IN, PageContext, signed_in
-from qirsh.web.html.reauthentication import SECURITY, AccountHolder, account_holder_of
+from qirsh.web.html.reauthentication import (
+    REAUTH_FIELDS,
+    SECURITY,
+    AccountHolder,
+    account_holder_of,
+    is_reauthenticated,
+)
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 
@@ -50,30 +58,68 @@ async def show_security(page: PageContext) -> Response:
 
 
 @signed_in
+async def show_sign_out_everywhere(page: PageContext) -> Response:
+    """What it means, and the proof that it takes."""
+    return _everywhere_page(page, await account_holder_of(page))
+
+
+@signed_in
 async def sign_out_everywhere(page: PageContext) -> Response:
-    """Every session ends, in pages and apps, this one too. It takes no password: nobody gains a thing by it."""
-    page.form("sessions")
+    """Every session ends, in pages and apps, this one too."""
+    form = page.form("sessions", *REAUTH_FIELDS)
+    holder = await account_holder_of(page)
+    if not await is_reauthenticated(page, holder, form):
+        return _everywhere_page(page, holder, status=422, is_wrong=True)
     await page.context.engine.submit(CloseSessions(page.person, f"person {page.person}"))
     await page.context.callers.poll()  # This process need not wait until it would look.
     left = page.redirect(SIGN_IN, "sign-in.everywhere")
-    left.headers.append(set_cookie(page.context, SESSION, ""))
+    left.headers += page.session.forget()
     return left
+
+
+@signed_in
+async def show_end_session(page: PageContext) -> Response:
+    """Which device it is, and the proof that it takes."""
+    holder = await account_holder_of(page)
+    _, device = await _named(page, holder)
+    return _end_page(page, holder, device)
 
 
 @signed_in
 async def end_session(page: PageContext) -> Response:
     """One of their own ends."""
-    named = page.request.arguments["id"]
-    page.form("session", bound=(named,))
-    for hashed, device in await _devices(page, await account_holder_of(page)):
-        if device.id == named:
-            await page.context.engine.submit(CloseSession(hashed, f"person {page.person}"))
-            await page.context.callers.poll()
-            if not device.is_this:
-                return page.redirect(SECURITY, "session.ended")
-            left = page.redirect(SIGN_IN, "sign-in.left")
-            left.headers.append(set_cookie(page.context, SESSION, ""))
-            return left
+    form = page.form("session", *REAUTH_FIELDS, bound=(page.request.arguments["id"],))
+    holder = await account_holder_of(page)
+    hashed, device = await _named(page, holder)
+    if not await is_reauthenticated(page, holder, form):
+        return _end_page(page, holder, device, status=422, is_wrong=True)
+    await page.context.engine.submit(CloseSession(hashed, f"person {page.person}"))
+    await page.context.callers.poll()
+    if not device.is_this:
+        return page.redirect(SECURITY, "session.ended")
+    left = page.redirect(SIGN_IN, "sign-in.left")
+    left.headers += page.session.forget()
+    return left
+
+
+def _everywhere_page(
+    page: PageContext, holder: AccountHolder, *, status: int = 200, is_wrong: bool = False
+) -> Response:
+    return page.render("account/sessions_end.html", status=status, has_factor=holder.has_factor, is_wrong=is_wrong)
+
+
+def _end_page(
+    page: PageContext, holder: AccountHolder, device: Device, *, status: int = 200, is_wrong: bool = False
+) -> Response:
+    return page.render(
+        "account/session_end.html", status=status, device=device, has_factor=holder.has_factor, is_wrong=is_wrong
+    )
+
+
+async def _named(page: PageContext, holder: AccountHolder) -> tuple[bytes, Device]:
+    for hashed, device in await _devices(page, holder):
+        if device.id == page.request.arguments["id"]:
+            return hashed, device
     raise Problem("not_found")
 
 

@@ -18,8 +18,8 @@ from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
 from qirsh.web.account.post_login_redirect import keep_payment, payment_in_query, payment_named, redirect_after_login
-from qirsh.web.auth.credentials import VerifiedLogin
-from qirsh.web.auth.email_challenge import new_code, new_link_token
+from qirsh.web.auth.credentials import VerifiedLogin, log_failure
+from qirsh.web.auth.email_challenge import new_browser_token, new_code
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault, pin_fault
 from qirsh.web.html.cookies import PENDING_SIGN_UP, set_cookie
@@ -60,11 +60,11 @@ async def start_sign_up(context: Context, request: Request) -> Response:
     if page.caller is not None or not context.has_mail:
         return see_other(keep_payment(_START, pay))
     if email is None:
-        wrong = text(request.language, _("This is not an e-mail address. Write it as in name@example.org."))
+        wrong = text(request.language, _("Enter a valid e-mail address, such as name@example.org."))
         return _page(page, pay, status=422, email=form["email"], wrong=wrong)
     if context.limits is not None:
-        context.limits.count_mail(request, email)
-    joining = Joining(email, new_link_token(context))
+        context.limits.count_mail(request, _PURPOSE, email)
+    joining = Joining(email, new_browser_token(context))
     await _write_to(context, joining, request.language)
     return see_other(keep_payment(_CODE, pay), [keep(context, PENDING_SIGN_UP, joining)])
 
@@ -89,15 +89,16 @@ async def finish_sign_up(context: Context, request: Request) -> Response:
     form = page.open_form("join", *_TYPED, "pay", bound=(joining.token,))
     pay = payment_named(context, form["pay"])
     if context.limits is not None:
-        context.limits.count_code(request, joining.email)
+        context.limits.count_code(request, _PURPOSE, joining.email)
     faults = await _faults(context, joining, form, request.language)
     if not faults:
         refused = await _join(page, joining, form)
         if refused is None:
             login = await context.store.find(Tables.logins, joining.email)
             assert login is not None, "a person who has just joined"
-            session = await page.session.begin(VerifiedLogin(login))
-            return see_other(redirect_after_login(pay), [session, set_cookie(context, PENDING_SIGN_UP, "")])
+            cookies = await page.session.begin(VerifiedLogin(login), is_first=True)
+            return see_other(redirect_after_login(pay), [*cookies, set_cookie(context, PENDING_SIGN_UP, "")])
+        log_failure(context, request, "nobody", "mailed code")
         faults = {"code": _code_fault(refused, request.language)}
     return _code_page(page, joining, pay, status=422, faults=faults, form=form)
 
@@ -151,11 +152,9 @@ async def _faults(context: Context, joining: Joining, form: dict[str, str], lang
     name, phone = one_line(form["name"], NAME_CHARACTERS_MAX), phone_number(form["phone"])
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], language)
     faults = {
-        "code": "" if form["code"].strip() else text(language, _("Enter the six digits from the mail.")),
+        "code": "" if form["code"].strip() else text(language, _("Enter the six digits from the e-mail.")),
         "name": "" if name else _name_fault(language),
-        "phone": ""
-        if phone is not None
-        else text(language, _("Write the number with digits, as in +963 944 123 456.")),
+        "phone": "" if phone is not None else text(language, _("Enter the number in digits, such as +963944123456.")),
         "password": await password_fault(context, form["password"], language, name or "", joining.email),
         "pin": pin,
         "pin_again": pin_again,
@@ -173,14 +172,14 @@ def _code_fault(refused: Refused, language: str) -> str:
         return text(
             language,
             _(
-                "This code no longer works: it is too old, was used, or was wrong too often."
-                " Ask for a new one below, or sign in if you have joined already."
+                "This code no longer works: it has expired, was already used, or was entered incorrectly too often."
+                " Request a new one below, or sign in if you already have an account."
             ),
         )
     return plural(
         language,
-        "This code is not right. You can try %(n)d more time.",
-        "This code is not right. You can try %(n)d more times.",
+        "Incorrect code. You can try %(n)d more time.",
+        "Incorrect code. You can try %(n)d more times.",
         refused.attempts_left,
     )
 

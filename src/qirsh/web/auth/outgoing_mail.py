@@ -2,6 +2,7 @@
 
 from qirsh.domain.mail import Letter
 from qirsh.engine.mail_crypto import Envelope, letter
+from qirsh.language.mail_templates import KINDS
 from qirsh.store.reads.people import OPERATOR_ADDRESSES
 from qirsh.web.http.context import Context
 
@@ -10,7 +11,9 @@ def letters(context: Context, kind: str, *, to: str, language: str, **words: str
     """One of a kind of `language.mail_templates`, with the words that stand in it; none where none would be sent."""
     if not context.has_mail:
         return ()
-    return (letter(context.keyring, context.entropy, Envelope(to, language, kind, words)),)
+    # A code, or a link that is valid for a while: whoever asked for it waits.
+    is_urgent = KINDS[kind].lasts is not None
+    return (letter(context.keyring, context.entropy, Envelope(to, language, kind, words), is_urgent=is_urgent),)
 
 
 async def letters_to_operators(context: Context, kind: str, **words: str | int) -> tuple[Letter, ...]:

@@ -1,9 +1,11 @@
 """Passkeys: what a browser is asked for, and what its answer proves. Nothing is kept here.
 
-A challenge carries its own end and is tied by a MAC to who is asked and what for, so no server has to remember it.
-Where an answer must count only once, what it does sees to that: a payment is paid once, a passkey is added once.
+A challenge carries its own end and is tied by a MAC to who is asked and what for, so no server has to remember it
+before it is answered. That it is answered once, the rules see to: a sign-in keeps its hash, a payment is paid once,
+and a passkey is added once, with a proof that is good for one.
 """
 
+import hashlib
 import hmac
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -48,7 +50,6 @@ _ALGORITHMS: Final = [
 _FORMATS: Final = frozenset({AttestationFormat.NONE, AttestationFormat.PACKED})
 _EXPIRY_BYTES: Final = 8
 _RANDOM_BYTES: Final = 16
-_HANDLE_BYTES: Final = 16
 
 
 class NewPasskey(msgspec.Struct, frozen=True):
@@ -77,6 +78,7 @@ class PasskeyAssertion(msgspec.Struct, frozen=True):
 
     id: bytes
     sign_count: int
+    challenge: bytes  # The hash of what it has answered. Where an answer must count only once, the rule keeps it.
 
 
 class Purpose(msgspec.Struct, frozen=True):
@@ -86,9 +88,9 @@ class Purpose(msgspec.Struct, frozen=True):
     is_of_stranger: bool = False  # Nobody has said who they are, so the passkey must.
 
 
-def adding(session: str, person: int) -> Purpose:
-    """Make one, by who is signed in."""
-    return Purpose(("add", session, str(person)))
+def adding(session: str, person: int, proof: str) -> Purpose:
+    """Make one, by who is signed in and has just proved who they are."""
+    return Purpose(("add", session, str(person), proof))
 
 
 def signing_in(visitor: str) -> Purpose:
@@ -96,9 +98,14 @@ def signing_in(visitor: str) -> Purpose:
     return Purpose(("sign-in", visitor), is_of_stranger=True)
 
 
-def confirming(*, session: str, payment: str, amount_minor: int, currency: str, payee: str) -> Purpose:
-    """Pay exactly this."""
-    return Purpose(("confirm", session, payment, str(amount_minor), currency, payee))
+def confirming(session: str, agreed: tuple[str, ...]) -> Purpose:
+    """Pay exactly what is agreed to, in this session."""
+    return Purpose(("confirm", session, *agreed))
+
+
+def signing_in_and_paying(visitor: str, agreed: tuple[str, ...]) -> Purpose:
+    """Sign in and pay exactly what is agreed to, in the browser that has this visitor's cookie."""
+    return Purpose(("sign-in-and-pay", visitor, *agreed), is_of_stranger=True)
 
 
 def can_be_used(context: Context) -> bool:
@@ -119,7 +126,7 @@ def creation_options(
     options = generate_registration_options(
         rp_id=_host(context),
         rp_name=_NAME,
-        user_id=_handles(context, person)[0],
+        user_id=context.identifiers.person_handle(person),
         user_name=email,
         user_display_name=name,
         challenge=_challenge(context, purpose),
@@ -182,9 +189,10 @@ def verify_assertion(context: Context, purpose: Purpose, answer: str, known: Kno
     """
     try:
         credential = parse_authentication_credential_json(answer)
+        challenge = _own_challenge(context, purpose, credential.response.client_data_json)
         verified = verify_authentication_response(
             credential=credential,
-            expected_challenge=_own_challenge(context, purpose, credential.response.client_data_json),
+            expected_challenge=challenge,
             expected_rp_id=_host(context),
             expected_origin=own_origin(context.base_url).decode(),
             credential_public_key=known.public_key,
@@ -194,10 +202,11 @@ def verify_assertion(context: Context, purpose: Purpose, answer: str, known: Kno
     except Exception:  # noqa: BLE001 - the library fails in many ways on what no browser sends
         return None
     handle = credential.response.user_handle
-    is_theirs = handle in _handles(context, known.person) if handle is not None else not purpose.is_of_stranger
+    own = context.identifiers.person_handle(known.person)
+    is_theirs = handle == own if handle is not None else not purpose.is_of_stranger
     if verified.credential_id != known.id or not is_theirs:
         return None
-    return PasskeyAssertion(known.id, verified.new_sign_count)
+    return PasskeyAssertion(known.id, verified.new_sign_count, hashlib.sha256(challenge).digest())
 
 
 class _Named(msgspec.Struct):
@@ -226,11 +235,6 @@ def _own_challenge(context: Context, purpose: Purpose, client_data_json: bytes) 
     if context.clock() >= until or client_data.cross_origin:
         raise _NotOurs
     return challenge
-
-
-def _handles(context: Context, person: int) -> list[bytes]:
-    """What an authenticator knows a person by: it tells nobody who that is. One for each secret, the newest first."""
-    return [mac[:_HANDLE_BYTES] for mac in context.keyring.passkey_macs("person", str(person))]
 
 
 def _host(context: Context) -> str:

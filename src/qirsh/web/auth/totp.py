@@ -7,10 +7,9 @@ from typing import Final
 import pyotp
 
 from qirsh.engine.entropy import Entropy
-from qirsh.engine.keyring import Keyring
+from qirsh.engine.keyring import Keyring, totp_purpose
 from qirsh.web.http.context import Context
 
-_PURPOSE: Final = b"totp"
 _ISSUER: Final = "Qirsh"
 _SEED_BYTES: Final = 20  # 160 bits, as RFC 4226 recommends.
 _STEP_S: Final = 30
@@ -26,20 +25,20 @@ def setup_uri(seed: str, email: str) -> str:
     return pyotp.TOTP(seed).provisioning_uri(name=email, issuer_name=_ISSUER)
 
 
-def seal_seed(keyring: Keyring, seed: str) -> bytes:
-    """For the database."""
-    return keyring.seal(seed.encode(), _PURPOSE)
+def seal_seed(keyring: Keyring, seed: str, email: str) -> bytes:
+    """For the login with this address. One that gets another address is sealed again."""
+    return keyring.seal(seed.encode(), totp_purpose(email))
 
 
-def unseal_seed(keyring: Keyring, sealed: bytes) -> str | None:
-    """None if the secret that it was sealed under is no longer known."""
-    seed = keyring.unseal(sealed, _PURPOSE)
+def unseal_seed(keyring: Keyring, sealed: bytes, email: str) -> str | None:
+    """None if it is of another login, or the secret that it was sealed under is no longer known."""
+    seed = keyring.unseal(sealed, totp_purpose(email))
     return None if seed is None else seed.decode()
 
 
-def totp_step(context: Context, totp_sealed: bytes, code: str) -> int | None:
+def totp_step(context: Context, email: str, totp_sealed: bytes, code: str) -> int | None:
     """The half minute that the code is of, if it is now or next to it."""
-    seed = unseal_seed(context.keyring, totp_sealed)
+    seed = unseal_seed(context.keyring, totp_sealed, email)
     if seed is None:
         return None
     totp = pyotp.TOTP(seed)

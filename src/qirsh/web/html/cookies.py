@@ -1,4 +1,4 @@
-"""Cookies of pages. All but the language end with the browser."""
+"""Cookies of pages. All but the language and the known device end with the browser."""
 
 from typing import Final
 
@@ -6,6 +6,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 SESSION: Final = "qirsh"
+SESSION_USE: Final = "qirsh-used"  # When the session was last used.
 VISITOR: Final = (
     "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
 )
@@ -13,6 +14,8 @@ FLASH: Final = "qirsh-said"  # What became of the last form: for the next page o
 PENDING_2FA: Final = "qirsh-half"  # Whose password was right, while the code of the second factor is asked for.
 PENDING_PASSKEY: Final = "qirsh-adding"  # That the password was right, and the name of the passkey that is made next.
 PENDING_SIGN_UP: Final = "qirsh-joining"  # To which address a code was mailed.
+WAITING_PAYMENT: Final = "qirsh-payment"  # Which payment its user came for and cannot pay yet.
+KNOWN_DEVICE: Final = "qirsh-device"  # Who has signed in with this browser before. It opens nothing.
 LANGUAGE: Final = "qirsh-language"  # Which language its user has chosen.
 
 

@@ -46,8 +46,12 @@ class Csrf(msgspec.Struct):
 
     def check_open(self, token: str, purpose: str, *bound: str) -> None:
         """The same for a form that anybody may send: it was made for this browser."""
-        if not self.visitor or not self.context.keyring.is_form_token(token, purpose, self.visitor, *bound):
+        if not self.is_made_open(token, purpose, *bound):
             raise Problem("stale_form")
+
+    def is_made_open(self, token: str, purpose: str, *bound: str) -> bool:
+        """Whether the token is that of `open_token` for the same."""
+        return bool(self.visitor) and self.context.keyring.is_form_token(token, purpose, self.visitor, *bound)
 
     def is_made_here(self, token: str, purpose: str, *bound: str) -> bool:
         """Whether the token is that of `token` for the same."""

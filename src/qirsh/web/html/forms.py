@@ -15,7 +15,7 @@ _TYPE: Final = b"application/x-www-form-urlencoded"
 _TYPES: Final = frozenset({_TYPE, _TYPE + b";charset=utf-8"})
 _BROKEN_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 # Fields of digits, which some keyboards type in another script.
-_DIGITS: Final = frozenset({"pin", "pin_again", "code"})
+_DIGITS: Final = frozenset({"pin", "old_pin", "pin_again", "code", "mail_code"})
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 
 

@@ -1,4 +1,7 @@
-"""Which language a page is written in: as the address says, else as was chosen before, else as the browser asks."""
+"""Which language a page is written in: as the address says, else as was chosen before, else as the browser asks.
+
+The time zone is the service's own.
+"""
 
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
@@ -20,10 +23,12 @@ class Choice(msgspec.Struct, frozen=True):
     code: str
     name: str
     address: str
+    page: str  # The page itself, to come back to once it is chosen.
 
 
 def find_language(context: Context, request: Request) -> None:
-    """Say in the request which one it is."""
+    """Say in the request which one it is, and which time zone."""
+    request.time_zone = context.time_zone
     kept = cookie(context, request, LANGUAGE)
     asked = ""
     if request.query:
@@ -42,11 +47,17 @@ def keep_language(context: Context, request: Request, response: Response) -> Non
     response.headers = [*response.headers, set_cookie(context, LANGUAGE, request.language, keep_s=_YEAR_S)]
 
 
+def change_language(request: Request, code: str) -> None:
+    """From now on, for this browser."""
+    request.language, request.is_language_new = code, True
+
+
 def choices(request: Request) -> list[Choice]:
     """The other languages, with an address relative to the page's own, so that it stays this page."""
     rest = [pair for pair in _parameters(request) if pair[0] != _PARAMETER]
+    page = f"{request.path}?{urlencode(rest)}" if rest else request.path
     return [
-        Choice(code, language(code).name, f"?{urlencode([*rest, (_PARAMETER, code)])}")
+        Choice(code, language(code).name, f"?{urlencode([*rest, (_PARAMETER, code)])}", page)
         for code in LANGUAGES
         if code != request.language
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -33,6 +34,16 @@ class PageContext(msgspec.Struct, frozen=True):
         return self.session.caller
 
     @property
+    def is_idle(self) -> bool:
+        """Whether who is signed in has to sign in again before money moves."""
+        return self.session.is_idle
+
+    @property
+    def is_active(self) -> bool:
+        """Whether somebody is signed in, and need not do so again."""
+        return self.session.caller is not None and not self.session.is_idle
+
+    @property
     def user(self) -> Caller:
         """Who is signed in, on a page that requires it."""
         assert self.session.caller is not None
@@ -43,6 +54,11 @@ class PageContext(msgspec.Struct, frozen=True):
         """The id of who is signed in."""
         assert self.user.person is not None, "a page's session without a person"
         return self.user.person
+
+    @property
+    def counted_as(self) -> str:
+        """Under which name the tries of who is signed in are counted."""
+        return f"person {self.person}"
 
     def form(self, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
         """The posted values of who is signed in, after a look at the CSRF token."""
@@ -67,7 +83,9 @@ class PageContext(msgspec.Struct, frozen=True):
             "open_csrf_token": self.csrf.open_token,
             "is_signed_in": self.caller is not None,
         }
-        made = render_page(self.request, template, status=status, headers=None, form_origin=form_origin, **values)
+        made = render_page(
+            self.context.site, self.request, template, status=status, headers=None, form_origin=form_origin, **values
+        )
         # Only now is it known whether a form on the page needed a cookie.
         made.headers = [*self.csrf.cookies]
         return made
@@ -75,6 +93,10 @@ class PageContext(msgspec.Struct, frozen=True):
     def redirect(self, location: str, flash: str = "") -> Response:
         """The next page, with a message for it: `about.code`."""
         return see_other(location, flash_header(self.context, flash))
+
+    def sign_in_again(self, location: str) -> Response:
+        """For who was idle: the sign-in, which says so and leads to the page."""
+        return see_other(_sign_in_before(location))
 
 
 async def page_context_of(context: Context, request: Request) -> PageContext:
@@ -86,6 +108,16 @@ async def page_context_of(context: Context, request: Request) -> PageContext:
     return PageContext(context, request, session, csrf, flash)
 
 
+def _sign_in_first(request: Request) -> str:
+    """The sign-in, which leads back to the page that was opened."""
+    path = f"{request.path}?{request.query.decode('latin-1')}" if request.query else request.path
+    return SIGN_IN if request.method == "POST" or path == "/wallet" else _sign_in_before(path)
+
+
+def _sign_in_before(path: str) -> str:
+    return f"{SIGN_IN}?{urlencode({'next': path})}"
+
+
 Answer = Coroutine[None, None, Response]
 
 
@@ -95,6 +127,6 @@ def signed_in(handler: Callable[[PageContext], Answer]) -> Callable[[Context, Re
     @wraps(handler)
     async def answer(context: Context, request: Request) -> Response:
         page = await page_context_of(context, request)
-        return await handler(page) if page.caller is not None else see_other(SIGN_IN)
+        return await handler(page) if page.caller is not None else see_other(_sign_in_first(request))
 
     return answer

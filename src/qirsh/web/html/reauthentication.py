@@ -57,12 +57,14 @@ async def is_operator(context: Context, person: int) -> bool:
 async def is_reauthenticated(page: PageContext, holder: AccountHolder, form: dict[str, str]) -> bool:
     """Whether the password and, where there is a second factor, the code are right. The code is used up.
 
-    Tries are counted together with those at the sign-in.
+    Tries are counted by the person: what strangers try at the sign-in takes none from them.
     """
     email, password = holder.login.email, form["password"]
     if not 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
         return False
-    verified = await authenticate_request(page.context, page.request, email=email, password=password, code=form["code"])
+    verified = await authenticate_request(
+        page.context, page.request, email=email, password=password, code=form["code"], known=page.counted_as
+    )
     if verified is None or verified.login.person != page.person:
         return False
     used = await page.context.engine.submit(
@@ -75,6 +77,6 @@ async def is_reauthenticated(page: PageContext, holder: AccountHolder, form: dic
     raise to_problem(used)
 
 
-def mail_to_holder(page: PageContext, holder: AccountHolder, kind: str, **words: str) -> tuple[Letter, ...]:
+def mail_to_holder(page: PageContext, holder: AccountHolder, kind: str, **words: str | int) -> tuple[Letter, ...]:
     """What a command takes along for the person, to the address with which they sign in."""
     return letters(page.context, kind, to=holder.login.email, language=holder.person.language, **words)

@@ -1,30 +1,43 @@
 """HTML pages: templates, and the headers that keep a page from loading, framing or sending anything but our own."""
 
+import re
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import jinja2
 
+from qirsh.contract.timestamps import timestamp
+from qirsh.domain.challenge import LASTS_MS
+from qirsh.domain.limits import SESSION_IDLE_MS
 from qirsh.language import figures
 from qirsh.language.catalog import language, translations
 from qirsh.language.figures import grouped
+from qirsh.language.local_time import UTC_ZONE
+from qirsh.web.html.error_summary import focused, wrong_fields
 from qirsh.web.html.language import choices
 from qirsh.web.html.static_files import address
 from qirsh.web.http.message import Headers, Request, Response, head, problem_headers
 from qirsh.web.http.problems import PROBLEM_TYPES, Problem
+from qirsh.web.http.site import Site
 
 HTML: Final = b"text/html; charset=utf-8"
 _POLICY: Final = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
-    b" connect-src 'self'; form-action 'self'%b; base-uri 'none'; frame-ancestors 'none'"
+    b" connect-src 'self'; manifest-src 'self'; form-action 'self'%b; base-uri 'none'; frame-ancestors 'none'"
 )
 # Each keeps its templates in its own folder; they are named by both, as `pay/receipt.html`.
-_ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "openapi")
+_ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "openapi", "site")
+_PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that a page may lead back to.
+_NO_PAGE: Final = frozenset({"not_found", "unknown_address"})
 PAGE: Final = head(HTML, policy=_POLICY % b"")
 PUBLIC_PAGE: Final = head(HTML, policy=_POLICY % b"", cache=b"no-cache")  # The same for everybody: kept, and asked for.
 
 
 def render_page(
+    site: Site,
     asked: Request | str,
     template: str,
     *,
@@ -37,8 +50,11 @@ def render_page(
 
     A form on it may lead, after a redirect, to one other origin: browsers check that too.
     """
-    code, switch = (asked, []) if isinstance(asked, str) else (asked.language, choices(asked))
-    body = _templates(code).get_template(template).render({**values, "languages": switch}).encode()
+    if isinstance(asked, str):
+        code, zone, switch = asked, UTC_ZONE, []
+    else:
+        code, zone, switch = asked.language, asked.time_zone, choices(asked)
+    body = _templates(code, zone).get_template(template).render({**values, "languages": switch, "site": site}).encode()
     return Response(status, body, headers or [], _head(form_origin) if form_origin else PAGE)
 
 
@@ -47,11 +63,12 @@ def see_other(location: str, headers: Headers | None = None) -> Response:
     return Response(303, b"", [(b"location", location.encode("ascii")), *(headers or [])], PAGE)
 
 
-def problem_page(problem: Problem, request: Request, headers: Headers | None = None) -> Response:
+def problem_page(site: Site, problem: Problem, request: Request, headers: Headers | None = None) -> Response:
     """What went wrong, for a person. The words stand in the template, by the problem's code."""
     is_payment = request.path.startswith("/pay/")
     payment_id = request.arguments.get("id", "") if is_payment else ""
     return render_page(
+        site,
         request,
         "html/problem.html",
         status=PROBLEM_TYPES[problem.code].status,
@@ -60,13 +77,15 @@ def problem_page(problem: Problem, request: Request, headers: Headers | None = N
         is_payment=is_payment,
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
         payment_id=payment_id if payment_id.isascii() and payment_id.isdigit() else "",
+        # The page of the form: an address that only takes forms leads to the one that has it.
+        again=request.path if _PLAIN.fullmatch(request.path) and problem.code not in _NO_PAGE else "",
         request_id=request.id,
-        wait_ms=1000 * (problem.retry_after_s or PROBLEM_TYPES[problem.code].retry_after_s or 0),
+        wait_s=problem.retry_after_s or PROBLEM_TYPES[problem.code].retry_after_s or 0,
     )
 
 
 @cache
-def _templates(code: str) -> jinja2.Environment:
+def _templates(code: str, zone: ZoneInfo) -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PrefixLoader({room: jinja2.PackageLoader(f"qirsh.web.{room}") for room in _ROOMS}),
         extensions=["jinja2.ext.i18n"],
@@ -78,20 +97,34 @@ def _templates(code: str) -> jinja2.Environment:
     )
     made.policies["ext.i18n.trimmed"] = True
     made.install_gettext_translations(translations(code), newstyle=True)  # type: ignore[attr-defined]  # the extension's
+    made.filters["by_day"] = _by_day
     made.globals |= {
         "static": address,
+        "wrong_fields": wrong_fields,
+        "focused": focused,
         "language": code,
         "direction": language(code).direction,
         "money": partial(figures.money, code=code),
         "currency_name": partial(figures.currency_name, code=code),
-        "day": partial(figures.day, code=code),
-        "day_and_time": partial(figures.day_and_time, code=code),
-        "month_name": partial(figures.month, code=code),
+        "day": partial(figures.day, code=code, zone=zone),
+        "day_and_time": partial(figures.day_and_time, code=code, zone=zone),
+        "date_name": partial(figures.date_name, code=code),
+        "month_name": partial(figures.month_name, code=code),
+        "time_zone": zone.key,
+        "time_zone_name": figures.time_zone_name(zone, code),
+        "timestamp": timestamp,
         "whole": partial(figures.whole, code=code),
         "duration": partial(figures.duration, code=code),
+        "idle_after": figures.duration(SESSION_IDLE_MS, code),
+        "lasts": lambda purpose: figures.duration(LASTS_MS[purpose], code),
         "grouped": grouped,
     }
     return made
+
+
+def _by_day(rows: list[Any], day: Callable[[int], str]) -> list[tuple[str, list[Any]]]:
+    """Rows that say when (`at`), in their order, below the day of each as it is written."""
+    return [(date, list(group)) for date, group in groupby(rows, key=lambda row: day(row.at))]
 
 
 @lru_cache(maxsize=1024)

@@ -12,10 +12,10 @@ from qirsh.web.http.message import Request
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def keep(context: Context, name: str, what: msgspec.Struct) -> tuple[bytes, bytes]:
-    """The header that gives it to the browser."""
+def keep(context: Context, name: str, what: msgspec.Struct, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
+    """The header that gives it to the browser, until that ends or for so long."""
     sealed = context.keyring.seal(msgspec.json.encode(what), name.encode())
-    return set_cookie(context, name, urlsafe_b64encode(sealed).decode())
+    return set_cookie(context, name, urlsafe_b64encode(sealed).decode(), keep_s=keep_s)
 
 
 def kept(context: Context, request: Request, name: str, kind: type[S]) -> S | None:

@@ -13,7 +13,9 @@ from qirsh.web.http.route import Route
 _TYPES: Final = {
     "css": b"text/css; charset=utf-8",
     "js": b"text/javascript; charset=utf-8",
-    "svg": b"image/svg+xml",
+    "png": b"image/png",
+    "svg": b"image/svg+xml; charset=utf-8",
+    "webmanifest": b"application/manifest+json",
     "woff2": b"font/woff2",
 }
 # An address carries the digest of the file, so that a changed file has another address.

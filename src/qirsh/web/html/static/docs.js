@@ -1,4 +1,5 @@
-// The API reference without this is whole; with it one can search, and a phone's table of contents starts closed.
+// The API reference without this is whole; with it one can search and copy, the language of the samples is remembered,
+// and a phone's table of contents starts closed.
 "use strict";
 
 const form = document.querySelector(".docs-search");
@@ -49,6 +50,35 @@ function filter() {
 function unfold(isPhone) {
   menu.open = !isPhone;
 }
+
+// Browsers may forbid storage, and give the clipboard to safe addresses only.
+function remembered(language) {
+  try {
+    if (language) localStorage.setItem("docs-language", language);
+    return localStorage.getItem("docs-language");
+  } catch {
+    return null;
+  }
+}
+
+function addCopyButton(sample) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(`${sample.querySelector("code").textContent.trimEnd()}\n`);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  });
+  sample.prepend(button);
+}
+
+for (const choice of document.querySelectorAll(".docs-languages input")) {
+  if (choice.value === remembered()) choice.checked = true;
+  choice.addEventListener("change", () => remembered(choice.value));
+}
+if (navigator.clipboard) document.querySelectorAll(".sample").forEach(addCopyButton);
 
 form.hidden = false;
 form.addEventListener("submit", (event) => event.preventDefault());

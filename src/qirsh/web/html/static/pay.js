@@ -57,10 +57,10 @@
 
   for (const shown of document.querySelectorAll("[data-left]")) countDown(shown);
   if (slip) follow();
-  for (const button of document.querySelectorAll("[data-print]")) {
-    button.parentElement.hidden = false;
-    button.addEventListener("click", () => print());
-  }
+  // Long enough to read that it was paid; who comes back from the shop stays.
+  const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  const onward = isBack ? null : document.querySelector("[data-onward]");
+  if (onward) setTimeout(() => onward.click(), 4000);
   for (const link of navigator.share ? document.querySelectorAll("[data-share]") : []) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
