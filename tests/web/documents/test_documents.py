@@ -54,6 +54,17 @@ def test_a_receipt_tells_who_paid_whom_how_much_when_and_where_to_check_it() -> 
     assert size(pdf) == pytest.approx(A5, abs=0.1)
 
 
+@pytest.mark.parametrize(("code", "word"), [("en", "Receipt"), ("ar", "إيصال"), ("tr", "Dekont")])
+@pytest.mark.parametrize("is_test", [False, True])
+def test_a_receipt_says_that_it_is_one(code: str, word: str, *, is_test: bool) -> None:
+    pdf = receipt_pdf(receipt(is_test=is_test), code)
+    (text,) = pages(pdf)
+    assert re.search(rf"^{word}$", text, re.MULTILINE), text
+    metadata = PdfReader(io.BytesIO(pdf)).metadata
+    assert metadata is not None
+    assert (metadata.title or "").startswith(word)
+
+
 def test_a_receipt_in_turkish_is_written_as_turks_write() -> None:
     (text,) = pages(receipt_pdf(receipt(payee=NAMES[1]), "tr"))
     for told in ("Ödendi", "12.345.678,90", "Şükrü Çağlayan İğdır", "Ödeme numarası", "1 Ocak 2026"):
@@ -64,6 +75,12 @@ def test_a_receipt_in_arabic_has_whole_words_and_its_numbers_in_order() -> None:
     (text,) = pages(receipt_pdf(receipt(payee=NAMES[0], refunded_minor=5000), "ar"))
     for told in ("مكتبة الشام", "12,345,678.90", "1190 3356 8841", "1234 5678 1234 5670", "Layla Haddad"):
         assert told in text
+
+
+def test_each_line_of_a_note_stands_on_its_own() -> None:
+    (text,) = pages(receipt_pdf(receipt(note="Order 7\nطلب 7\n\nThanks"), "en"))
+    assert re.search(r"^Order 7$", text, re.MULTILINE), text
+    assert re.search(r"^Thanks$", text, re.MULTILINE), text
 
 
 def test_what_is_not_told_leaves_no_empty_row() -> None:
@@ -134,7 +151,7 @@ def test_each_page_of_a_statement_says_whose_it_is_and_which_of_how_many() -> No
     for number, text in enumerate(told, start=1):
         assert f"Page {number} of {len(told)}" in text
         assert "1190 3356 8841" in text
-        assert "1 January 2026 to 30 June 2026, days in UTC" in text
+        assert "1 January 2026 to 30 June 2026 (UTC)" in text
         assert "Balance, SYP" in text
 
 

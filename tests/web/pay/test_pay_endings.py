@@ -36,8 +36,8 @@ def test_too_little_money_says_what_is_missing_and_how_to_add_it(world: Live) ->
     customer = world.person(verified=True)
     world.deposit(customer.account, 1234)
     visitor = at(world, amount=2000).signed_in(customer)
-    told(visitor, "There is not enough money in your account", href="/wallet")
-    assert "You have 12.34 USD Missing 7.66 USD" in visitor.text
+    told(visitor, "Not enough money in your account", href="/wallet")
+    assert "Your balance 12.34 USD Missing 7.66 USD" in visitor.text
 
 
 def test_a_locked_pin_leads_to_where_it_is_unlocked(world: Live) -> None:
@@ -63,19 +63,18 @@ def test_who_has_no_pin_yet_is_led_to_where_one_is_chosen(still: InProcess) -> N
 def test_who_is_not_verified_is_led_to_the_check_and_then_asked_to_wait(still: InProcess) -> None:
     customer = still.person(verified=False)
     visitor = at(still).signed_in(customer)
-    told(visitor, "Please show who you are first", href="/wallet/identity")
+    told(visitor, "Verify your identity first", href="/wallet/identity")
     person = person_of(still, customer.email)
     command = SubmitIdentity(person, int(customer.account), b"sealed", (("front", b"picture"),))
     assert type(still.run(still.context.engine.submit(command))) is not Refused
     visitor.open()
-    told(visitor, "Your documents are being checked")
+    told(visitor, "Your documents are being checked", href="/wallet")
 
 
 def test_a_suspended_account_says_so_before_anything_is_typed(world: Live) -> None:
     customer = world.customer()
-    visitor = at(world).signed_in(customer)
     world.act("account suspend", account=customer.account)
-    visitor.open()
+    visitor = at(world).signed_in(customer)
     told(visitor, "Your account is suspended")
 
 
@@ -83,7 +82,7 @@ def test_an_expired_and_a_cancelled_payment_say_what_they_were(still: InProcess)
     visitor = at(still, amount=4321, note="Order 12", expiresIn=300).signed_in(still.customer())
     still.clock.now += 300_000
     visitor.open()
-    told(visitor, "The time for this payment is over")
+    told(visitor, "This payment has expired")
     for words in ("To Shop", "Amount 43.21 USD", "Note from the shop Order 12", "Nothing was paid."):
         assert words in visitor.text
 
@@ -93,7 +92,7 @@ def test_who_finds_it_paid_by_another_account_is_told_that(world: Live) -> None:
     world.data(pay(world.customer(), visitor.payment_id))
     visitor.open()
     told(visitor, "Already paid")
-    assert "It was paid from another account than yours." in visitor.text
+    assert "It was paid from another account." in visitor.text
 
 
 PLANTED: Final = ("same_account", "account_suspended", "not_verified", "pin_missing", "money_stopped", "being_checked")
@@ -112,7 +111,7 @@ def test_a_stranger_finds_the_ways_in(world: Live) -> None:
     visitor.open()
     for way in ("sign-up", "forgot"):
         assert f'href="/{way}?pay={visitor.payment_id}"' in visitor.page
-    assert "New here? Create an account" in visitor.text
+    assert "New here? A new account is verified before its first payment" in visitor.text
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("tr", "ltr")])
@@ -152,9 +151,9 @@ def test_the_owner_ends_a_test_payment_as_they_choose(world: Live, outcome: str)
     assert "Test payment. No money moves." in visitor.text
     heading = {
         "paid": "Your test customer",
-        "expired": "The time for this payment is over",
-        "cancelled": "The shop has cancelled this payment",
-        "insufficient_funds": "Not enough money A customer without enough money is told so",
+        "expired": "This payment has expired",
+        "cancelled": "The shop cancelled this payment",
+        "insufficient_funds": "Not enough money A customer without enough money sees this",
     }
     assert heading[outcome] in visitor.text
 
@@ -172,7 +171,7 @@ def test_nobody_but_the_owner_ends_a_test_payment(still: InProcess) -> None:
         visitor = trying(still, who)
         visitor.open()
         assert 'name="outcome"' not in visitor.page
-        assert "A real account cannot pay it" in visitor.text
+        assert "cannot be paid from a real account" in visitor.text
         # No page has such a form; with one, it is still not theirs.
         owner = trying(still, merchant.email).elsewhere(visitor.payment_id)
         owner.open()

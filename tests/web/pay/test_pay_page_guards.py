@@ -43,7 +43,6 @@ SECURITY: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "referrer-policy": "no-referrer",
-    "strict-transport-security": "max-age=63072000; includeSubDomains",
     "x-content-type-options": "nosniff",
 }
 
@@ -237,7 +236,7 @@ def test_only_what_was_shown_is_paid(still: InProcess, fact: str) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, f"/pay/{visitor.payment_id}")
     assert still.counts() == before
     visitor.open()
-    assert "Something about this payment has changed since you opened it. Nothing was paid." in visitor.text
+    assert "This payment has changed since you opened it. Nothing was paid." in visitor.text
     # The page shows it anew, and that can be paid.
     visitor.confirm()
     assert visitor.has_paid()
@@ -290,12 +289,12 @@ def test_a_session_ends_after_its_time(still: InProcess) -> None:
     still.clock.now += SESSION_MS - 1
     still.poll()
     visitor.open()
-    assert "Your account" in visitor.page
+    assert "Sign in again to continue." in visitor.page
     still.clock.now += 1
     before = still.counts()
     refused_and_nothing_done(still, visitor.post("confirm", {**form, "pin": PIN}), before)
     visitor.open()
-    assert "Your account" not in visitor.page
+    assert "Sign in again to continue." not in visitor.page
 
 
 def test_a_sign_out_is_heard_by_other_processes(still: InProcess) -> None:
@@ -348,14 +347,16 @@ def test_a_bearer_is_no_cookie_and_a_cookie_is_no_bearer(world: Live) -> None:
 
 def test_cookies_are_of_the_session_and_out_of_reach_of_scripts(world: Live) -> None:
     visitor = at(world)
-    first = visitor.open().headers["set-cookie"]
+    first, waiting = visitor.open().headers.get_list("set-cookie")
     form = {**visitor.form("sign-in"), "email": world.customer().email, "password": PASSWORD}
-    second = visitor.post("sign-in", form).headers["set-cookie"]
+    second, device = visitor.post("sign-in", form).headers.get_list("set-cookie")
     assert re.fullmatch(r"qirsh-visit=[0-9a-f]{32}; Path=/; HttpOnly; SameSite=Lax", first)
+    assert waiting == f"qirsh-payment={visitor.payment_id}; Path=/; HttpOnly; SameSite=Lax"
     assert re.fullmatch(r"qirsh=qp_\w{51}; Path=/; HttpOnly; SameSite=Lax", second)
+    assert re.fullmatch(r"qirsh-device=[\w=-]+; Path=/; HttpOnly; SameSite=Lax; Max-Age=15552000", device)
     assert "set-cookie" not in visitor.open().headers
-    gone = visitor.post("sign-out", visitor.form("sign-out")).headers["set-cookie"]
-    assert gone == "qirsh=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0"
+    gone = visitor.post("sign-out", visitor.form("sign-out")).headers.get_list("set-cookie")
+    assert gone == [f"{name}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0" for name in ("qirsh", "qirsh-used")]
 
 
 def over_https(world: InProcess, method: str, path: str, body: bytes = b"", **headers: str) -> Response:
@@ -368,9 +369,10 @@ def over_https(world: InProcess, method: str, path: str, body: bytes = b"", **he
 def test_over_https_cookies_belong_to_this_host_alone(still: InProcess) -> None:
     path = f"/pay/{still.payment(still.merchants[0])}"
     answer = over_https(still, "GET", path)
-    [given] = [value.decode() for name, value in answer.headers if name == b"set-cookie"]
+    given, waiting = [value.decode() for name, value in answer.headers if name == b"set-cookie"]
+    assert waiting == f"__Host-qirsh-payment={path.rpartition('/')[2]}; Path=/; HttpOnly; SameSite=Lax; Secure"
     assert re.fullmatch(r"__Host-qirsh-visit=[0-9a-f]{32}; Path=/; HttpOnly; SameSite=Lax; Secure", given)
-    [token] = re.findall(r'name="token" value="(\w+)"', answer.body.decode())
+    [token] = re.findall(r'sign-in">\s*<input type="hidden" name="token" value="(\w+)"', answer.body.decode())
     form = f"token={token}&email={still.customer().email}&password={PASSWORD.replace(' ', '+')}".encode()
     visit = given.partition(";")[0]
     sent = {"content_type": FORM, "origin": "https://pay.example"}
@@ -379,8 +381,9 @@ def test_over_https_cookies_belong_to_this_host_alone(still: InProcess) -> None:
         over_https(still, "POST", f"{path}/sign-in", form, cookie=visit.removeprefix("__Host-"), **sent).status == 403
     )
     answer = over_https(still, "POST", f"{path}/sign-in", form, cookie=visit, **sent)
-    [(_, session)] = [header for header in answer.headers if header[0] == b"set-cookie"]
+    session, device = [value for name, value in answer.headers if name == b"set-cookie"]
     assert re.fullmatch(rb"__Host-qirsh=qp_\w{51}; Path=/; HttpOnly; SameSite=Lax; Secure", session)
+    assert device.startswith(b"__Host-qirsh-device=")
 
 
 def test_a_planted_word_shows_none_but_our_own_sentences(world: Live) -> None:
@@ -499,7 +502,7 @@ def test_every_answer_of_the_page_carries_the_security_headers(world: Live) -> N
         assert policy["default-src"] == "'none'"
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
         assert "unsafe" not in answer.headers["content-security-policy"]
-        assert all(len(answer.headers.get_list(name)) == 1 for name in answer.headers)
+        assert all(len(answer.headers.get_list(name)) == 1 for name in answer.headers if name != "set-cookie")
         assert "server" not in answer.headers
 
 
@@ -533,7 +536,8 @@ def test_pages_load_and_send_nothing_but_ours(world: Live) -> None:
     visitor = at(world, cancelUrl=f"{ORIGIN}/gone", returnUrl=f"{ORIGIN}/back").signed_in(world.customer())
     addresses = re.findall(r'(?:src|href|action)="([^"]*)"', visitor.page)
     assert len(addresses) >= 5
-    assert all(address.startswith(("/static/", f"/pay/{visitor.payment_id}", "?lang=")) for address in addresses)
+    ours = ("/static/", f"/pay/{visitor.payment_id}", "?lang=", "/docs", "/wallet/language")
+    assert all(address == "/" or address.startswith(ours) for address in addresses)
     assert not re.search(r"<script(?! src=\"/static/)|\sstyle=|\son\w+=|javascript:", visitor.page)
 
 

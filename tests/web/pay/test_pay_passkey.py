@@ -39,7 +39,7 @@ def equipped(world: InProcess, customer: Customer) -> Authenticator:
     """The customer's device, which the service knows."""
     place, person = world.context.base_url, person_of(world, customer.email)
     device = Authenticator(place, urlsplit(place).hostname or "")
-    purpose = passkeys.adding("session", person)
+    purpose = passkeys.adding("session", person, "proof")
     options = passkeys.creation_options(world.context, purpose, person=person, email="a@b.example", name="a", known=[])
     made = passkeys.new_passkey(world.context, purpose, device.create(options))
     assert made is not None
@@ -73,7 +73,7 @@ def test_a_passkey_pays_once_and_without_a_pin(named: InProcess) -> None:
     customer = named.customer()
     device = equipped(named, customer)
     visitor = at(named, customer, amount=700, returnUrl="https://shop.example/thanks")
-    assert "Use a passkey instead" in visitor.text
+    assert re.search(r"Pay 7.00 SYP with a passkey|Pay 7.00 .* with a passkey", visitor.text)
     form, answer = visitor.form("passkey"), device.get(options_of(visitor))
     for _ in range(2):
         sent = visitor.post("passkey", {**form, "passkey": answer})
@@ -182,3 +182,91 @@ def test_who_has_locked_the_pin_can_still_use_the_passkey(named: InProcess) -> N
     assert f'href="/wallet/pin?pay={visitor.payment_id}"' in visitor.page
     confirmed(visitor, device.get(options_of(visitor)))
     assert visitor.has_paid()
+
+
+def cold(world: InProcess, **fields: object) -> Visitor:
+    """Somebody at a payment who is not signed in."""
+    visitor = Visitor(world, world.payment(world.merchants[0], **fields))
+    visitor.open()
+    return visitor
+
+
+def touched(visitor: Visitor, answer: str, **changes: str) -> httpx2.Response:
+    return visitor.post("sign-in/passkey", passkey=answer, **changes)
+
+
+def test_one_touch_signs_in_and_pays_what_was_shown(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    visitor = cold(named, amount=700, returnUrl="https://shop.example/thanks")
+    assert "form-action 'self' https://shop.example" in visitor.open().headers["content-security-policy"]
+    sent = touched(visitor, device.get(options_of(visitor)))
+    assert sent.headers["location"].startswith("https://shop.example/thanks?paymentId=")
+    assert named.balance(customer) == FUNDS - 700
+    assert visitor.has_paid()
+    assert named.violations() == []
+
+
+def test_a_second_touch_pays_nothing_more(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    visitor = cold(named, amount=700)
+    before = dict(visitor.cookies)
+    call = visitor.posting("sign-in/passkey", passkey=device.get(options_of(visitor)))
+    answers = named.together([call] * 5)
+    assert {answer.status_code for answer in answers} == {303}
+    visitor.cookies = before
+    visitor.seen(named.send(call))
+    assert named.balance(customer) == FUNDS - 700
+    assert named.violations() == []
+
+
+def test_a_touch_is_good_for_this_payment_in_this_browser_alone(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    first, second = cold(named, amount=1), cold(named, amount=999)
+    answer = device.get(options_of(first))
+    refused(named, second, touched(second, answer))
+    assert not second.is_signed_in()
+    elsewhere = Visitor(named, first.payment_id)
+    elsewhere.open()
+    refused(named, elsewhere, touched(elsewhere, answer))
+    assert not elsewhere.is_signed_in()
+    # Nor does what signs in at the door pay anything.
+    elsewhere.open("/sign-in")
+    other = device.get(options_of(elsewhere))
+    elsewhere.open()
+    refused(named, elsewhere, touched(elsewhere, other))
+
+
+def test_a_touch_on_what_was_not_shown_pays_nothing(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    visitor = cold(named, amount=5)
+    answer = touched(
+        visitor, device.get(options_of(visitor)), shown=cold(named, amount=6).form("sign-in/passkey")["shown"]
+    )
+    assert answer.headers["location"] == f"/pay/{visitor.payment_id}"
+    visitor.open()
+    assert "This payment has changed" in visitor.text
+    assert not visitor.is_signed_in()
+    assert named.balance(customer) == FUNDS
+
+
+def test_who_cannot_pay_is_signed_in_and_told_why(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    visitor = cold(named, amount=FUNDS + 1)
+    visitor.follow(touched(visitor, device.get(options_of(visitor))))
+    assert "Not enough money in your account" in visitor.text
+    assert visitor.is_signed_in()
+    assert named.balance(customer) == FUNDS
+
+
+def test_a_device_that_did_not_know_its_owner_pays_nothing(named: InProcess) -> None:
+    customer = named.customer()
+    device = equipped(named, customer)
+    device.is_verified = False
+    visitor = cold(named, amount=5)
+    refused(named, visitor, touched(visitor, device.get(options_of(visitor))))
+    assert not visitor.is_signed_in()

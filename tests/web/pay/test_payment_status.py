@@ -1,6 +1,7 @@
 """The page that goes on by itself: what anybody may ask of a payment's state, and who is sent to the shop."""
 
 import asyncio
+import html
 import re
 import time
 from urllib.parse import quote
@@ -89,7 +90,7 @@ def back_of(visitor: Visitor) -> str:
     return str(address).rpartition("/")[2]
 
 
-def test_a_page_that_was_open_meanwhile_goes_to_the_shop(world: Live) -> None:
+def test_a_page_that_was_open_meanwhile_says_paid_and_leads_to_the_shop(world: Live) -> None:
     visitor = Visitor(world, world.payment(world.merchants[0], returnUrl=f"{ORIGIN}/thanks"))
     visitor.open()
     step = back_of(visitor)
@@ -97,7 +98,12 @@ def test_a_page_that_was_open_meanwhile_goes_to_the_shop(world: Live) -> None:
     assert visitor.open(step).headers["location"] == page
     world.data(pay(world.customer(), visitor.payment_id))
     location = f"{ORIGIN}/thanks?paymentId={visitor.payment_id}&status=paid"
-    assert visitor.open(step).headers["location"] == location
+    assert visitor.open(step).status_code == 200
+    assert f'href="{html.escape(location)}"' in visitor.page
+    for words in ("Paid", "It was paid on another device.", "Continue to the shop"):
+        assert words in visitor.text
+    assert "Already paid" not in visitor.text
+    assert "Did you pay it?" not in visitor.text
     # Who did not have the page open, or has it from somebody else, is told no more than before.
     for cookies in ({}, {"qirsh-visit": "0" * 32}):
         other = Visitor(world, visitor.payment_id)
@@ -140,11 +146,17 @@ def test_following_changes_nothing(world: Live) -> None:
     assert world.data(retrieve(world.merchants[0].key, visitor.payment_id))["status"] == "pending"
 
 
-def test_without_a_shop_to_go_to_the_page_is_shown_anew(world: Live) -> None:
+def test_without_a_shop_to_go_to_the_page_says_that_it_was_paid(world: Live) -> None:
     visitor = Visitor(world, world.payment(world.merchants[0]))
     visitor.open()
-    assert "data-back" not in visitor.page
-    assert f'data-follow="/pay/{visitor.payment_id}"' in visitor.page
+    step = back_of(visitor)
+    customer = world.customer()
+    world.data(pay(customer, visitor.payment_id))
+    assert visitor.open(step).status_code == 200
+    assert "It was paid on another device" in visitor.text
+    assert "You can close this page." in visitor.text
+    assert "Continue to the shop" not in visitor.text
+    assert customer.account[-4:] not in visitor.text.replace(" ", "").replace(visitor.payment_id, "")
 
 
 # The code for the phone.
@@ -153,7 +165,7 @@ def test_without_a_shop_to_go_to_the_page_is_shown_anew(world: Live) -> None:
 def read_code(world: World, payment_id: str) -> bytes:
     answer = world.send(Call("GET", f"/pay/{payment_id}/qr"))
     assert answer.status_code == 200
-    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["content-type"] == "image/svg+xml; charset=utf-8"
     return answer.content
 
 

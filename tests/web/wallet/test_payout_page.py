@@ -18,10 +18,17 @@ IBAN: Final = "TR33 0006 1005 1978 6457 8413 26"
 FIELDS: Final = {"amount": "1,234.50", "currency": "USD", "holder": "سارة خليل", "bank": "Ziraat", "account": IBAN}
 
 
-def filled(guest: Guest, **changes: str) -> dict[str, str]:
+def typed(guest: Guest, **changes: str) -> dict[str, str]:
     """The form of the page, filled in."""
     guest.read(ADDRESS)
-    return {**guest.form(ADDRESS), **FIELDS, "pin": PIN, **changes}
+    return {**guest.form(ADDRESS), **FIELDS, **changes}
+
+
+def filled(guest: Guest, pin: str = PIN, **changes: str) -> dict[str, str]:
+    """The form of the review, which is ready to be confirmed."""
+    answer = guest.post(ADDRESS, typed(guest, **changes))
+    assert answer.status_code == 200, answer.text
+    return {**guest.form(ADDRESS), "pin": pin}
 
 
 def asked(guest: Guest, **changes: str) -> str:
@@ -44,10 +51,10 @@ def test_a_payout_goes_from_the_form_to_the_bank(still: InProcess) -> None:
     guest = Guest(still).entered(customer)
     payout = asked(guest)
     text = guest.read(ADDRESS)
-    assert "Your payout is asked for." in text
-    assert "Your payout is asked for." not in guest.read(ADDRESS)
+    assert "Your payout was requested." in text
+    assert "Your payout was requested." not in guest.read(ADDRESS)
     assert "1,234.50 USD" in text
-    assert "Asked for" in text
+    assert "Requested" in text
     assert still.held(customer.account) == FUNDS
     listed = next(one for one in still.act("payout list")["payouts"] if one["id"] == payout)
     assert (listed["holder"], listed["bank"], listed["bankAccount"]) == ("سارة خليل", "Ziraat", IBAN.replace(" ", ""))
@@ -87,30 +94,65 @@ def test_the_same_form_sent_often_makes_one_payout(still: InProcess) -> None:
     answers = still.together([guest.posting(ADDRESS, form)] * 5)
     assert {answer.headers.get("location") for answer in answers} == {ADDRESS}
     assert len(payouts(guest)) == 1
-    guest.post(ADDRESS, form | {"amount": "99"})
-    assert "This form was sent before" in guest.read(ADDRESS)
+    # Another amount under the same number is reviewed first, and is no second payout.
+    assert guest.post(ADDRESS, form | {"amount": "99"}).status_code == 200
+    assert guest.post(ADDRESS, guest.form(ADDRESS) | {"pin": PIN}).status_code == 303
+    assert "This form was already sent" in guest.read(ADDRESS)
+    assert len(payouts(guest)) == 1
+
+
+def test_a_payout_is_reviewed_before_it_is_made(still: InProcess) -> None:
+    guest = Guest(still).entered(still.customer())
+    before = still.counts()
+    # A PIN that comes without a review is not even looked at.
+    for pin in ("", WRONG_PIN, PIN):
+        assert guest.post(ADDRESS, typed(guest, pin=pin)).status_code == 200
+        for words in ("Review your payout", "1,234.50 USD", "سارة خليل", "Ziraat", IBAN, "Confirm payout"):
+            assert words in guest.text, words
+    form = guest.form(ADDRESS) | {"pin": PIN}
+    # What is confirmed is what was shown.
+    for name, value in {"amount": "1,234.51", "currency": "EUR", "holder": "Eve", "account": "98765432"}.items():
+        assert guest.post(ADDRESS, form | {name: value}).status_code == 200
+        assert "Review your payout" in guest.text
+    assert guest.post(ADDRESS, form | {"shown": "0" * 64}).status_code == 200
+    assert guest.post(ADDRESS, form | {"step": "edit"}).status_code == 200
+    assert f'value="{IBAN.replace(" ", "")}"' in guest.page
+    assert "Review your payout" not in guest.text
+    assert still.counts() == before
+    assert guest.post(ADDRESS, form).status_code == 303
     assert len(payouts(guest)) == 1
 
 
 def test_each_wrong_field_is_told_beside_it_and_what_was_typed_stays(still: InProcess) -> None:
     guest = Guest(still).entered(still.customer())
     cases = {
-        "amount": {"": "needed", "1.234,50": "not an amount", "-5": "not an amount", "2,000,000": "not this much"},
-        "holder": {" ": "needed", "x" * 101: "too long", "a\u202eb": "cannot be printed"},
-        "bank": {"": "needed", "x" * 101: "too long"},
-        "account": {"": "needed", "TR33 0006 1005 1978 6457 8413 27": "mistyped", "9" * 65: "too long"},
-        "pin": {"": "six digits", "12345": "six digits", "१२३४५६": "six digits"},
+        "amount": {
+            "": "Required.",
+            "1.234,50": "a valid amount",
+            "-5": "a valid amount",
+            "2,000,000": "not enough money",
+        },
+        "holder": {" ": "Required.", "x" * 101: "too long", "a\u202eb": "cannot be printed"},
+        "bank": {"": "Required.", "x" * 101: "too long"},
+        "account": {
+            "": "Required.",
+            "TR33 0006 1005 1978 6457 8413 27": "contains a typing error",
+            "9" * 65: "too long",
+            "123": "too short",
+        },
     }
     for field, values in cases.items():
         for value, says in values.items():
-            answer = guest.post(ADDRESS, filled(guest, **{field: value}))
+            answer = guest.post(ADDRESS, typed(guest, **{field: value}))
             assert answer.status_code == 422, (field, value)
-            wrong = re.search(rf'id="{field}-wrong" role="alert">([^<]*)', guest.page)
+            wrong = re.search(rf'id="{field}-wrong">([^<]*)', guest.page)
             assert wrong, (field, value)
             assert says in wrong[1], (field, value)
-            if field not in {"holder", "pin"}:
+            if field != "holder":
                 assert FIELDS["holder"] in guest.page
-            assert PIN not in guest.page
+    for pin in ("", "12345", "१२३४५६"):
+        assert guest.post(ADDRESS, filled(guest, pin=pin)).status_code == 422
+        assert 'id="pin-wrong">Your PIN has six digits.' in guest.page
     assert payouts(guest) == []
 
 
@@ -118,11 +160,20 @@ def test_wrong_pins_are_counted_and_lock(still: InProcess) -> None:
     guest = Guest(still).entered(still.customer())
     for left in (4, 3, 2):
         assert guest.post(ADDRESS, filled(guest, pin=WRONG_PIN)).status_code == 422
-        assert f"{left} tries are left" in guest.text
+        assert f"{left} attempts are left" in guest.text
     guest.post(ADDRESS, filled(guest, pin=WRONG_PIN))
-    assert "One try is left" in guest.text
-    guest.post(ADDRESS, filled(guest, pin=WRONG_PIN))
-    assert guest.post(ADDRESS, filled(guest)).status_code == 422
+    assert "One attempt is left" in guest.text
+    form = filled(guest)
+    assert guest.post(ADDRESS, form | {"pin": WRONG_PIN}).status_code == 422
+    # At once, and whenever one comes back: what to do about it, and no PIN to be typed.
+    for _ in range(2):
+        assert "Your PIN is locked" in guest.text
+        assert 'href="/wallet/pin"' in guest.page
+        assert "attempts are left" not in guest.text
+        assert "Contact" not in guest.text
+        assert 'id="pin"' not in guest.page
+        assert guest.post(ADDRESS, form).status_code == 422
+    guest.post(ADDRESS, typed(guest))
     assert "Your PIN is locked" in guest.text
     assert payouts(guest) == []
 
@@ -131,7 +182,7 @@ def test_amounts_are_read_in_the_readers_language(still: InProcess) -> None:
     guest = Guest(still, "tr").entered(still.customer())
     asked(guest, amount="1.234,50")
     asked(guest, amount="0,05", currency="SYP")
-    assert guest.post(ADDRESS, filled(guest, amount="1,234.50")).status_code == 422
+    assert guest.post(ADDRESS, typed(guest, amount="1,234.50")).status_code == 422
     with still.books() as books:
         sql = "SELECT amount, currency FROM payout WHERE account = ?"
         assert set(books.select(sql, int(guest.account))) == {(123450, "USD"), (5, "SYP")}
@@ -142,7 +193,7 @@ def test_only_so_many_are_open_at_once(still: InProcess) -> None:
     for _ in range(PAYOUTS_OPEN_MAX):
         form = filled(guest, amount="1")
         asked(guest, amount="1")
-    assert "as many open payouts as there can be" in guest.read(ADDRESS)
+    assert "reached the maximum number of open payouts" in guest.read(ADDRESS)
     assert guest.post(ADDRESS, form).status_code == 422
     assert len(payouts(guest)) == PAYOUTS_OPEN_MAX
     first, _ = payouts(guest)[0]
@@ -158,9 +209,9 @@ def test_forms_that_are_sent_at_once_open_no_more_than_one_by_one(anywhere: Worl
     answers = anywhere.together([guest.posting(ADDRESS, form) for form in forms])
     assert sorted(answer.status_code for answer in answers) == [303] * PAYOUTS_OPEN_MAX + [422] * 3
     refused = next(answer for answer in answers if answer.status_code == 422)
-    assert "as many open payouts as there can be" in refused.text
+    assert "reached the maximum number of open payouts" in refused.text
     text = guest.read(ADDRESS)
-    assert text.count("Asked for") == PAYOUTS_OPEN_MAX
+    assert text.count("Requested") == PAYOUTS_OPEN_MAX
 
 
 def test_a_payout_of_somebody_else_is_as_one_that_never_was(still: InProcess) -> None:
@@ -186,7 +237,7 @@ def test_forms_of_others_and_forms_without_a_token_do_nothing(still: InProcess) 
     for bad in (form | {"token": ""}, form | {"nonce": "0" * 32}, form | {"nonce": "../x"}):
         assert mine.post(ADDRESS, bad).status_code == 403
     assert theirs.post(ADDRESS, form).status_code == 403
-    assert still.send(Call("GET", ADDRESS)).headers["location"] == "/sign-in"
+    assert still.send(Call("GET", ADDRESS)).headers["location"] == "/sign-in?next=%2Fwallet%2Fpayouts"
     assert payouts(mine) == payouts(theirs) == []
 
 
@@ -217,7 +268,7 @@ def test_a_refusal_is_told_with_its_reason(still: InProcess) -> None:
     assert still.run(still.tried("payout refuse", {"id": payout, "reason": ""}, 0)).code == "invalid"
     still.act("payout refuse", id=payout, reason="The bank knows no such account")
     text = guest.read(ADDRESS)
-    assert "Not made" in text
+    assert "Declined" in text
     assert "The bank knows no such account" in text
     words = {"amount": 123450, "currency": "USD", "reason": "The bank knows no such account"}
     assert words_to(still, customer.email)["payout_refused"] == words
@@ -235,14 +286,14 @@ def test_nobody_reads_bank_accounts_without_being_an_operator(still: InProcess) 
     finally:
         still.operators = operators
     assert reply.done is None
-    assert reply.code == "wrong_credentials"
+    assert reply.code == "credentials_needed"
 
 
 def test_what_a_payout_asks_for_is_kept_for_it(still: InProcess) -> None:
     customer: Customer = still.customer()
     guest = Guest(still).entered(customer)
     payout = asked(guest, amount="999,999.00")
-    assert "999,999.00 USD of it is kept for payouts." in guest.read("/wallet")
+    assert "999,999.00 USD of it is held for payouts." in guest.read("/wallet")
     refused(still.send(pay(customer, still.payment(still.merchants[0], amount=101))), 409, "insufficient_funds")
     still.paid(still.merchants[0], customer, amount=100)
     still.act("payout order", id=payout, reference=f"kept {payout}")
@@ -254,11 +305,11 @@ def test_what_a_payout_asks_for_is_kept_for_it(still: InProcess) -> None:
 def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
     person = still.person(verified=False)
     guest = Guest(still).entered(person)
-    assert "Confirm your identity first" in guest.read(ADDRESS)
+    assert "Verify your identity first" in guest.read(ADDRESS)
     command = RequestPayout("po_1", int(person.account), guest.person, "USD", 1, b"x", ())
     assert still.run(still.context.engine.submit(command)) == Refused(Refusal.NOT_VERIFIED)
     empty = Guest(still).entered(still.person(verified=True))
-    assert "There is nothing to pay out" in empty.read(ADDRESS)
+    assert "Nothing to pay out" in empty.read(ADDRESS)
 
 
 @pytest.mark.parametrize(
@@ -267,8 +318,10 @@ def test_who_is_not_verified_is_told_what_to_do_first(still: InProcess) -> None:
         (IBAN, IBAN.replace(" ", ""), ""),
         ("gb82 west 1234 5698 7654 32", "GB82WEST12345698765432", ""),
         ("GB82 WEST 1234 5698 7654 23", "GB82 WEST 1234 5698 7654 23", "iban_mistyped"),
-        ("٠١٢٣ 45", "0123 45", ""),
-        ("AB12", "AB12", ""),
+        ("٠١٢٣ 4567", "0123 4567", ""),
+        ("AB12 3456", "AB12 3456", ""),
+        ("٠١٢٣ 45", "0123 45", "too_short"),
+        ("AB-12/../3", "AB-12/../3", "too_short"),
         ("  ", "", "empty"),
     ],
 )

@@ -95,11 +95,11 @@ def test_the_page_shows_the_same_balances_and_links_to_both_files(still: InProce
     still.paid(merchant, customer, amount=10098)
     guest = Guest(still).entered(customer)
     text = guest.read("/wallet/statement", currency="USD")
-    assert "Opening balance 0.00 USD Closing balance 999,899.02 USD Movements 2" in text
+    assert "Opening balance 0.00 USD Closing balance 999,899.02 USD Transactions 2" in text
     today = iso(still.now_ms())
     for ending in ("pdf", "csv"):
         assert f'href="/wallet/statement.{ending}?currency=USD&amp;from=2027-01-01&amp;to={today}"' in guest.page
-    assert "Movements 0" in guest.read("/wallet/statement", currency="USD", month="2026-12")
+    assert "Transactions 0" in guest.read("/wallet/statement", currency="USD", month="2026-12")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -222,13 +222,13 @@ def test_cells_run_nothing_and_amounts_stay_numbers(still: InProcess) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ({"from": "2027-02-30", "to": "2027-03-01"}, "This is not a day."),
-        ({"from": "2027-02-01"}, "This is not a day."),
-        ({"from": "2027-02-02", "to": "2027-02-01"}, "The last day is before the first."),
+        ({"from": "2027-02-30", "to": "2027-03-01"}, "Enter a valid date."),
+        ({"from": "2027-02-01"}, "Enter a valid date."),
+        ({"from": "2027-02-02", "to": "2027-02-01"}, "The end date is before the start date."),
         ({"currency": "usd"}, "could not be read"),
         ({"month": "2027-13"}, "could not be read"),
         ({"month": "20270101"}, "could not be read"),
-        ({"from": "9999-12-31", "to": "9999-12-31"}, "This is not a day."),
+        ({"from": "9999-12-31", "to": "9999-12-31"}, "Enter a valid date."),
     ],
 )
 def test_days_that_are_none_are_explained(still: InProcess, query: dict[str, str], says: str) -> None:
@@ -250,7 +250,7 @@ def test_too_many_lines_are_refused_before_they_are_read(still: InProcess, monke
         monkeypatch.setattr(statement_page, f"_{ending.upper()}", small)
         before = still.counts()
         assert guest.ask(f"/wallet/statement.{ending}", currency="USD").status_code == 422
-        assert "too many movements" in guest.text
+        assert "too many transactions" in guest.text
         assert still.counts() == before
 
 
@@ -281,7 +281,7 @@ def test_every_month_has_all_its_days_and_none_that_is_still_to_come(moving: InP
     guest.read("/wallet/statement")
     assert f"&amp;to={today}" in guest.page
     ahead = guest.ask("/wallet/statement", currency="USD", **{"from": "2029-01-01", "to": "2029-01-02"})
-    assert (ahead.status_code, "This day is still to come." in ahead.text) == (422, True)
+    assert (ahead.status_code, "This date is in the future." in ahead.text) == (422, True)
     moving.clock.advance(600 * DAY_MS)
     guest = Guest(moving).entered(person)
     for month, last in (("2027-02", 28), ("2028-02", 29), ("2026-12", 31), ("2027-04", 30)):
@@ -295,4 +295,7 @@ def test_a_statement_is_of_whoever_asks(still: InProcess) -> None:
     guest = Guest(still).entered(customer)
     answer = guest.ask("/wallet/statement.csv", currency="USD", account=merchant.account)
     assert customer.account in answer.headers["content-disposition"]
-    assert still.send(Call("GET", "/wallet/statement.csv")).headers["location"] == "/sign-in"
+    assert (
+        still.send(Call("GET", "/wallet/statement.csv")).headers["location"]
+        == "/sign-in?next=%2Fwallet%2Fstatement.csv"
+    )

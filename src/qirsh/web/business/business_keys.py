@@ -20,7 +20,7 @@ from qirsh.store.reads import people, queries
 from qirsh.web.business.business_page import new_nonce, once_form
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.page_context import PageContext, signed_in
-from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated
+from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated, mail_to_holder
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
 
@@ -68,7 +68,8 @@ async def issue_api_key(page: PageContext) -> Response:
     number = str(shop.account.number)
     typed = once_form(page, "key", "name", "mode", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
     errors, name, days = _read(typed)
-    if not errors and not await is_reauthenticated(page, await account_holder_of(page), typed):
+    holder = await account_holder_of(page)
+    if not errors and not await is_reauthenticated(page, holder, typed):
         errors = {"proof": "wrong"}
     if errors:
         return await _page(page, shop, typed, errors, status=422)
@@ -88,6 +89,9 @@ async def issue_api_key(page: PageContext) -> Response:
             expires_at=None if days is None else context.clock() + days * _DAY_MS,
             actor=f"person {page.person}",
             owner=page.person,
+            letters=mail_to_holder(
+                page, holder, "key_issued", name=shop.account.name, url=f"{context.base_url}{shop.address}"
+            ),
         )
     )
     if type(outcome) is Refused:
@@ -96,7 +100,7 @@ async def issue_api_key(page: PageContext) -> Response:
         if outcome.why is Refusal.TOO_MANY:
             return await _page(page, shop, typed, {"name": "too_many"}, status=422)
         raise to_problem(outcome)
-    return page.render("business/api_key.html", shop=shop, key=outcome, token=token)
+    return page.render("business/api_key.html", shop=shop, key=outcome, token=token, base_url=context.base_url)
 
 
 @signed_in

@@ -14,6 +14,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
+from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
@@ -60,7 +61,9 @@ async def request_business(page: PageContext) -> Response:
     if errors:
         return await _page(page, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
-    mark = fingerprint(page.context.keyring.fingerprint, b"POST", _ADDRESS.encode(), msgspec.json.encode(wanted))
+    mark = fingerprint(
+        page.context.identifiers.fingerprint_key, b"POST", _ADDRESS.encode(), msgspec.json.encode(wanted)
+    )
     outcome = await page.context.engine.submit_and_render(
         RequestCommercial(
             personal=page.user.account,
@@ -109,6 +112,8 @@ def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
     name = one_line(typed["name"], NAME_CHARACTERS_MAX)
     registration = one_line(typed["registration"], REFERENCE_CHARACTERS_MAX)
     errors = {} if name else {"name": "name"}
+    if name and not is_plain_name(name):
+        errors["name"] = "signs"
     if not registration:
         errors["registration"] = "registration"
     if typed["kind"] not in KINDS:

@@ -3,9 +3,8 @@
 Only the three kinds that phones and scanners make are decoded, and never before the number of their pixels is known.
 """
 
-import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import BytesIO
 from typing import Final
 
@@ -17,11 +16,13 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from qirsh.domain.limits import (
     PICTURE_BYTES_MAX,
+    PICTURE_DECODED_PIXELS_MAX,
     PICTURE_OTHER_PIXELS_MAX,
     PICTURE_PIXELS_MAX,
     PICTURE_SCANS_MAX,
     PICTURE_SIDE_PIXELS_MAX,
 )
+from qirsh.web.documents.picture_queue import in_turn
 
 log = logging.getLogger(__name__)
 
@@ -29,33 +30,47 @@ _QUALITY: Final = 85  # Small print stays sharp, at some hundred kilobytes.
 # The modes in which these formats are decoded to eight bits a channel.
 _MODES: Final = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK"})
 _START_OF_SCAN: Final = b"\xff\xda"
-# One thread: a picture takes a core and up to 200 MB, for a second or two.
-_POOL: Final = ThreadPoolExecutor(1, thread_name_prefix="picture")
 
 
-async def clean_picture(data: bytes, *, edge_min: int = 1) -> bytes | None:
+class PictureTooLarge(ValueError):
+    """It has more bytes or pixels than we decode."""
+
+
+async def clean_picture(data: bytes, *, person: int, edge_min: int = 1) -> bytes | None:
     """A JPEG of the same picture, upright, of bounded size and without metadata; None if it is no picture we take.
 
-    Its longer side has at least so many pixels.
+    Its longer side has at least so many pixels. Raises `PictureTooLarge`.
     """
-    return await asyncio.get_running_loop().run_in_executor(_POOL, _clean, data, edge_min)
+    return await in_turn(person, partial(_clean, data, edge_min))
 
 
 def opened(data: bytes) -> ImageFile:
     """The picture, not decoded yet, whose decoding is bounded. Raises for whatever else the bytes are."""
     if len(data) > PICTURE_BYTES_MAX:
-        raise ValueError("too many bytes")
+        raise PictureTooLarge("too many bytes")
     image = _by_its_head(data)
-    most = PICTURE_PIXELS_MAX if isinstance(image, JpegImageFile) else PICTURE_OTHER_PIXELS_MAX
+    most = PICTURE_OTHER_PIXELS_MAX
+    if isinstance(image, JpegImageFile):
+        # Of a progressive one all pixels are held before the first is shown.
+        most = PICTURE_DECODED_PIXELS_MAX if "progressive" in image.info else PICTURE_PIXELS_MAX
     if image.width * image.height > most:
-        raise ValueError("too many pixels")
+        raise PictureTooLarge("too many pixels")
     return image
+
+
+def draft(image: ImageFile, mode: str | None, side: int) -> None:
+    """Let a large JPEG be decoded at a half or less, which saves most of the memory."""
+    image.draft(mode, (side, side))
+    if image.width * image.height > PICTURE_DECODED_PIXELS_MAX:
+        raise PictureTooLarge("too many pixels in one direction")
 
 
 def _clean(data: bytes, edge_min: int) -> bytes | None:
     try:
         with opened(data) as image:
             return _encoded(image) if image.mode in _MODES and max(image.size) >= edge_min else None
+    except PictureTooLarge:
+        raise
     except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture
         log.debug("not a picture: %r", error)
         return None
@@ -73,7 +88,7 @@ def _by_its_head(data: bytes) -> ImageFile:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         # Its reader asks for the memory of all pixels as soon as it is made.
         if webp_pixels(data) > PICTURE_OTHER_PIXELS_MAX:
-            raise ValueError("too many pixels")
+            raise PictureTooLarge("too many pixels")
         return WebPImageFile(BytesIO(data))
     raise ValueError("another kind of file")
 
@@ -90,7 +105,7 @@ def webp_pixels(data: bytes) -> int:
 
 def _encoded(image: ImageFile) -> bytes:
     side = PICTURE_SIDE_PIXELS_MAX
-    image.draft(None, (side, side))  # A large JPEG is decoded at a half or less, which saves most of the memory.
+    draft(image, None, side)
     upright: Image.Image = image
     if image.mode in {"1", "P", "PA"}:  # These cannot be made smaller without jagged letters.
         upright = image.convert("RGBA")

@@ -8,7 +8,7 @@ import zxingcpp
 from PIL import Image
 
 from qirsh.language.figures import latin_digits
-from qirsh.web.documents.picture import opened
+from qirsh.web.documents.picture import draft, opened
 
 _EDGE_MAX: Final = 2000  # Pixels: a code that fills a tenth of the picture still has enough, and reading stays short.
 _DIGITS: Final = 16
@@ -57,8 +57,7 @@ def _host(address: SplitResult) -> tuple[str, str | None, str | None, int | None
 def _shades(picture: bytes) -> Image.Image:
     """The picture in greys, on white where it is transparent."""
     with opened(picture) as image:
-        # Only JPEG can be decoded at half the size or less.
-        image.draft("L", (_EDGE_MAX, _EDGE_MAX))
+        draft(image, "L", _EDGE_MAX)
         if image.has_transparency_data:
             seen = image.convert("RGBA")
             shades = Image.new("RGBA", seen.size, "white")

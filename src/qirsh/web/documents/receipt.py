@@ -1,5 +1,7 @@
 """A receipt as a record."""
 
+from zoneinfo import ZoneInfo
+
 import msgspec
 
 
@@ -18,6 +20,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
     payment_id: str
     paid_at: int  # Milliseconds since 1970.
+    time_zone: ZoneInfo
     refunded_minor: int = 0
     share_url: str = ""
     is_test: bool = False

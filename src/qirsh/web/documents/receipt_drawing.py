@@ -33,6 +33,7 @@ _QR: Final = 30.0
 _SMALL: Final = Face(8, SOFT)
 _WORD: Final = Face(9.5, SOFT)
 _FACT: Final = Face(9.5)
+_TITLE: Final = Face(15, GREEN, is_bold=True)
 _NAME: Final = Face(15, is_bold=True)
 _NOTE: Final = Face(10, SOFT)
 
@@ -96,8 +97,9 @@ def _head(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
                 text(code, "Test payment: no real money moved."), _INSET + 3, y + 26.5, Face(9, BRASS, is_bold=True)
             )
         canvas.rule(_INSET, y + (32 if receipt.is_test else 22), _INNER)
+        canvas.put(text(code, "Receipt"), _INSET, y + (41 if receipt.is_test else 31), _TITLE)
 
-    return _Block(34 if receipt.is_test else 24, draw)
+    return _Block(44 if receipt.is_test else 34, draw)
 
 
 def _state(receipt: Receipt, code: str) -> tuple[str, Colour, Colour]:
@@ -132,8 +134,9 @@ def _amount(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
 
 
 def _note(canvas: PageCanvas, receipt: Receipt) -> list[_Block]:
-    """The shop's own words, set apart so that they cannot be taken for the service's."""
-    rows = canvas.wrapped(plain(receipt.note), _INNER - 5, _NOTE)
+    """The shop's own words, set apart so that they cannot be taken for the service's. Each line has its direction."""
+    lines = [plain(line) for line in receipt.note.splitlines()]
+    rows = [row for line in lines if line for row in canvas.wrapped(line, _INNER - 5, _NOTE)]
     height = len(rows) * _NOTE.height
 
     def draw(y: float) -> None:
@@ -153,7 +156,7 @@ def _facts(canvas: PageCanvas, receipt: Receipt, code: str) -> _Block:
     facts = [
         (text(code, "Paid by"), plain(receipt.payer_name)),
         (text(code, "From account"), figure(grouped(receipt.payer_account)) if receipt.payer_account else ""),
-        (text(code, "Paid on"), day_and_time(receipt.paid_at, code)),
+        (text(code, "Paid on"), day_and_time(receipt.paid_at, code, receipt.time_zone)),
         (text(code, "Payment number"), figure(grouped(receipt.payment_id))),
         (text(code, "Shop's reference"), plain(receipt.reference)),
         (text(code, "Amount refunded"), refunded),
@@ -179,7 +182,7 @@ def _proof(canvas: PageCanvas, receipt: Receipt, code: str) -> list[_Block]:
     address = receipt.share_url
     if not address:
         return []
-    words = text(code, "Is this receipt true? Scan the code or open this address, and compare.")
+    words = text(code, "Is this receipt genuine? Scan the code or open this address, and compare.")
     explained = canvas.wrapped(words, _INNER - _QR - 6, _WORD, most=4)
     shown = canvas.wrapped(figure(address), _INNER - _QR - 6, _SMALL, most=5)
 

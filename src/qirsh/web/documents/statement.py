@@ -1,10 +1,12 @@
 """A statement as a record: what an account held, what moved, and what it holds. It cannot be made unless it adds up."""
 
-from datetime import UTC, date, datetime
+from datetime import date
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from qirsh.domain.ledger import Kind
+from qirsh.language.local_time import local_day
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """Whole days in UTC, both ends included, in one currency, oldest line first."""
+    """Whole days of one time zone, both ends included, in one currency, oldest line first."""
 
     service_name: str
     holder: str
@@ -29,6 +31,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     from_day: date
     to_day: date
+    time_zone: ZoneInfo
     opening_minor: int
     closing_minor: int
     lines: tuple[Line, ...]
@@ -39,7 +42,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
             balance += line.amount_minor
             if balance != line.balance_after_minor:
                 raise ValueError("a line's balance is not the one before it and its amount")
-            if not self.from_day <= datetime.fromtimestamp(line.at // 1000, UTC).date() <= self.to_day:
+            if not self.from_day <= local_day(line.at, self.time_zone) <= self.to_day:
                 raise ValueError("a line lies outside the statement's days")
         if balance != self.closing_minor:
             raise ValueError("the opening balance and the lines do not make the closing balance")

@@ -3,12 +3,13 @@
 import csv
 import io
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
 from qirsh.domain.money import format_amount
 from qirsh.language.figures import grouped
+from qirsh.language.local_time import local_timestamp, midnight_ms
 from qirsh.web.documents.statement import Statement
 
 COLUMNS: Final = (
@@ -36,14 +37,19 @@ def statement_csv(statement: Statement) -> bytes:
     def amount(minor: int) -> Decimal:
         return Decimal(format_amount(minor, statement.currency))
 
-    def total(moment: str, kind: str, minor: int) -> None:
-        write((moment, kind, "", "", "", "", "", amount(minor), statement.currency))
+    def moment(at: int) -> str:
+        return local_timestamp(at, statement.time_zone)
 
-    total(_midnight(statement.from_day), "opening", statement.opening_minor)
+    def total(of: date, kind: str, minor: int) -> None:
+        write(
+            (moment(midnight_ms(of, statement.time_zone)), kind, "", "", "", "", "", amount(minor), statement.currency)
+        )
+
+    total(statement.from_day, "opening", statement.opening_minor)
     for line in statement.lines:
         write(
             (
-                datetime.fromtimestamp(line.at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                moment(line.at),
                 line.what,
                 harmless(line.other_name),
                 grouped(line.other_account),
@@ -54,14 +60,10 @@ def statement_csv(statement: Statement) -> bytes:
                 statement.currency,
             )
         )
-    total(_midnight(statement.to_day + timedelta(days=1)), "closing", statement.closing_minor)
+    total(statement.to_day + timedelta(days=1), "closing", statement.closing_minor)
     return rows.getvalue().encode("utf-8-sig")
 
 
 def harmless(cell: str) -> str:
     """The text, with an apostrophe before whatever a spreadsheet would run."""
     return _RUN.sub(_MARK, cell)
-
-
-def _midnight(day: date) -> str:
-    return datetime.combine(day, time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

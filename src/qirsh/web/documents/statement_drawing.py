@@ -1,12 +1,13 @@
 """How a statement looks: totals first, then a table that repeats its head on every page."""
 
-from datetime import UTC, date, datetime, time
 from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from qirsh.domain.ledger import Kind
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
-from qirsh.language.figures import currency_name, day, grouped, money
+from qirsh.language.figures import currency_name, date_name, day, grouped, money, time_zone_name
+from qirsh.language.local_time import local_moment, midnight_ms
 from qirsh.web.documents.bidi_text import Written, figure, isolated, one_line, plain
 from qirsh.web.documents.page_canvas import BRASS, GREEN, GREEN_SOFT, INK, LINE, PAPER, SOFT, Face, PageCanvas
 from qirsh.web.documents.statement import Line, Statement
@@ -16,7 +17,7 @@ KINDS: Final[dict[Kind, str]] = {
     "refund": _("Refund"),
     "fee": _("Fee"),
     "deposit": _("Deposit"),
-    "withdrawal": _("Withdrawal"),
+    "withdrawal": _("Payout"),
     "mint": _("New money"),
     "reversal": _("Correction"),
 }
@@ -50,8 +51,9 @@ class _Row(NamedTuple):
 
 def drawn(statement: Statement, code: str) -> bytes:
     """The file."""
-    canvas = PageCanvas(code, title=_title(statement.account, code), size=_SIZE, made_at=_midnight(statement.to_day))
-    pages = _pages([_row(canvas, line, code) for line in statement.lines])
+    made_at = midnight_ms(statement.to_day, statement.time_zone)
+    canvas = PageCanvas(code, title=_title(statement.account, code), size=_SIZE, made_at=made_at)
+    pages = _pages([_row(canvas, line, code, statement.time_zone) for line in statement.lines])
     for number, rows in enumerate(pages, start=1):
         canvas.add_page()
         y = _first_head(canvas, statement, code) if number == 1 else _next_head(canvas, statement, code)
@@ -59,7 +61,7 @@ def drawn(statement: Statement, code: str) -> bytes:
         for row in rows:
             y = _draw_row(canvas, row, statement.currency, code, y)
         if not statement.lines:
-            canvas.put(text(code, "No money moved in these days."), _EDGE, y + 8, Face(9.5, SOFT))
+            canvas.put(text(code, "No transactions in this period."), _EDGE, y + 8, Face(9.5, SOFT))
         _foot(canvas, code, number, len(pages))
     return canvas.finished()
 
@@ -69,9 +71,9 @@ def _title(account: str, code: str) -> str:
 
 
 def _days(statement: Statement, code: str) -> str:
-    first = day(_midnight(statement.from_day), code)
-    last = day(_midnight(statement.to_day), code)
-    return text(code, "%(first)s to %(last)s, days in UTC", first=isolated(first), last=isolated(last))
+    first, last = isolated(date_name(statement.from_day, code)), isolated(date_name(statement.to_day, code))
+    zone = isolated(time_zone_name(statement.time_zone, code))
+    return text(code, "%(first)s to %(last)s (%(zone)s)", first=first, last=last, zone=zone)
 
 
 def _pages(rows: list[_Row]) -> list[list[_Row]]:
@@ -87,7 +89,7 @@ def _pages(rows: list[_Row]) -> list[list[_Row]]:
     return pages
 
 
-def _row(canvas: PageCanvas, line: Line, code: str) -> _Row:
+def _row(canvas: PageCanvas, line: Line, code: str, zone: ZoneInfo) -> _Row:
     name = plain(line.other_name)
     parts: list[tuple[str, Face, int]] = [(text(code, KINDS[line.what]), _STRONG, 1), (name, _WORD, 2)]
     numbers = []
@@ -103,8 +105,8 @@ def _row(canvas: PageCanvas, line: Line, code: str) -> _Row:
         if words
         for written in canvas.wrapped(words, _DETAILS_WIDTH, face, most=most)
     ]
-    moment = canvas.wrapped(day(line.at, code), _DETAILS - _EDGE - 3, _WORD, most=2)
-    moment = [*moment, one_line(datetime.fromtimestamp(line.at // 1000, UTC).strftime("%H:%M UTC"), is_rtl=False)]
+    moment = canvas.wrapped(day(line.at, code, zone), _DETAILS - _EDGE - 3, _WORD, most=2)
+    moment = [*moment, one_line(f"{local_moment(line.at, zone):%H:%M}", is_rtl=False)]
     height = max(len(moment) * _WORD.height, sum(face.height for _, face in details)) + 3
     return _Row(line, moment, details, height)
 
@@ -153,7 +155,7 @@ def _next_head(canvas: PageCanvas, statement: Statement, code: str) -> float:
 def _table_head(canvas: PageCanvas, statement: Statement, code: str, y: float) -> float:
     currency = currency_name(statement.currency, code)
     canvas.put(text(code, "Date and time"), _EDGE, y + 4, _HEAD)
-    canvas.put(text(code, "What"), _DETAILS, y + 4, _HEAD)
+    canvas.put(text(code, "Description"), _DETAILS, y + 4, _HEAD)
     for words, x in (
         (text(code, "Amount, %(currency)s", currency=isolated(currency)), _AMOUNT),
         (text(code, "Balance, %(currency)s", currency=isolated(currency)), _BALANCE),
@@ -190,7 +192,3 @@ def _signed(amount_minor: int, currency: str, code: str) -> str:
     """With its sign in front in every language; nothing has none."""
     sign = "" if amount_minor == 0 else "+" if amount_minor > 0 else "−"  # noqa: RUF001 - as wide as the plus
     return sign + money(abs(amount_minor), currency, code)
-
-
-def _midnight(of: date) -> int:
-    return int(datetime.combine(of, time(), UTC).timestamp()) * 1000

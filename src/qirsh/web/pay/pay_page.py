@@ -5,6 +5,8 @@ browser's history sends a PIN again. What is posted comes with a token that only
 and purpose holds. A customer who cancels leaves the merchant's payment as it is: only the merchant can take it back.
 """
 
+from typing import Final
+
 import msgspec
 
 from qirsh.domain.commands.payment import Pay
@@ -13,14 +15,25 @@ from qirsh.domain.person import Login, is_pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.web.auth import passkeys
-from qirsh.web.auth.credentials import authenticate_in_steps
+from qirsh.web.auth.credentials import VerifiedLogin, authenticate_in_steps, log_failure
+from qirsh.web.auth.passkey_sign_in import authenticate_by_passkey
 from qirsh.web.html.forms import read_form
+from qirsh.web.html.known_device import known_device
+from qirsh.web.html.pending_login import CODE_PAGE, keep_pending_login
 from qirsh.web.html.rendering import render_page, see_other
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.pay.pay_view import confirming, view
+from qirsh.web.http.problems import Problem
+from qirsh.web.pay.pay_view import confirming, signing_in_and_paying, view
 from qirsh.web.pay.payment_page import PaymentPage, payment_page_of
 from qirsh.web.pay.return_address import after_leaving
+
+# By which proof a payer was not known.
+_UNPROVED: Final = {
+    Refusal.WRONG_PIN: "PIN",
+    Refusal.PIN_LOCKED: "PIN",
+    Refusal.PASSKEY_NOT_VALID: "passkey",
+}
 
 
 async def show_pay_page(context: Context, request: Request) -> Response:
@@ -37,25 +50,26 @@ async def leave_pay_page(context: Context, request: Request) -> Response:
     address = after_leaving(payment_page.payment, payment_page.id, payment_page.merchant)
     if address is not None:
         return see_other(address)
-    return render_page(request, "pay/payment_abandoned.html", summary=payment_page.summary())
+    return render_page(context.site, request, "pay/payment_abandoned.html", summary=payment_page.summary())
 
 
 async def sign_in_to_pay(context: Context, request: Request) -> Response:
-    """A new session, tied to no token that anybody had before."""
-    form = read_form(context, request, "token", "email", "password", "code")
+    """A new session, tied to no token that anybody had before; or the page that asks for the code first."""
+    form = read_form(context, request, "token", "email", "password")
     payment_page = await payment_page_of(context, request)
     payment_page.page.csrf.check_open(form["token"], "sign-in", payment_page.id)
     email, password = form["email"].strip(), form["password"]
     proof = None
     if email and 0 < len(password) <= PASSWORD_CHARACTERS_MAX:
-        proof = await authenticate_in_steps(context, request, email=email, password=password, code=form["code"] or None)
-    if proof is None or isinstance(proof, Login):
-        if payment_page.caller is not None:  # Another tab has signed in meanwhile, and its session stays.
-            return see_other(payment_page.address)
-        return await view(
-            payment_page, why="wrong_credentials" if proof is None else "code_needed", status=422, email=email
-        )
-    return see_other(payment_page.address, [await payment_page.page.session.begin(proof)])
+        known = await known_device(context, request, email)
+        proof = await authenticate_in_steps(context, request, email=email, password=password, known=known)
+    if payment_page.page.is_active and not isinstance(proof, VerifiedLogin):
+        return see_other(payment_page.address)  # Another tab has signed in meanwhile, and its session stays.
+    if proof is None:
+        return await view(payment_page, why="wrong_credentials", status=422, email=email)
+    if isinstance(proof, Login):
+        return see_other(f"{CODE_PAGE}?pay={payment_page.id}", [keep_pending_login(context, proof)])
+    return see_other(payment_page.address, await payment_page.page.session.begin(proof))
 
 
 async def begin_with_number(_context: Context, _request: Request) -> Response:
@@ -68,12 +82,14 @@ async def sign_out_of_pay_page(context: Context, request: Request) -> Response:
     form = read_form(context, request, "token")
     payment_page = await payment_page_of(context, request)
     payment_page.page.csrf.check(form["token"], "sign-out", payment_page.id)
-    return see_other(payment_page.address, [await payment_page.page.session.end()])
+    return see_other(payment_page.address, await payment_page.page.session.end())
 
 
 async def confirm_with_pin(context: Context, request: Request) -> Response:
     """Pay what was shown, once, and go back to the shop after the commit."""
     payment_page, pin = await _confirmation(context, request, purpose="confirm", proof="pin")
+    if payment_page.page.is_idle:
+        return see_other(payment_page.address)
     if pin is None:
         return payment_page.again("changed")
     if payment_page.payment.status == "pending" and not is_pin(pin):
@@ -86,6 +102,8 @@ async def confirm_with_pin(context: Context, request: Request) -> Response:
 async def confirm_with_passkey(context: Context, request: Request) -> Response:
     """The same, by a customer with a passkey. What it signs is this payment, as it was shown to this session."""
     payment_page, answer = await _confirmation(context, request, purpose="passkey", proof="passkey")
+    if payment_page.page.is_idle:
+        return see_other(payment_page.address)
     if answer is None:
         return payment_page.again("changed")
     person, account = payment_page.page.person, payment_page.page.user.account
@@ -105,6 +123,48 @@ async def confirm_with_passkey(context: Context, request: Request) -> Response:
         sign_count=assertion.sign_count,
     )
     return await _pay(context, request, payment_page, command)
+
+
+async def sign_in_and_pay_with_passkey(context: Context, request: Request) -> Response:
+    """One touch for who is not signed in, or has to do so again.
+
+    The passkey says who they are, and signs this payment as it was shown.
+    """
+    form = read_form(context, request, "token", "shown", "passkey")
+    payment_page = await payment_page_of(context, request)
+    page = payment_page.page
+    page.csrf.check_open(form["token"], "sign-in-passkey", payment_page.id)
+    if page.is_active:  # Another tab has signed in meanwhile.
+        return see_other(payment_page.address)
+    if not page.csrf.is_made_open(form["shown"], "shown", *payment_page.agreed()):
+        return payment_page.again("changed")
+    verified = await authenticate_by_passkey(context, request, signing_in_and_paying(payment_page), form["passkey"])
+    if verified is None:
+        return payment_page.again(Refusal.PASSKEY_NOT_VALID.value)
+    person = await context.store.find(Tables.people, verified.login.person)
+    assert person is not None, "a login without its person"
+    # First the session, for which an answer counts once. Who cannot pay is signed in too, and the page says why.
+    try:
+        cookies = await page.session.begin_after_passkey(person, verified)
+    except Problem as problem:
+        if problem.code != Refusal.PASSKEY_NOT_VALID.value:
+            raise
+        return payment_page.again(problem.code)
+    command = Pay(
+        payment_page.payment.number,
+        person.id,
+        person.account,
+        pin_macs=(),
+        passkey=verified.passkey,
+        sign_count=verified.sign_count,
+    )
+    outcome = await context.engine.submit(command)
+    if type(outcome) is Refused:
+        answer = payment_page.again(outcome.why.value)
+    else:
+        answer = msgspec.structs.replace(payment_page, payment=outcome).after_paying()
+    answer.headers += cookies
+    return answer
 
 
 async def _confirmation(
@@ -131,4 +191,6 @@ async def _refused(context: Context, request: Request, payment_page: PaymentPage
         payment_page = await payment_page_of(context, request)
         if payment_page.is_payers:  # In another tab, or with a second click.
             return payment_page.after_paying()
+    if why in _UNPROVED:
+        log_failure(context, request, payment_page.page.counted_as, _UNPROVED[why])
     return payment_page.again(why.value)

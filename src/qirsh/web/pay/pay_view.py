@@ -8,12 +8,13 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.account import Account
-from qirsh.domain.person import attempts_left
+from qirsh.domain.person import attempts_left, pin_trouble
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON
 from qirsh.web.auth import passkeys
+from qirsh.web.html.waiting_payment import remember_payment, remembered_payment
 from qirsh.web.http.message import Response
 from qirsh.web.pay.payment_page import PaymentPage
 from qirsh.web.pay.receipt import receipt_token
@@ -43,45 +44,64 @@ class Funds(msgspec.Struct, frozen=True):
 async def view(payment_page: PaymentPage, *, why: str, status: int = 200, email: str = "") -> Response:
     """The page, with what the last form has come to."""
     page, state = payment_page.page, payment_page.state()
+    has_to_sign_in = payment_page.caller is None or page.is_idle
     values: dict[str, object] = {
         "state": state,
         "why": why,
         "email": email,
         "summary": payment_page.summary(),
+        "base_url": page.context.base_url,
         "return_address": after_paying(payment_page.payment, payment_page.id, payment_page.merchant)
         if state == "receipt"
         else None,
-        "can_return": after_paying(payment_page.payment, payment_page.id, payment_page.merchant) is not None,
         "passkey_options": "",
+        "has_to_sign_in": has_to_sign_in,
+        "is_idle": page.is_idle,
     }
+    is_ready = False  # To confirm, without anything to be done elsewhere first.
     if payment_page.caller is not None:
         person = await page.context.store.find(Tables.people, page.person)
         assert person is not None, "a session without its person"
         values |= {"name": person.name, "account": payment_page.caller.account, "is_owner": payment_page.is_owners_test}
-        if state == "payable":
+        if state == "payable" and not has_to_sign_in:
             funds = await _funds(payment_page, why)
             values |= {"funds": funds, "shown": page.csrf.token("shown", *payment_page.agreed())}
+            is_ready = not funds.obstacle and not funds.pin_trouble
             if not funds.obstacle:
                 values["passkey_options"] = await _passkey_options(payment_page)
         if state == "receipt":
             values["receipt_url"] = f"{page.context.base_url}/receipt/{receipt_token(page.context, payment_page.id)}"
-    may_pay = payment_page.caller is not None and (
-        state == "payable" or (state == "test" and payment_page.is_owners_test)
-    )
+    if state == "payable" and has_to_sign_in:
+        values |= {
+            "passkey_options": _passkey_options_of_stranger(payment_page),
+            "shown": page.csrf.open_token("shown", *payment_page.agreed()),
+        }
+    can_confirm = not has_to_sign_in or bool(values["passkey_options"])
+    may_pay = (state == "payable" and can_confirm) or (state == "test" and payment_page.is_owners_test)
     origin = form_origin(payment_page.payment, payment_page.merchant) if may_pay else ""
-    return page.render("pay/pay.html", status=status, form_origin=origin, **values)
+    answer = page.render("pay/pay.html", status=status, form_origin=origin, **values)
+    if state == "payable" and not is_ready and remembered_payment(page.context, page.request) != payment_page.id:
+        answer.headers.append(remember_payment(page.context, payment_page.id))
+    return answer
 
 
 def confirming(payment_page: PaymentPage) -> passkeys.Purpose:
     """What a passkey is asked to sign: exactly what the page shows, in exactly this session."""
-    payment, merchant = payment_page.payment, payment_page.merchant
-    return passkeys.confirming(
-        session=payment_page.page.session.hash.hex(),
-        payment=payment_page.id,
-        amount_minor=payment.amount,
-        currency=payment.currency,
-        payee=f"{merchant.number} {merchant.name}",
-    )
+    return passkeys.confirming(payment_page.page.session.hash.hex(), payment_page.agreed())
+
+
+def signing_in_and_paying(payment_page: PaymentPage) -> passkeys.Purpose:
+    """The same from who is not signed in, in exactly this browser."""
+    return passkeys.signing_in_and_paying(payment_page.page.csrf.visitor, payment_page.agreed())
+
+
+def _passkey_options_of_stranger(payment_page: PaymentPage) -> str:
+    page = payment_page.page
+    if not passkeys.can_be_used(page.context):
+        return ""
+    # The browser gets its cookie, if it has none: what is asked is tied to it.
+    page.csrf.open_token("sign-in-passkey", payment_page.id)
+    return passkeys.request_options(page.context, signing_in_and_paying(payment_page))
 
 
 async def _passkey_options(payment_page: PaymentPage) -> str:
@@ -109,7 +129,7 @@ async def _funds(payment_page: PaymentPage, why: str) -> Funds:
         after=held - payment.amount,
         tries_left=tries_left,
         obstacle=obstacle,
-        pin_trouble="pin_missing" if pin is None else "" if tries_left else "pin_locked",
+        pin_trouble=pin_trouble(pin),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 from qirsh.domain.limits import WAIT_S_MAX
 from qirsh.domain.payment import Payment, Status, is_due
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.rendering import see_other
+from qirsh.web.html.rendering import render_page, see_other
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.payments import final_or_late, find_payment
@@ -20,7 +20,7 @@ from qirsh.web.pay.return_address import after_paying
 
 _PENDING: Final = 1
 _FINAL: Final = 2  # A refund comes later and counts on, which is nobody's business here.
-_SVG: Final = head(b"image/svg+xml")
+_SVG: Final = head(b"image/svg+xml; charset=utf-8")
 
 
 class PaymentState(msgspec.Struct, frozen=True):
@@ -43,19 +43,25 @@ async def show_payment_status(context: Context, request: Request) -> Response:
     return Response(200, msgspec.json.encode(_state(payment, context.clock())))
 
 
-async def return_to_shop(context: Context, request: Request) -> Response:
-    """To the shop, from a page that was open while it was paid elsewhere, as the token shows. Others see the page."""
+async def show_paid_elsewhere(context: Context, request: Request) -> Response:
+    """For a page that was open while it was paid elsewhere, as the token shows: paid, and on to the shop.
+
+    The payer's own browser goes to the shop at once. Others see the payment's page.
+    """
     asked = await payment_page_of(context, request)
     token = dict(parse_qsl(request.query.decode("latin-1"))).get("token", "")
     is_known = bool(asked.page.csrf.visitor) and context.keyring.is_form_token(
         token, "follow", asked.page.csrf.visitor, asked.id
     )
     # A visitor who is signed in as another person is not the one whom the shop waits for.
-    if asked.payment.status == "paid" and is_known and (asked.caller is None or asked.is_payers):
-        address = after_paying(asked.payment, asked.id, asked.merchant)
-        if address is not None:
-            return see_other(address)
-    return see_other(asked.address)
+    if asked.payment.status != "paid" or not is_known or not (asked.caller is None or asked.is_payers):
+        return see_other(asked.address)
+    address = after_paying(asked.payment, asked.id, asked.merchant)
+    if asked.is_payers:
+        return see_other(address or asked.address)
+    return render_page(
+        context.site, request, "pay/paid_elsewhere.html", summary=asked.summary(), return_address=address
+    )
 
 
 async def show_phone_qr(context: Context, request: Request) -> Response:

@@ -1,10 +1,15 @@
 """What a page shows of a payment. The words, and how sums and times are written, stand in the templates."""
 
+from typing import Final
+
 import msgspec
 
 from qirsh.domain.account import Account
 from qirsh.domain.payment import Payment
 from qirsh.domain.rules.account_eligibility import why_not_in_order
+
+_NOTE_ROWS: Final = 4
+_NOTE_ROW_CHARACTERS: Final = 38  # About as many stand in one row of a slip.
 
 
 class PaymentSummary(msgspec.Struct, frozen=True):
@@ -12,12 +17,14 @@ class PaymentSummary(msgspec.Struct, frozen=True):
 
     id: str
     payee: str
+    payee_account: int  # Nobody can choose it, as they can a name.
     initials: str
     is_verified: bool
     is_test: bool
     amount: int
     currency: str
     note: str
+    is_note_long: bool  # It is shown in part at first, so that the way to pay stays in sight.
     left_ms: int
     paid_at: int | None
     refunded: int
@@ -32,17 +39,24 @@ def payment_summary_of(
     return PaymentSummary(
         id=payment_id,
         payee=merchant.name,
+        payee_account=merchant.number,
         initials=_initials(merchant.name),
         is_verified=not is_test and why_not_in_order(merchant) is None,
         is_test=is_test,
         amount=payment.amount,
         currency=payment.currency,
         note=payment.note.strip(),
+        is_note_long=_is_long(payment.note.strip()),
         left_ms=max(0, payment.expires_at - now),
         paid_at=payment.paid_at,
         refunded=payment.refunded_amount,
         can_leave=can_leave,
     )
+
+
+def _is_long(note: str) -> bool:
+    rows = sum(1 + len(line) // _NOTE_ROW_CHARACTERS for line in note.splitlines())
+    return rows > _NOTE_ROWS
 
 
 def _initials(name: str) -> str:

@@ -29,13 +29,14 @@ _SERVICE: Final = "Qirsh"
 
 def receipt_token(context: Context, payment_id: str) -> str:
     """What the address of its receipt ends with."""
-    return payment_id + context.keyring.receipt_marks(payment_id)[0]
+    return payment_id + context.identifiers.receipt_mark(payment_id)
 
 
 async def show_receipt(context: Context, request: Request) -> Response:
     """For everybody who was given the address. Of the payer it tells four digits."""
     payment_id, payment, merchant = await _paid(context, request)
     return render_page(
+        context.site,
         request,
         "pay/receipt.html",
         summary=payment_summary_of(payment, payment_id, merchant, now=context.clock(), can_leave=False),
@@ -58,6 +59,7 @@ async def download_receipt(context: Context, request: Request) -> Response:
         note=payment.note.strip(),
         payment_id=payment_id,
         paid_at=payment.paid_at,
+        time_zone=context.time_zone,
         refunded_minor=payment.refunded_amount,
         share_url=f"{context.base_url}/receipt/{request.arguments['token']}",
         is_test=merchant.mode == "test",
@@ -70,8 +72,7 @@ async def download_receipt(context: Context, request: Request) -> Response:
 
 async def _paid(context: Context, request: Request) -> tuple[str, Payment, Account]:
     payment_id, mark = request.arguments["token"][:_ID_DIGITS], request.arguments["token"][_ID_DIGITS:].encode()
-    marks = context.keyring.receipt_marks(payment_id)
-    if True not in [hmac.compare_digest(mark, own.encode()) for own in marks]:
+    if not hmac.compare_digest(mark, context.identifiers.receipt_mark(payment_id).encode()):
         raise Problem("not_found")
     payment = await find_payment(context, payment_id)
     if payment.status != "paid":

@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 from qirsh.domain.account import Account, may_return_to, origin
 from qirsh.domain.payment import Payment
 
-_OURS: Final = frozenset({"paymentId", "status", "reference"})
+OURS: Final = frozenset({"paymentId", "status", "reference"})
 # What a browser's policy can name. It does not know addresses such as [::1].
 _NAMEABLE: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:\d+)?")
 
@@ -39,7 +39,7 @@ def _address(url: str | None, payment: Payment, payment_id: str, merchant: Accou
         outcome["reference"] = payment.reference
     parts = urlsplit(url)
     # Shops differ in whether the first or the last of two counts, so theirs with these names go.
-    kept = [piece for piece in parts.query.split("&") if piece and _name(piece) not in _OURS]
+    kept = [piece for piece in parts.query.split("&") if piece and _name(piece) not in OURS]
     return urlunsplit(parts._replace(query="&".join([*kept, urlencode(outcome)])))
 
 

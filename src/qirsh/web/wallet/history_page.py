@@ -47,8 +47,7 @@ async def show_history(page: PageContext) -> Response:
     )
     older = ""
     if found.next is not None:
-        kept = {name: value for name, value in wanted.fields.items() if value}
-        older = f"{_ADDRESS}?{urlencode({**kept, 'after': cursor_of(_LIST, found.next)})}"
+        older = _address({**wanted.fields, "after": cursor_of(_LIST, found.next)})
     return _page(page, wanted, rows_of(context, found.entries), older=older, is_first=not asked["after"])
 
 
@@ -74,9 +73,13 @@ async def _bounds(context: Context, account: int, wanted: Wanted, cursor: str) -
     """Where this page begins in each currency, and where the list ends."""
     currency = wanted.fields["currency"] or None
     positions = read_cursor(_LIST, cursor or None, currency)
-    days = wanted.days
+    days, zone = wanted.days, context.time_zone
     return await account_entries.within(
-        context.store, account, positions, begin=days.begin_ms if days else None, end=days.end_ms if days else None
+        context.store,
+        account,
+        positions,
+        begin=days.begin_ms(zone) if days else None,
+        end=days.end_ms(zone) if days else None,
     )
 
 
@@ -107,13 +110,19 @@ def _page(
         status=status,
         fields=wanted.fields,
         errors=wanted.errors,
-        kinds=_KINDS,
         currencies=tuple(CURRENCIES),
+        chips=[(kind, _address({**wanted.fields, "kind": kind})) for kind in ("", *_KINDS)],
         is_filtered=any(wanted.fields.values()),
+        is_searched=any(value for name, value in wanted.fields.items() if name != "kind"),
         rows=rows,
         older=older,
         is_first=is_first,
     )
+
+
+def _address(fields: dict[str, str]) -> str:
+    kept = {name: value for name, value in fields.items() if value}
+    return f"{_ADDRESS}?{urlencode(kept)}" if kept else _ADDRESS
 
 
 def _folded(text: str) -> str:

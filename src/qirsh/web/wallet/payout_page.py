@@ -1,4 +1,7 @@
-"""Payouts of a wallet: money to a bank account, asked for with the PIN, and taken back while nobody has acted on it."""
+"""Payouts of a wallet: money to a bank account, reviewed, confirmed with the PIN, and cancelled while nobody has acted.
+
+What is confirmed is what was reviewed: the second form carries a token over all that the review has shown.
+"""
 
 import re
 from typing import Final
@@ -9,24 +12,25 @@ from qirsh.domain.commands.payout import CancelPayout, RequestPayout
 from qirsh.domain.limits import NAME_CHARACTERS_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payout import Payout, is_open
-from qirsh.domain.person import is_pin
+from qirsh.domain.person import attempts_left, is_pin, pin_trouble
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, normal_account, sealed, unsealed
 from qirsh.language.figures import typed_amount
 from qirsh.store.reads import queries
+from qirsh.web.auth.credentials import log_failure
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import account_holder_of, mail_to_holder
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
 
 ADDRESS: Final = "/wallet/payouts"
 _FIELDS: Final = ("amount", "currency", "holder", "bank", "account")
+_EDIT: Final = "edit"
 _SHOWN: Final = 20
 _NONCE_BYTES: Final = 16
 _NONCE: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
-# What the page says of a refusal beside the field that it is about; all others stand above the form.
-_FIELD_OF_REFUSAL: Final = {Refusal.WRONG_PIN: "pin", Refusal.PIN_LOCKED: "pin", Refusal.INSUFFICIENT_FUNDS: "amount"}
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -42,8 +46,12 @@ class Typed(msgspec.Struct):
     fields: dict[str, str]
     errors: dict[str, str]
     amount_minor: int = 0
-    tries_left: int = 0
     why: str = ""  # What is wrong with more than a field.
+
+    @property
+    def currency(self) -> str:
+        """That of the amount."""
+        return self.fields["currency"]
 
     @property
     def bank(self) -> BankDetails:
@@ -62,26 +70,42 @@ async def show_payouts(page: PageContext) -> Response:
 
 @signed_in
 async def request_payout(page: PageContext) -> Response:
-    """One payout for one form, however often it is sent."""
+    """What was typed is reviewed, and what was reviewed is done. One payout for one form, however often it is sent."""
     context = page.context
-    form = read_form(context, page.request, "token", "nonce", "pin", *_FIELDS)
+    form = read_form(context, page.request, "token", "nonce", "shown", "step", "pin", *_FIELDS)
     nonce = form["nonce"]
     caller = page.csrf.check(form["token"], "payout", nonce)
+    if page.is_idle:
+        return page.sign_in_again(ADDRESS)
     if not _NONCE.fullmatch(nonce):
         raise Problem("stale_form")
     typed = _typed(form, page.request.language)
+    if typed.errors or form["step"] == _EDIT:
+        return await _page(page, typed, nonce=nonce, status=422 if typed.errors else 200)
+    if not page.csrf.is_made_here(form["shown"], "payout-shown", *_reviewed(typed, nonce)):
+        return await _review(page, typed, nonce)
+    if not is_pin(form["pin"]):
+        typed.errors["pin"] = "no_pin"
+        return await _review(page, typed, nonce)
     payout_id = f"po_{nonce}"
-    if typed.errors:
-        return await _page(page, typed, nonce=nonce, status=422)
     outcome = await context.engine.submit(
         RequestPayout(
             id=payout_id,
             account=caller.account,
             person=page.person,
-            currency=typed.fields["currency"],
+            currency=typed.currency,
             amount=typed.amount_minor,
-            bank_sealed=sealed(context.keyring, typed.bank),
+            bank_sealed=sealed(context.keyring, typed.bank, payout_id),
             pin_macs=context.keyring.pin_macs(page.person, form["pin"]),
+            letters=mail_to_holder(
+                page,
+                await account_holder_of(page),
+                "payout_asked",
+                amount=typed.amount_minor,
+                currency=typed.fields["currency"],
+                name=typed.bank.holder,
+                payouts_url=f"{context.base_url}{ADDRESS}",
+            ),
         )
     )
     if type(outcome) is Refused:
@@ -117,27 +141,56 @@ def _typed(form: dict[str, str], language: str) -> Typed:
     fields["account"], wrong = normal_account(fields["account"])
     if wrong:
         errors["account"] = wrong
-    if not is_pin(form["pin"]):
-        errors["pin"] = "no_pin"
     return Typed(fields, errors, amount or 0)
 
 
 async def _refused(page: PageContext, typed: Typed, nonce: str, refused: Refused) -> Response:
     if refused.why is Refusal.NOT_FOUND:
         raise to_problem(refused)
-    field = _FIELD_OF_REFUSAL.get(refused.why)
-    if field is None:
-        typed.why = refused.why.value
+    if refused.why in {Refusal.WRONG_PIN, Refusal.PIN_LOCKED}:
+        log_failure(page.context, page.request, page.counted_as, "PIN")
+        typed.errors["pin"] = refused.why.value
+        return await _review(page, typed, nonce)
+    if refused.why is Refusal.INSUFFICIENT_FUNDS:
+        typed.errors["amount"] = refused.why.value
     else:
-        typed.errors[field] = refused.why.value
-    typed.tries_left = refused.attempts_left or 0
+        typed.why = refused.why.value
     return await _page(page, typed, nonce=nonce, status=422)
+
+
+def _reviewed(typed: Typed, nonce: str) -> tuple[str, ...]:
+    """What the person agrees to: a form is bound to it."""
+    return nonce, str(typed.amount_minor), typed.currency, typed.bank.holder, typed.bank.bank, typed.bank.account
+
+
+async def _review(page: PageContext, typed: Typed, nonce: str) -> Response:
+    """What would be done, before it is; in place of the PIN what to do about one that is locked."""
+    available = await _available(page)
+    if available.get(typed.currency, 0) < typed.amount_minor:
+        typed.errors["amount"] = Refusal.INSUFFICIENT_FUNDS.value
+        return await _page(page, typed, nonce=nonce, status=422)
+    pin = await page.context.store.find(Tables.pins, page.person)
+    return page.render(
+        "wallet/payout_review.html",
+        status=422 if typed.errors else 200,
+        typed=typed,
+        nonce=nonce,
+        shown=page.csrf.token("payout-shown", *_reviewed(typed, nonce)),
+        left_minor=available[typed.currency] - typed.amount_minor,
+        pin_trouble=pin_trouble(pin),
+        tries_left=attempts_left(pin) if pin else 0,
+    )
+
+
+async def _available(page: PageContext) -> dict[str, int]:
+    rows = await page.context.store.select(queries.AVAILABLE_BALANCES, page.user.account)
+    return {currency: amount - kept for currency, amount, kept in rows}
 
 
 def _is_this(page: PageContext, payout: Payout, typed: Typed) -> bool:
     """Whether it is what the form says now, or what it said when it was sent before."""
-    same = (payout.amount, payout.currency) == (typed.amount_minor, typed.fields["currency"])
-    return same and unsealed(page.context.keyring, payout.bank_sealed) in {typed.bank, None}
+    same = (payout.amount, payout.currency) == (typed.amount_minor, typed.currency)
+    return same and unsealed(page.context.keyring, payout.bank_sealed, payout.id) in {typed.bank, None}
 
 
 async def _payouts(page: PageContext) -> list[Payout]:
@@ -149,8 +202,7 @@ async def _page(page: PageContext, typed: Typed, *, nonce: str, flash: str = "",
     context = page.context
     account = await context.store.find(Tables.accounts, page.user.account)
     assert account is not None, "a session without its account"
-    rows = await context.store.select(queries.AVAILABLE_BALANCES, page.user.account)
-    available = {currency: amount - kept for currency, amount, kept in rows}
+    available = await _available(page)
     payouts = await _payouts(page)
     return page.render(
         "wallet/payouts.html",
@@ -158,10 +210,11 @@ async def _page(page: PageContext, typed: Typed, *, nonce: str, flash: str = "",
         typed=typed,
         nonce=nonce,
         flash=flash,
+        is_idle=page.is_idle,
         state=account.state,
         has_money=any(available.values()),
         is_full=sum(map(is_open, payouts)) >= PAYOUTS_OPEN_MAX,
         open_max=PAYOUTS_OPEN_MAX,
         balances={code: available.get(code, 0) for code in CURRENCIES},
-        payouts=[Shown(payout, unsealed(context.keyring, payout.bank_sealed)) for payout in payouts],
+        payouts=[Shown(payout, unsealed(context.keyring, payout.bank_sealed, payout.id)) for payout in payouts],
     )

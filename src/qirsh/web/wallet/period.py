@@ -1,12 +1,14 @@
-"""What pages ask for in their addresses: texts by name, and days. Days are those of UTC, as in the books."""
+"""What pages ask for in their addresses: texts by name, and days. Days are those of the service's time zone."""
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Final
 from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
 
 import msgspec
 
+from qirsh.language.local_time import midnight_ms
 from qirsh.web.http.message import Request
 from qirsh.web.http.problems import FieldError, Problem
 
@@ -22,25 +24,13 @@ class Period(msgspec.Struct, frozen=True):
     first: date
     last: date
 
-    @property
-    def begin_ms(self) -> int:
+    def begin_ms(self, zone: ZoneInfo) -> int:
         """Its first moment."""
-        return midnight_ms(self.first)
+        return midnight_ms(self.first, zone)
 
-    @property
-    def end_ms(self) -> int:
-        """The first moment after it."""
-        return midnight_ms(self.last + timedelta(days=1))
-
-
-def midnight_ms(day: date) -> int:
-    """The first moment of a day, in milliseconds since 1970."""
-    return int(datetime.combine(day, time(), UTC).timestamp()) * 1000
-
-
-def today(now_ms: int) -> date:
-    """The day that it is."""
-    return datetime.fromtimestamp(now_ms // 1000, UTC).date()
+    def end_ms(self, zone: ZoneInfo) -> int:
+        """The first moment after it: days have 23 hours or 25 where clocks are changed."""
+        return midnight_ms(self.last + timedelta(days=1), zone)
 
 
 def month_of(day: date) -> Period:

@@ -18,6 +18,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
+from qirsh.language.local_time import local_day
 from qirsh.store.reads.account_entries import NamedEntry, Position, entries_between, position_before
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import statement_pdf
@@ -26,7 +27,7 @@ from qirsh.web.documents.statement_csv import statement_csv
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response, head
-from qirsh.web.wallet.period import Period, month_of, read_day, read_month, read_query, today, unreadable
+from qirsh.web.wallet.period import Period, month_of, read_day, read_month, read_query, unreadable
 from qirsh.web.wallet.transaction_row import row_of
 
 _FIELDS: Final = ("currency", "month", "from", "to")
@@ -121,7 +122,7 @@ def _read_request(page: PageContext) -> StatementRequest:
     fields["currency"] = fields["currency"] or next(iter(CURRENCIES))
     if fields["currency"] not in CURRENCIES:
         raise unreadable("currency")
-    day = today(page.context.clock())
+    day = local_day(page.context.clock(), page.context.time_zone)
     month = read_month(fields["month"]) if fields["month"] else month_of(day)
     if month is None:
         raise unreadable("month")
@@ -146,8 +147,8 @@ def _until(period: Period, day: date) -> Period:
 
 
 async def _bounds(context: Context, account: int, wanted: StatementRequest) -> Bounds:
-    opening = await position_before(context.store, account, wanted.currency, wanted.period.begin_ms)
-    closing = await position_before(context.store, account, wanted.currency, wanted.period.end_ms)
+    opening = await position_before(context.store, account, wanted.currency, wanted.period.begin_ms(context.time_zone))
+    closing = await position_before(context.store, account, wanted.currency, wanted.period.end_ms(context.time_zone))
     return Bounds(opening, closing)
 
 
@@ -165,6 +166,7 @@ async def _statement(page: PageContext, wanted: StatementRequest, bounds: Bounds
         currency=wanted.currency,
         from_day=period.first,
         to_day=period.last,
+        time_zone=context.time_zone,
         opening_minor=bounds.opening.balance,
         closing_minor=bounds.closing.balance,
         lines=tuple([_line(context, movement, period) async for movement in movements]),
@@ -172,10 +174,10 @@ async def _statement(page: PageContext, wanted: StatementRequest, bounds: Bounds
 
 
 def _line(context: Context, movement: NamedEntry, period: Period) -> Line:
-    row = row_of(context, movement)
+    row, zone = row_of(context, movement), context.time_zone
     return Line(
         # Where a clock went back at midnight, the order of the books decides to which day a movement belongs.
-        at=min(max(row.at, period.begin_ms), period.end_ms - 1),
+        at=min(max(row.at, period.begin_ms(zone)), period.end_ms(zone) - 1),
         what=row.kind,
         amount_minor=row.change,
         balance_after_minor=row.balance,
@@ -198,7 +200,7 @@ def _page(page: PageContext, wanted: StatementRequest, bounds: Bounds | None, *,
         bounds=bounds,
         query=query,
         currencies=tuple(CURRENCIES),
-        months=_months(today(page.context.clock())),
+        months=_months(local_day(page.context.clock(), page.context.time_zone)),
         pdf_lines_max=limits.STATEMENT_PDF_LINES_MAX,
         csv_lines_max=limits.STATEMENT_CSV_LINES_MAX,
     )

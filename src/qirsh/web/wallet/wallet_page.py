@@ -7,10 +7,11 @@ from qirsh.domain.tables import Tables
 from qirsh.store.reads import account_entries, queries
 from qirsh.store.reads.account_entries import read_named_entries
 from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.waiting_payment import find_waiting_payment
 from qirsh.web.http.message import Response
 from qirsh.web.wallet.transaction_row import rows_of
 
-_LATEST: Final = 10
+_LATEST: Final = 5
 
 
 @signed_in
@@ -25,16 +26,20 @@ async def show_wallet(page: PageContext) -> Response:
     assert account is not None, "a session without its account"
     assert person is not None, "a session without its person"
     rows = await context.store.select(queries.AVAILABLE_BALANCES, number)
-    balances = dict.fromkeys(CURRENCIES, (0, 0)) | {currency: tuple(row) for currency, *row in rows}
+    balances = [(currency, amount, kept) for currency, amount, kept in rows if amount or kept]
     movements, _ = await read_named_entries(context.store, number, account_entries.newest(None), {}, _LATEST)
+    # The currency that moved last stands first.
+    balances.sort(key=lambda funds: not movements or funds[0] != movements[0].currency)
     return page.render(
         "wallet/home.html",
         name=person.name,
         account=number,
         state=account.state,
         identity=identity.state if identity else "",
-        balances=sorted(((currency, *funds) for currency, funds in balances.items()), key=lambda funds: funds[1] == 0),
-        has_money=any(amount for amount, _kept in balances.values()),
+        reason=identity.reason if identity else "",
+        balances=balances or [(next(iter(CURRENCIES)), 0, 0)],
+        has_money=any(amount for _, amount, _ in balances),
         rows=rows_of(context, movements),
         deposit_hint=context.deposit_hint,
+        waiting=await find_waiting_payment(page),
     )

@@ -1,0 +1,50 @@
+"""What a person reads of by mail, since a thief may have done it: keys, payouts, and a PIN that is not theirs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.guest import Guest
+from tests.live import PASSWORD, PIN, WRONG_PIN, InProcess, in_process
+from tests.mailbox import words_to
+from tests.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def house(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=3, people=4) as world:
+        world.change(has_mail=True)
+        yield world
+
+
+def test_a_payout_is_told_once_it_is_asked_for(house: InProcess) -> None:
+    customer = house.customer()
+    guest = Guest(house).entered(customer)
+    bank = {"holder": "Layla", "bank": "Bank Audi", "account": "TR330006100519786457841326"}
+    for pin in (WRONG_PIN, PIN):
+        assert "payout_asked" not in words_to(house, customer.email)
+        guest.open("/wallet/payouts")
+        guest.post("/wallet/payouts", amount="12.50", currency="USD", **bank)
+        guest.post("/wallet/payouts", pin=pin)
+    told = words_to(house, customer.email)["payout_asked"]
+    assert (told["amount"], told["currency"], told["name"]) == (1250, "USD", "Layla")
+
+
+def test_a_key_is_told_to_the_owner_whoever_makes_it(house: InProcess) -> None:
+    shop = house.merchants[0]
+    assert "key_issued" not in words_to(house, shop.email)
+    house.act("key issue", account=shop.account)
+    assert words_to(house, shop.email)["key_issued"]["url"].endswith(f"/wallet/business/{shop.account}")
+    other = house.merchants[1]
+    guest = Guest(house).signed_in(other.email)
+    guest.open(f"/wallet/business/{other.account}")
+    form = {"name": "Server", "mode": "live", "days": "", "password": PASSWORD, "payments-read": "yes"}
+    answer = guest.post(f"/wallet/business/{other.account}/keys", **form)
+    assert answer.status_code == 200, guest.text
+    assert words_to(house, other.email)["key_issued"]["name"] == "Shop"
+
+
+def test_a_pin_that_operators_set_is_told(house: InProcess) -> None:
+    customer = house.customer()
+    house.act("person pin", email=customer.email, pin="739214")
+    assert "pin_set_by_support" in words_to(house, customer.email)
