@@ -1,17 +1,21 @@
-"""The address of a PostgreSQL database: which are taken, and that none shows its password."""
+"""Settings that are more than a word: which values are taken, and that no address of a database shows its password."""
+
+import grp
+from pathlib import Path
 
 import pytest
 
-from qirsh.settings import BadSetting, PostgresUrl, read_settings
+from qirsh.setting_values import PostgresUrl
+from qirsh.settings import BadSetting, read_settings
 
 TAKEN = {
-    "postgresql://u:secret@host/db": "postgresql://u@host/db",
+    "postgresql://u:secret@127.0.0.1/db": "postgresql://u@127.0.0.1/db",
     "postgres://u:sec%2Fret%40@host:5432/db?sslmode=require": "postgres://u@host:5432/db?sslmode=require",
-    "postgresql://u:secret@one:1,two:2/db": "postgresql://u@one:1,two:2/db",
+    "postgresql://u:secret@localhost:1,127.0.0.2:2/db": "postgresql://u@localhost:1,127.0.0.2:2/db",
     "postgresql://u:secret@[::1]:5432/db": "postgresql://u@[::1]:5432/db",
-    "postgresql://host:5432/db?user=u&password=secret@1": "postgresql://host:5432/db?user=u&password=...",
+    "postgresql://localhost:5432/db?user=u&password=secret@1": "postgresql://localhost:5432/db?user=u&password=...",
     "postgresql:///db?host=/run/postgresql&password=secret": "postgresql:///db?host=/run/postgresql&password=...",
-    "postgresql://host/db?sslpassword=secret": "postgresql://host/db?sslpassword=...",
+    "postgresql://localhost/db?sslpassword=secret": "postgresql://localhost/db?sslpassword=...",
     "postgresql://u@/db": "postgresql://u@/db",
 }
 REFUSED = ["u:secret/1@host/db", "u:secret?1@host/db", "u:secret#1@host/db", "u:secret@1@host/db", "u:secret:1@host/db"]
@@ -24,9 +28,76 @@ def test_an_address_is_taken_and_shown_without_its_password(address: str) -> Non
     assert (str(database), database.shown) == (address, TAKEN[address])
 
 
+@pytest.mark.parametrize(
+    ("address", "added"),
+    [
+        ("postgresql://u:secret@db.example/db", "?sslmode=verify-full"),
+        ("postgresql://u:secret@127.0.0.1,db.example:5433/db", "?sslmode=verify-full"),
+        ("postgresql://u:secret@[2001:db8::1]:5432/db?connect_timeout=3", "&sslmode=verify-full"),
+        ("postgresql:///db?host=db.example", "&sslmode=verify-full"),
+        ("postgresql://10.0.0.7/db?sslrootcert=/ca.crt", "&sslmode=verify-full"),
+        # Stated otherwise, and none to this machine.
+        ("postgresql://u:secret@db.example/db?sslmode=disable", ""),
+        ("postgresql://[::1]/db", ""),
+        ("postgresql:///db?host=%2Frun%2Fpostgresql", ""),
+    ],
+)
+def test_the_line_to_another_machine_is_encrypted_and_its_server_known(address: str, added: str) -> None:
+    assert read_settings({"QIRSH_DATABASE_URL": address}).database == address + added
+
+
 @pytest.mark.parametrize("place", REFUSED)
 def test_a_password_with_an_odd_letter_is_refused_before_the_driver_quotes_it(place: str) -> None:
     with pytest.raises(BadSetting, match="%2F") as told:
         read_settings({"QIRSH_DATABASE_URL": f"postgresql://{place}"})
     assert "secret" not in str(told.value)
     assert PostgresUrl(f"postgresql://{place}").shown == "postgresql://u@host/db"
+
+
+@pytest.mark.parametrize("contact", ["help@example.org", "+963 11 123-4567", "https://example.org/help"])
+def test_support_is_an_address_a_number_or_a_page(contact: str) -> None:
+    assert read_settings({"QIRSH_SUPPORT_CONTACT": contact}).support_contact == contact
+
+
+@pytest.mark.parametrize("contact", ["help", "help@", "12", "http://example.org", "https://", "javascript:alert(1)"])
+def test_no_other_support_is_taken(contact: str) -> None:
+    with pytest.raises(BadSetting, match="QIRSH_SUPPORT_CONTACT: must be an e-mail address"):
+        read_settings({"QIRSH_SUPPORT_CONTACT": contact})
+
+
+def test_the_operators_name_fits_a_footer() -> None:
+    assert read_settings({"QIRSH_OPERATOR_NAME": " Levant Payments "}).operator_name == "Levant Payments"
+    with pytest.raises(BadSetting, match="at most 100 characters"):
+        read_settings({"QIRSH_OPERATOR_NAME": "x" * 101})
+
+
+def test_the_folder_of_texts_is_there(tmp_path: Path) -> None:
+    assert read_settings({"QIRSH_PAGES_DIR": str(tmp_path)}).pages_dir == tmp_path
+    with pytest.raises(BadSetting, match="is not a directory"):
+        read_settings({"QIRSH_PAGES_DIR": str(tmp_path / "none")})
+
+
+def test_a_group_of_operators_has_a_name_or_a_number_and_a_socket_outside_the_data() -> None:
+    known = grp.getgrall()[0]
+    socket = {"QIRSH_CONTROL_SOCKET": "/run/qirsh/control.sock"}
+    for text in (known.gr_name, str(known.gr_gid)):
+        settings = read_settings(socket | {"QIRSH_OPERATORS_GROUP": text})
+        assert (settings.operators_group, settings.control_socket) == (known.gr_gid, Path("/run/qirsh/control.sock"))
+    with pytest.raises(BadSetting, match=r"QIRSH_OPERATORS_GROUP: there is no group no\.such"):
+        read_settings(socket | {"QIRSH_OPERATORS_GROUP": "no.such"})
+    with pytest.raises(BadSetting, match="needs QIRSH_CONTROL_SOCKET too"):
+        read_settings({"QIRSH_OPERATORS_GROUP": known.gr_name})
+    assert read_settings({"QIRSH_DATA_DIR": "/d"}).control_socket == Path("/d/control.sock")
+
+
+@pytest.mark.parametrize(("name", "zone"), [({}, "UTC"), ({"QIRSH_TIME_ZONE": "Asia/Damascus"}, "Asia/Damascus")])
+def test_a_time_zone_is_taken_by_its_name(name: dict[str, str], zone: str) -> None:
+    assert read_settings(name).time_zone.key == zone
+
+
+@pytest.mark.parametrize(
+    "name", ["Asia/Atlantis", "+03:00", "../etc/passwd", "/usr/share/zoneinfo/UTC", "Asia", "Qirsh"]
+)
+def test_a_time_zone_that_nobody_knows_stops_the_start(name: str) -> None:
+    with pytest.raises(BadSetting, match="QIRSH_TIME_ZONE: must be the name of a time zone"):
+        read_settings({"QIRSH_TIME_ZONE": name})

@@ -28,7 +28,7 @@ from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
-from qirsh.settings import Settings
+from qirsh.settings import BadSetting, Settings
 from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import queries
@@ -37,20 +37,25 @@ from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.verify import verify
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
+from qirsh.web.http.message import STRICT_TRANSPORT
 from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.site import Site, contact
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.action import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
+from qirsh.web.site.information_files import BadInformationFile, read_information_files
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
+from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
+from qirsh.workers.secret_rotator import SecretRotator
 from qirsh.workers.smtp_client import SmtpLine
 
 log = logging.getLogger(__name__)
@@ -67,6 +72,7 @@ async def opened(
     settings: Settings, *, clock: Clock = system_clock, entropy: Entropy = system_entropy
 ) -> AsyncIterator[Context]:
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
+    site = _site(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = await _store(settings, clock, entropy)
     engine = Engine(store, on_fatal=_end_process)
@@ -93,10 +99,13 @@ async def opened(
             clock=clock,
             entropy=entropy,
             base_url=settings.base_url,
+            time_zone=settings.time_zone,
             has_mail=settings.smtp is not None,
             mail_from=str(settings.mail_from or ""),
             deposit_hint=settings.deposit_hint,
+            site=site,
             limits=_limits(settings),
+            trusted_proxies=settings.trusted_proxies,
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()
@@ -119,6 +128,22 @@ async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
         return SqliteStore(settings.database, clock=clock, entropy=entropy)
     # Machines disagree about the time, so that of the database counts, unless a test has its own.
     return await open_postgres(settings.database, clock=None if clock is system_clock else clock, entropy=entropy)
+
+
+def _site(settings: Settings) -> Site:
+    try:
+        pages = read_information_files(settings.pages_dir) if settings.pages_dir else {}
+    except BadInformationFile as error:
+        raise BadSetting(f"QIRSH_PAGES_DIR: {error}") from None
+    support = contact(settings.support_contact) if settings.support_contact else None
+    return Site(settings.operator_name, support, pages)
+
+
+async def migrate(settings: Settings) -> None:
+    """The tables of this version, and no more: for the owner of the tables, where another role serves."""
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    store = await _store(settings, system_clock, system_entropy)
+    await store.close()
 
 
 def _limits(settings: Settings) -> RateLimits | None:
@@ -173,31 +198,18 @@ async def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[STRICT_TRANSPORT] if context.base_url.startswith("https:") else [],
         proxy_headers=False,
         backlog=2048,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_S,
     )
     server = StoppingServer(config, context.waiters)
-    control = Control(context, settings.control_socket)
+    control = Control(context, settings.control_socket, settings.operators_group)
     await context.callers.poll()
     if has_control:
         await control.open()
-    roles = [
-        asyncio.create_task(PaymentExpirer(context.store, context.engine, context.clock).run(), name="payment-expirer"),
-        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
-        asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
-        asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
-        asyncio.create_task(
-            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
-            name="identity-cleaner",
-        ),
-        asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
-    ]
-    if (mail_sender := _mail_sender(settings, context)) is not None:
-        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
-    if context.has_mail:
-        roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
+    roles = _roles(settings, context)
     try:
         on_ready()
         await server.serve(listeners)
@@ -206,6 +218,32 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
+
+
+def _roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
+    """What works beside the answers."""
+    roles = [
+        asyncio.create_task(PaymentExpirer(context.store, context.engine).run(), name="payment-expirer"),
+        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
+        asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
+        asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
+        asyncio.create_task(
+            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
+            name="identity-cleaner",
+        ),
+        asyncio.create_task(
+            ResponseCleaner(context.store, context.engine, context.clock).run(), name="response-cleaner"
+        ),
+        asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
+    ]
+    if (mail_sender := _mail_sender(settings, context)) is not None:
+        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
+    if len(context.keyring.ids) > 1:
+        rotator = SecretRotator(context.store, context.engine, context.keyring)
+        roles.append(asyncio.create_task(rotator.run(), name="secret-rotator"))
+    if context.has_mail:
+        roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
+    return roles
 
 
 def _notifier(context: Context) -> Notifier:
@@ -240,6 +278,7 @@ def _mail_sender(settings: Settings, context: Context) -> MailSender | None:
         line=line,
         sender=sender,
         base_url=context.base_url,
+        zone=context.time_zone,
     )
 
 

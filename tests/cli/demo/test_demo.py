@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -219,6 +220,30 @@ def test_a_database_elsewhere_is_refused(empty: House, tmp_path: Path) -> None:
     assert not empty.folder.exists()
 
 
+ANYWHERE = "0.0.0.0"  # noqa: S104 - it is not to listen there
+
+
+@pytest.mark.parametrize("host", [ANYWHERE, "::"])
+def test_it_does_not_listen_where_others_can_reach_it_unless_forced(empty: House, host: str) -> None:
+    ended = empty.invoke("demo", QIRSH_HOST=host)
+    assert ended.returncode == 2
+    assert "shows every mail and code to whoever asks" in ended.stderr
+    assert not empty.folder.exists()
+
+
+def test_forced_it_listens_anywhere(house: House) -> None:
+    with house.serving("demo", "--force", until=LAST_LINE, QIRSH_HOST=ANYWHERE) as running:
+        assert running.get("/healthz") == {"status": "ok"}
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_made(empty: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = empty.run("demo", QIRSH_PORT=str(taken.getsockname()[1]))
+    assert ended.returncode == 2
+    assert "another program listens on 127.0.0.1" in ended.stderr
+    assert not empty.folder.exists()
+
+
 def test_the_port_option_wins_and_an_address_left_over_from_another_demo_does_not_lead_there(house: House) -> None:
     left_over = "http://127.0.0.1:1"
     with house.serving("demo", "--port", "0", until=LAST_LINE, QIRSH_PORT="1", QIRSH_BASE_URL=left_over) as running:
@@ -232,7 +257,7 @@ def test_its_mails_are_read_where_it_says_unless_they_are_sent(house: House) -> 
     with house.serving("demo", until=LAST_LINE) as running:
         assert f"{running.url}/demo/mail" in running.printed
         with urllib.request.urlopen(f"{running.url}/demo/mail", timeout=40) as answer:  # noqa: S310 - our own
-            assert "Mail of the demo" in answer.read().decode()
+            assert "Demo mailbox" in answer.read().decode()
     server, sender = "smtp://127.0.0.1:1", "pay@example.org"
     with house.serving("demo", until=LAST_LINE, QIRSH_SMTP_URL=server, QIRSH_MAIL_FROM=sender) as running:
         assert "/demo/mail" not in running.printed

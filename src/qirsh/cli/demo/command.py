@@ -5,6 +5,7 @@ import shlex
 import shutil
 import signal
 import sys
+from importlib import resources
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,18 +15,29 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from qirsh.cli import control_client
 from qirsh.cli.database_probe import shown
 from qirsh.cli.demo.build import prepared
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
 from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
-from qirsh.cli.serve.command import is_loopback, raise_descriptor_limit, run_until_signal, serve_and_announce
+from qirsh.cli.serve.command import (
+    check_port,
+    is_loopback,
+    raise_descriptor_limit,
+    run_until_signal,
+    serve_and_announce,
+)
 from qirsh.domain.tables import Tables
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.web.http.context import Context
+from qirsh.web.http.site import Site, contact
+from qirsh.web.site.information_files import read_information_files
 
+_OPERATOR: Final = "Demo Payments"
+_SUPPORT: Final = "support@demo.example"
 _FROM: Final = "Qirsh <qirsh@demo.example>"
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
 _CURL: Final = """\
@@ -45,11 +57,18 @@ curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {a
 
 @click.command("demo")
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of QIRSH_PORT; 0 takes any free one.")
-def demo_command(port: int | None) -> None:
+@click.option("--force", is_flag=True, help="Listen on an address that others can reach.")
+def demo_command(port: int | None, *, force: bool) -> None:
     """Start a service to try, with people, money and a week of payments."""
     settings = msgspec.structs.replace(read_settings(), workers=1)  # The demo is one process.
     if port is not None:
         settings = msgspec.structs.replace(settings, port=port)
+    if not force and not is_loopback(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}"):
+        message = (
+            f"QIRSH_HOST: {settings.host} can be reached by others, and the demo shows every mail and code to whoever"
+            " asks: unset it, or start `qirsh demo --force`"
+        )
+        raise Stopped(message)
     if port is not None or is_loopback(settings.base_url):
         # A shell that has the variables of another demo must not lead people there; but a name for this machine stays,
         # since browsers know passkeys of `localhost` only.
@@ -64,6 +83,9 @@ def demo_command(port: int | None) -> None:
 
 
 async def _run(settings: Settings) -> None:
+    # Said before a week of payments is made. Who serves from this folder already is told of below.
+    if control_client.found(settings) is None:
+        check_port(settings)
     demo = await prepared(settings)
     async with opened(settings) as context:
         # Every demo has the same people; the number of a shop is its own.
@@ -74,7 +96,8 @@ async def _run(settings: Settings) -> None:
         await add_payment_to_try(context, demo)
         await forget_decided_request(context, demo)
         keep_demo(settings, demo)
-        await serve_and_announce(settings, _keeping_mail(context), lambda base_url: _show(settings, demo, base_url))
+        shown_context = _introduced(_keeping_mail(context))
+        await serve_and_announce(settings, shown_context, lambda base_url: _show(settings, demo, base_url))
 
 
 def _keeping_mail(context: Context) -> Context:
@@ -82,6 +105,15 @@ def _keeping_mail(context: Context) -> Context:
     if context.has_mail:
         return context
     return msgspec.structs.replace(context, has_mail=True, keeps_mail=True, mail_from=context.mail_from or _FROM)
+
+
+def _introduced(context: Context) -> Context:
+    """With texts of an operator's, unless there is one who has said something."""
+    if context.site != Site():
+        return context
+    with resources.as_file(resources.files("qirsh.cli.demo").joinpath("pages")) as folder:
+        site = Site(_OPERATOR, contact(_SUPPORT), read_information_files(folder))
+    return msgspec.structs.replace(context, site=site)
 
 
 def _show(settings: Settings, demo: Demo, base_url: str) -> None:
@@ -142,5 +174,5 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
 
 def _proof(player: Player) -> str:
     pin = f"  PIN {player.pin}" if player.pin else ""
-    second_factor = f"  second factor {player.totp_secret}" if player.totp_secret else ""
+    second_factor = f"  authenticator key {player.totp_secret}" if player.totp_secret else ""
     return f"{player.email}  password {player.password}{pin}{second_factor}"

@@ -10,6 +10,7 @@ from qirsh.cli.control_client import write_private
 from qirsh.cli.errors import Stopped
 from qirsh.domain.limits import PIN_DIGITS
 from qirsh.settings import Settings
+from qirsh.web.auth.password_policy import is_weak_pin
 
 # Without letters and digits that look alike, and without anything a shell or JSON would have to quote.
 _ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -49,7 +50,10 @@ def new_password() -> str:
 
 def new_pin() -> str:
     """As a person would choose it, but random."""
-    return "".join(secrets.choice("0123456789") for _ in range(PIN_DIGITS))
+    while True:
+        pin = "".join(secrets.choice("0123456789") for _ in range(PIN_DIGITS))
+        if not is_weak_pin(pin):
+            return pin
 
 
 def read_demo(settings: Settings) -> Demo | None:

@@ -7,6 +7,7 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
+from qirsh.contract.examples import SHOP_NAME, SHOP_URL
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
@@ -34,8 +35,8 @@ _CANCELLED: Final = range(4, _PAYMENTS, 10)
 _REFUNDED: Final[dict[int, int | None]] = {11: None, 23: 2_000, 47: None}  # All of it, or a part.
 _EVERY_MS: Final = 7 * _DAY_MS // _PAYMENTS
 
-SHOP: Final = "Souq Al-Nour"
-_ORIGINS: Final = "https://souq-al-nour.example http://localhost:8000 http://127.0.0.1:8000"
+SHOP: Final = SHOP_NAME
+_ORIGINS: Final = f"{SHOP_URL} http://localhost:8000 http://127.0.0.1:8000"
 
 # Note, currency, amount in its smallest unit.
 _WARES: Final = (
@@ -124,7 +125,7 @@ async def _appointed(context: Context, by: Player, password: str, password_hash:
             email=email, name="Hala Aydın", operator=by.person, actor=f"operator {by.person}", token_hash=link
         ),
     )
-    sealed = seal_seed(context.keyring, secret)
+    sealed = seal_seed(context.keyring, secret, email)
     person = await _submit(
         context,
         AcceptAppointment(

@@ -1,0 +1,248 @@
+"""What the text of a setting means. Each function takes the text, and raises `ValueError` that says what it takes."""
+
+import grp
+import re
+from email.headerregistry import Address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs, unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from qirsh.domain.limits import HINT_CHARACTERS_MAX, NAME_CHARACTERS_MAX
+
+_SECRET_CHARACTERS_MIN: Final = 32
+_SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
+# User and password; hosts with ports, by commas; a database; parameters.
+_POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
+_POSTGRES_LOCATION: Final = (
+    rf"([^:/?#@\s]*(:[^:/?#@\s]*)?@)?{_POSTGRES_HOST}(,{_POSTGRES_HOST})*(/[^/?#@\s]*)?(\?[^#\s]*)?"
+)
+# By scheme: how the line is guarded, and the port.
+_SMTP_SCHEMES: Final = {"smtp": ("none", 25), "smtp+starttls": ("starttls", 587), "smtps": ("tls", 465)}
+_SMTP_URL: Final = re.compile(
+    r"(?P<scheme>[a-z+]+)://(?:(?P<user>[^:/?#@\s]+):(?P<password>[^:/?#@\s]+)@)?"
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
+)
+_MAIL_FROM: Final = re.compile(
+    r"(?:(?P<name>[^<>@\"\\]+?)\s*<(?P<named>[^<>]+)>|(?P<bare>[^<>\s]+))",
+)
+_MAIL_ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+_PHONE: Final = re.compile(r"\+?[0-9][0-9 ()/.-]{4,28}[0-9]")
+_PORT_MAX: Final = 65_535
+_WORKERS_MAX: Final = 256
+_IDENTITY_DAYS_MAX: Final = 365
+
+
+class PostgresUrl(str):
+    """The address of a PostgreSQL database, as libpq takes it. Shown without its password."""
+
+    __slots__ = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it leads no further than this machine: by loopback, or a socket in a folder."""
+        parts = urlsplit(self)
+        hosts = re.sub(r":\d*(?=,|$)", "", parts.netloc.rpartition("@")[2]).split(",")
+        hosts += [host for value in parse_qs(parts.query).get("host", []) for host in value.split(",")]
+        return all(not host or host.startswith("/") or _is_loopback(host.strip("[]")) for host in map(unquote, hosts))
+
+    @property
+    def sslmode(self) -> str:
+        """How the line is guarded, as far as the address says."""
+        return parse_qs(urlsplit(self).query).get("sslmode", [""])[-1]
+
+    @property
+    def shown(self) -> str:
+        """Fit for a screen or a log."""
+        without = re.sub(r"(?<=[?&])(\w*password)=[^&]*", r"\1=...", self)
+        # Up to the last @: a password may hold one that nobody has written as %40.
+        return re.sub(r"(?<=://)([^:/@?]*):.*@", r"\1@", without, flags=re.DOTALL)
+
+
+class SmtpServer(msgspec.Struct, frozen=True):
+    """The server that mails go through. Shown without its password."""
+
+    url: str
+    security: str  # "tls" from the first byte on, "starttls", or "none".
+    host: str
+    port: int
+    user: str | None
+    password: str | None
+
+    @property
+    def shown(self) -> str:
+        """Fit for a screen or a log."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.url.partition('://')[0]}://{host}:{self.port}"
+
+    def __repr__(self) -> str:
+        """Never the password, wherever settings are printed."""
+        return f"SmtpServer({self.shown})"
+
+
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 0 <= int(text) <= _PORT_MAX:
+        message = "must be a port number from 0 to 65535 (0: any free one)"
+        raise ValueError(message)
+    return int(text)
+
+
+def workers(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _WORKERS_MAX:
+        message = f"must be a number from 1 to {_WORKERS_MAX}"
+        raise ValueError(message)
+    return int(text)
+
+
+def group(text: str) -> int | None:
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        return grp.getgrnam(text).gr_gid
+    except KeyError:
+        message = f"there is no group {text} on this machine: groupadd it, or leave the setting out"
+        raise ValueError(message) from None
+
+
+def identity_days(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _IDENTITY_DAYS_MAX:
+        message = f"must be a number of days from 1 to {_IDENTITY_DAYS_MAX}"
+        raise ValueError(message)
+    return int(text)
+
+
+def on_or_off(text: str) -> bool:
+    if text not in {"on", "off"}:
+        message = "must be on or off"
+        raise ValueError(message)
+    return text == "on"
+
+
+def networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",")) if text else ()
+    except ValueError:
+        message = "must be addresses or networks, by commas, such as 10.0.0.5,10.1.0.0/16"
+        raise ValueError(message) from None
+
+
+def database(text: str) -> Path | PostgresUrl:
+    scheme, _, location = text.partition("://")
+    if scheme in {"postgresql", "postgres"} and location:
+        # The driver would quote the odd part of a password in its complaint, so such an address never gets there.
+        if not re.fullmatch(_POSTGRES_LOCATION, location):
+            message = "in a user or password, write / as %2F, ? as %3F, # as %23, @ as %40, : as %3A and % as %25"
+            raise ValueError(message)
+        url = PostgresUrl(text)
+        if url.is_local or url.sslmode:
+            return url
+        # Otherwise the driver would ask for encryption, do without it if told so, and never look whose server it is.
+        return PostgresUrl(f"{text}{'&' if '?' in text else '?'}sslmode=verify-full")
+    if scheme == "sqlite" and location.startswith("/") and location != "/":
+        return Path(location.removeprefix("/")).absolute()
+    message = "must be sqlite:///path or postgresql://user:password@host/database"
+    raise ValueError(message)
+
+
+def base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        message = "must be an absolute http or https address without query"
+        raise ValueError(message)
+    return text.rstrip("/")
+
+
+def time_zone(text: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        message = "must be the name of a time zone, such as Asia/Damascus, Europe/Istanbul or UTC"
+        raise ValueError(message) from None
+
+
+def smtp_server(text: str) -> SmtpServer | None:
+    if not text:
+        return None
+    found = _SMTP_URL.fullmatch(text)
+    if found is None or found["scheme"] not in _SMTP_SCHEMES:
+        message = (
+            "must be smtp+starttls://user:password@host:port, smtps://user:password@host:port or smtp://host:port;"
+            " in a user or password, write @ as %40, : as %3A, / as %2F, ? as %3F, # as %23 and % as %25"
+        )
+        raise ValueError(message)
+    security, usual_port = _SMTP_SCHEMES[found["scheme"]]
+    host = found["host"].strip("[]")
+    number = port(found["port"]) if found["port"] else usual_port
+    if number == 0:
+        message = "must have a port from 1 to 65535, or none"
+        raise ValueError(message)
+    user, password = (unquote(part) if part else None for part in found.group("user", "password"))
+    if not all(part.isascii() and part.isprintable() for part in (user, password) if part):
+        message = "the user and the password must be of printable ASCII characters"
+        raise ValueError(message)
+    if password and security == "none" and not _is_loopback(host):
+        message = "smtp:// would send the password in the open: use smtp+starttls:// or smtps://"
+        raise ValueError(message)
+    return SmtpServer(url=text, security=security, host=host, port=number, user=user, password=password)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def mail_sender(text: str) -> Address | None:
+    if not text:
+        return None
+    found = _MAIL_FROM.fullmatch(text.strip())
+    address = (found["named"] or found["bare"]) if found else ""
+    if found is None or not text.isprintable() or not _MAIL_ADDRESS.fullmatch(address):
+        message = "must be an e-mail address, or a name and the address: Name <pay@example.org>"
+        raise ValueError(message)
+    user, _, domain = address.partition("@")
+    return Address((found["name"] or "").strip(), user, domain)
+
+
+def hint(text: str) -> str:
+    if len(text) > HINT_CHARACTERS_MAX or not text.replace("\n", "").isprintable():
+        message = f"must be printable, with at most {HINT_CHARACTERS_MAX} characters"
+        raise ValueError(message)
+    return text.strip()
+
+
+def operator_name(text: str) -> str:
+    if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
+        message = f"must be printable, with at most {NAME_CHARACTERS_MAX} characters"
+        raise ValueError(message)
+    return text.strip()
+
+
+def support_contact(text: str) -> str:
+    text = text.strip()
+    is_address = urlsplit(text).scheme == "https" and bool(urlsplit(text).hostname)
+    if text and not (_MAIL_ADDRESS.fullmatch(text) or _PHONE.fullmatch(text) or (is_address and text.isprintable())):
+        message = "must be an e-mail address, a phone number such as +963 11 123 4567, or an https address"
+        raise ValueError(message)
+    return text
+
+
+def pages_dir(text: str) -> Path | None:
+    if text and not Path(text).is_dir():
+        message = f"{text} is not a directory"
+        raise ValueError(message)
+    return Path(text).absolute() if text else None
+
+
+def secret_keys(text: str) -> tuple[bytes, ...]:
+    secrets = tuple(part.encode() for part in text.split(",")) if text else ()
+    if any(len(secret) < _SECRET_CHARACTERS_MIN or len(set(secret)) < _SECRET_VARIETY_MIN for secret in secrets):
+        message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
+        raise ValueError(message)
+    return secrets
