@@ -1,6 +1,8 @@
 """Every command on PostgreSQL: QIRSH_DATABASE_URL is the only difference, and its password is never shown."""
 
+import asyncio
 import json
+import re
 import signal
 import subprocess
 import time
@@ -8,9 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import asyncpg
+import msgspec
 import pytest
 
+from qirsh.cli.doctor import postgres_checks
+from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
 from qirsh.engine.clock import system_clock
+from qirsh.setting_values import PostgresUrl
+from qirsh.settings import read_settings
 from tests.cli.conftest import LAST_LINE
 from tests.cli.demo.test_demo import pasted
 from tests.cli.doctor.test_doctor import findings
@@ -23,6 +31,8 @@ CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password
 
 class PostgresHouse(House):
     """A data directory whose database is elsewhere."""
+
+    grants = ""  # What its role is to be granted.
 
     def __init__(self, folder: Path, url: str, postgres: PostgresServer) -> None:
         super().__init__(folder)
@@ -302,3 +312,126 @@ def test_a_server_of_one_process_goes_on_after_sighup(copied: PostgresHouse) -> 
         server.process.send_signal(signal.SIGHUP)
         time.sleep(0.3)
         assert server.get("/healthz") == {"status": "ok"}
+
+
+# A role that does not own the tables.
+
+GUIDE = (Path(__file__).parents[2] / "docs/operating.md").read_text()
+
+
+def told_sql(beginning: str) -> str:
+    """A block of the guide for operators."""
+    [block] = re.findall(rf"```sql\n({beginning}.*?)```", GUIDE, re.DOTALL)
+    return str(block)
+
+
+@contextmanager
+def of_two_roles(
+    postgres: PostgresServer, folder: Path, template: str = "template1"
+) -> Iterator[tuple[PostgresHouse, str]]:
+    """A house that is served by one role, and the address of the owner, as the guide says."""
+    database = postgres.create_database(template)
+    owner, role = f"owner_{database}", f"role_{database}"
+
+    def own(sql: str) -> str:
+        named = re.sub(r"\bqirsh_owner\b", owner, sql)
+        return re.sub(r"\bqirsh\b", role, named)
+
+    for line in told_sql("CREATE ROLE qirsh_owner").splitlines():
+        if line.startswith("CREATE ROLE"):
+            postgres.sql(own(line))
+    postgres.sql(f"ALTER DATABASE {database} OWNER TO {owner}")
+    place = f"127.0.0.1:{postgres.port}/{database}"
+    house = PostgresHouse(folder, f"postgresql://{role}:another%20long%20one@{place}", postgres)
+    house.grants = own(told_sql("GRANT"))
+    try:
+        yield house, f"postgresql://{owner}:a%20long%20one@{place}"
+    finally:
+        postgres.drop_database(database)
+        postgres.sql(f"DROP ROLE {owner}; DROP ROLE {role}")
+
+
+def test_a_role_that_does_not_own_the_tables_serves(postgres: PostgresServer, tmp_path: Path) -> None:
+    with of_two_roles(postgres, tmp_path / "d") as (house, owner):
+        early = house.invoke(*CREATE, stdin=f"{PASSWORD}\n")
+        assert (early.returncode, "run `qirsh migrate` with the address of their owner" in early.stderr) == (2, True)
+        made = house.invoke("migrate", QIRSH_DATABASE_URL=owner)
+        assert made.returncode == 0, made.stderr
+        asyncio.run(executed(owner, house.grants))
+        house.act(*CREATE, stdin=f"{PASSWORD}\n")
+        assert house.invoke("verify").returncode == 0
+        assert findings(house.invoke("doctor").stdout)["Role"] == "ok"
+        assert findings(house.invoke("doctor", QIRSH_DATABASE_URL=owner).stdout)["Role"] == "note"
+        for sql in (
+            "UPDATE transfer SET amount = 1",
+            "DELETE FROM audit",
+            "DELETE FROM account",
+            "TRUNCATE payment",
+            "ALTER TABLE transfer DISABLE TRIGGER ALL",
+            "DROP TRIGGER audit_stays ON audit",
+            "INSERT INTO schema_migration VALUES (99, 'x', 'x', 0)",
+            "SET session_replication_role = replica",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                asyncio.run(executed(house.url, sql))
+
+
+def test_such_a_role_carries_out_all_that_a_demo_does(
+    seeded: PostgresHouse, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    subprocess.run(["cp", "-r", seeded.folder, tmp_path / "d"], check=True)
+    with of_two_roles(postgres, tmp_path / "d", seeded.url.rpartition("/")[2]) as (house, owner):
+        tables = house.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").split()
+        to = owner.partition("//")[2].partition(":")[0]
+        house.sql("; ".join(f"ALTER TABLE {table} OWNER TO {to}" for table in tables))
+        asyncio.run(executed(owner, house.grants))
+        with house.serving("demo", until=LAST_LINE) as demo:
+            assert '"status":"paid"' in pasted(demo)
+            person = ("person", "add", "--email", "p@x.org", "--name", "P", "--password-stdin", "--pin-stdin")
+            account = house.act(*person, stdin=f"{PASSWORD}\n246813\n", **house.operator())["account"]
+            house.act("account", "verify", account, **house.operator())
+            ask = ("deposit", "ask", account, "1.00", "USD", "--reference", "slip")
+            house.act(*ask, **house.operator())
+            house.act("deposit", "confirm", "--reference", "slip", **house.operator("operator2"))
+            assert demo.stop() == 0
+        ended = house.invoke("verify")
+        assert ended.returncode == 0, ended.stdout
+        doctor = house.invoke("doctor")
+        assert (doctor.returncode, findings(doctor.stdout)["Role"]) == (0, "ok")
+
+
+async def executed(url: str, sql: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
+
+
+def test_the_guide_grants_what_the_tables_need_and_no_more() -> None:
+    grants = told_sql("GRANT")
+
+    def named(beginning: str) -> set[str]:
+        [tables] = re.findall(rf"^{beginning} ON ([\w, ]+) (?:TO|FROM) qirsh;", grants, re.MULTILINE)
+        return set(tables.split(", "))
+
+    never = {table.name for table in LOCK_ORDER if not (table.is_locked or table.changes)}
+    logs = {table.name for how, table in WRITE_ORDER if how == "append"}
+    assert named("REVOKE UPDATE") == never | logs
+    assert named("GRANT DELETE") == {table.name for table in LOCK_ORDER if table.is_removable} | {"writer"}
+
+
+def test_a_line_that_cannot_be_guarded_as_asked_is_not_used(seeded: PostgresHouse, tmp_path: Path) -> None:
+    house = PostgresHouse(tmp_path / "d", f"{seeded.url}?sslmode=verify-full", seeded.server)
+    for words in (("verify",), ("serve",), ("doctor",)):
+        ended = quiet_about_the_password(seeded, house.run(*words))
+        assert ended.returncode in {1, 2}
+        assert "root certificate" in ended.stdout + ended.stderr
+
+
+def test_doctor_says_how_the_line_is_guarded(seeded: PostgresHouse) -> None:
+    levels = {"": "ok", "disable": "bad", "prefer": "bad", "require": "note", "verify-ca": "note", "verify-full": "ok"}
+    for mode, level in levels.items():
+        url = PostgresUrl(f"postgresql://db.example/qirsh?sslmode={mode}") if mode else PostgresUrl(seeded.url)
+        settings = msgspec.structs.replace(read_settings({}), database=url)
+        assert postgres_checks.line(settings).level == level

@@ -17,7 +17,8 @@ from qirsh.cli.errors import Stopped
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.interface import DatabaseInUse
-from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
+from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform, scratch_path
+from qirsh.web.operator.peer import own_user
 
 _ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk, not for ever.
 _CHECK_S_MAX: Final = 3600  # A full check reads every row there is.
@@ -67,7 +68,12 @@ def found(settings: Settings) -> Server | None:
 
 
 def send(settings: Settings, request: OperatorRequest) -> OperatorReply:
-    """Carried out by the running server, or here when none runs, under the same lock."""
+    """Carried out by the running server, or here when none runs, under the same lock.
+
+    Where the socket is shared, only by the server: who asks need not be able to open the data.
+    """
+    if settings.shared_socket is not None:
+        return _sent_to_server(settings, request)
     give_up_at = time.monotonic() + _STARTING_S_MAX
     while True:
         with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
@@ -80,9 +86,19 @@ def send(settings: Settings, request: OperatorRequest) -> OperatorReply:
             time.sleep(0.1)
 
 
+def _sent_to_server(settings: Settings, request: OperatorRequest) -> OperatorReply:
+    try:
+        return _sent(settings, request)
+    except (FileNotFoundError, ConnectionRefusedError):
+        message = (
+            f"no server listens on {settings.control_socket}: is QIRSH_CONTROL_SOCKET right, and does the service run?"
+        )
+        raise Stopped(message) from None
+
+
 async def _performed(settings: Settings, request: OperatorRequest) -> OperatorReply:
     async with opened(settings) as context:
-        return await perform(context, request)
+        return await perform(context, request, own_user())
 
 
 def _sent(settings: Settings, request: OperatorRequest) -> OperatorReply:
@@ -108,9 +124,12 @@ def check_nobody_serves(settings: Settings) -> None:
 
 def check_socket_path(settings: Settings) -> None:
     """The kernel keeps it in a field of fixed size."""
-    if len(os.fsencode(settings.control_socket)) >= _SOCKET_PATH_BYTES:
+    path = settings.control_socket
+    if max(len(os.fsencode(one)) for one in (path, scratch_path(path))) >= _SOCKET_PATH_BYTES:
         message = (
             f"QIRSH_DATA_DIR: {settings.data_dir} is too long for the control socket inside it: use a shorter path"
+            if settings.shared_socket is None
+            else f"QIRSH_CONTROL_SOCKET: {path} is too long for a socket: use a shorter path"
         )
         raise Stopped(message)
 
@@ -123,7 +142,13 @@ def _connected(settings: Settings) -> socket.socket:
         connection.connect(str(settings.control_socket))
     except PermissionError:
         connection.close()
-        raise _of_another_user(settings.control_socket) from None
+        if settings.shared_socket is None:
+            raise _of_another_user(settings.control_socket) from None
+        message = (
+            f"you may not use {settings.control_socket}: it is for the service's own user and the members of the group"
+            " that the service has as QIRSH_OPERATORS_GROUP"
+        )
+        raise Stopped(message) from None
     except OSError:
         connection.close()
         raise

@@ -10,8 +10,9 @@ from qirsh import __version__
 from qirsh.cli.demo.command import demo_command
 from qirsh.cli.doctor.command import doctor_command
 from qirsh.cli.errors import Stopped
+from qirsh.cli.migrate import migrate_command
+from qirsh.cli.operator import access, operators, people
 from qirsh.cli.operator import command as operator_command
-from qirsh.cli.operator import operators, people
 from qirsh.cli.operator.payouts import payout_group
 from qirsh.cli.serve.command import serve_command
 from qirsh.cli.status import status_command
@@ -57,11 +58,13 @@ def qirsh() -> None:
 for command in (
     demo_command,
     serve_command,
+    migrate_command,
     status_command,
     verify_command,
     doctor_command,
     operators.operator_group,
     operator_command.person_group,
+    access.access_group,
     people.identity_group,
     operator_command.account_group,
     operator_command.key_group,

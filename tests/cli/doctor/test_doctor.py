@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from tests.cli.program import House, Running
+from tests.live import wait_until
 
 
 def findings(text: str) -> dict[str, str]:
@@ -52,7 +53,12 @@ SPOILT: dict[str, tuple[str, Callable[[House], object], dict[str, str], str]] = 
     "open folder": ("Data directory", lambda h: h.folder.chmod(0o755), {}, "chmod go="),
     "open database": ("Data directory", lambda h: h.database.chmod(0o644), {}, "qirsh.db: chmod go="),
     "lost secret": ("Secret key", lambda h: (h.folder / "secret.key").unlink(), {}, "is missing"),
-    "other secret": ("Secret key", lambda _: None, {"QIRSH_SECRET_KEY": "0123456789abcdef" * 2}, "of another database"),
+    "other secret": (
+        "Secret key",
+        lambda _: None,
+        {"QIRSH_SECRET_KEY": "0123456789abcdef" * 2},
+        "to another database",
+    ),
     "newer schema": (
         "Database",
         lambda h: run_sql(h, "INSERT INTO schema_migration VALUES (999, 'later', 'x', 0)"),
@@ -79,6 +85,42 @@ def test_what_is_wrong_is_told_in_words(name: str, house: House) -> None:
     assert ended.returncode == 1, ended.stdout
     assert findings(ended.stdout)[check] == "bad"
     assert words in ended.stdout
+
+
+def test_a_socket_that_others_could_replace_is_told(house: House) -> None:
+    folder = house.folder.parent / "run"
+    socket_path = {"QIRSH_CONTROL_SOCKET": str(folder / "control.sock")}
+    assert findings(house.invoke("doctor", **socket_path).stdout)["Control socket"] == "bad"
+    folder.mkdir(mode=0o755)
+    assert findings(house.invoke("doctor", **socket_path).stdout)["Control socket"] == "note"
+    assert findings(house.invoke("doctor", QIRSH_OPERATORS_GROUP="0", **socket_path).stdout)["Control socket"] == "ok"
+    folder.chmod(0o775)
+    ended = house.invoke("doctor", **socket_path)
+    assert (ended.returncode, findings(ended.stdout)["Control socket"]) == (1, "bad")
+
+
+def test_how_far_a_rotation_of_the_secret_has_come_is_told_until_the_old_one_can_go(house: House) -> None:
+    old, new = (house.folder / "secret.key").read_text().strip(), "0123456789abcdef" * 2
+    assert findings(house.invoke("doctor").stdout)["Old secrets"] == "ok"
+    both = f"{new},{old}"
+    told = house.invoke("doctor", QIRSH_SECRET_KEY=both)
+    assert (told.returncode, findings(told.stdout)["Old secrets"]) == (0, "note")
+    assert re.search(r"keep the old secret.*\d PINs.*2 authenticator keys.*1 mark of the database", told.stdout)
+    early = house.run("serve", QIRSH_SECRET_KEY=new)
+    assert (early.returncode, "is not the one that this database was made with" in early.stderr) == (2, True)
+    with house.serving("serve", until="listening", QIRSH_SECRET_KEY=both):
+        wait_until(lambda: "mark of the database" not in house.invoke("doctor", QIRSH_SECRET_KEY=both).stdout, 30)
+    told = house.invoke("doctor", QIRSH_SECRET_KEY=both)
+    assert "authenticator keys" not in told.stdout.partition("Old secrets")[2].partition("\n")[0]
+    assert re.search(r"keep the old secret.*\d PINs", told.stdout)
+    # Whoever cannot wait: those whose PIN is left set a new one.
+    assert findings(house.invoke("doctor", QIRSH_SECRET_KEY=new).stdout)["Old secrets"] == "bad"
+    run_sql(house, "DELETE FROM pin; DELETE FROM mail")
+    told = house.invoke("doctor", QIRSH_SECRET_KEY=both)
+    assert "nothing is under an old secret any more: drop it from QIRSH_SECRET_KEY" in told.stdout
+    assert findings(house.invoke("doctor", QIRSH_SECRET_KEY=new).stdout)["Old secrets"] == "ok"
+    with house.serving("serve", until="listening", QIRSH_SECRET_KEY=new):
+        pass
 
 
 def test_a_port_of_another_program_is_told(house: House) -> None:

@@ -68,11 +68,11 @@ def test_two_operators_appoint_and_end_in_plain_words(served: tuple[House, Runni
     assert own.stderr.startswith("refused: second_operator_needed: ")
     assert "A link was mailed" in house.invoke("operator", "confirm", "new@x.org", **second).stdout
     email = second["QIRSH_OPERATOR_EMAIL"]
-    assert "The end is asked for" in house.invoke("operator", "end", email, **first).stdout
+    assert "Removal requested" in house.invoke("operator", "end", email, **first).stdout
     own = house.invoke("operator", "confirm", email, **second)
     assert own.stderr.startswith("refused: own_request: ")
     printed = house.invoke("operator", "list", **first).stdout
-    for words in ("acting", first["QIRSH_OPERATOR_EMAIL"], "Asked for:", "link mailed", "end asked", "new@x.org"):
+    for words in ("acting", first["QIRSH_OPERATOR_EMAIL"], "Requested:", "link mailed", "end asked", "new@x.org"):
         assert words in printed
     listed = house.act("operator", "list", **first)
     assert [row["state"] for row in listed["operators"]] == ["acting", "acting"]
@@ -95,7 +95,7 @@ def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House
         "--password-stdin",
         "--pin-stdin",
     )
-    account = house.act(*words, stdin=f"{PASSWORD}\n123456\n", **by)["account"]
+    account = house.act(*words, stdin=f"{PASSWORD}\n246813\n", **by)["account"]
     early = house.invoke("account", "request", account, "--name", "Shop", **by)
     assert (early.returncode, early.stderr.split(":")[1]) == (1, " not_verified")
     assert house.act("account", "verify", account, **by)["state"] == "verified"
@@ -105,7 +105,7 @@ def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House
     key = house.act("key", "issue", shop, "--scope", "payments:read", "--expires-in-days", "3", **by)
     assert (key["key"][:8], key["scopes"]) == ("qk_live_", ["payments:read"])
     printed = house.invoke("key", "issue", shop, "--test", **by)
-    assert "shown only now" in printed.stdout
+    assert "shown only once" in printed.stdout
     assert "qk_test_" in printed.stdout
     assert house.act("key", "revoke", key["id"], **by)["state"] == "revoked"
     assert house.act("account", "suspend", shop, **by)["state"] == "suspended"
@@ -123,7 +123,7 @@ def test_money_moves_once_and_by_two_operators_however_often_it_is_asked_for(eit
     again = either.invoke(*ask, **first)
     assert again.returncode == 1
     assert again.stderr.startswith("refused: reference_used: ")
-    assert "This try moved nothing" in again.stderr
+    assert "This attempt moved nothing" in again.stderr
     self_confirmed = either.invoke(*confirm, **first)
     assert (self_confirmed.returncode, self_confirmed.stderr.split(":")[1]) == (1, " second_operator_needed")
     assert balance(either, account) == []

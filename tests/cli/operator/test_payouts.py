@@ -25,7 +25,7 @@ def asked(house: House, payout_id: str) -> str:
             assert person is not None
             macs = context.keyring.pin_macs(person.id, demo["pin"])
             command = RequestPayout(
-                payout_id, person.account, person.id, "USD", 12345, sealed(context.keyring, BANK), macs
+                payout_id, person.account, person.id, "USD", 12345, sealed(context.keyring, BANK, payout_id), macs
             )
             assert type(await context.engine.submit(command)) is Payout
             return str(person.account)
@@ -55,7 +55,7 @@ def test_two_operators_pay_what_somebody_asked_for(house: House) -> None:
     own = house.invoke("withdraw", "confirm", "--reference", "ft 1", **by)
     assert own.stderr.startswith("refused: second_operator_needed: ")
     assert house.act("withdraw", "confirm", "--reference", "ft 1", **second)["state"] == "confirmed"
-    assert house.invoke("payout", "list", **by).stdout == "No payout waits.\n"
+    assert house.invoke("payout", "list", **by).stdout == "No open payouts.\n"
 
 
 def test_a_payout_is_refused_with_a_reason_and_an_unknown_one_not_at_all(house: House) -> None:

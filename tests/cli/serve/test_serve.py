@@ -1,5 +1,6 @@
 """`qirsh serve` from its first start to its end."""
 
+import contextlib
 import resource
 import shlex
 import signal
@@ -9,11 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from tests.cli.program import PASSWORD, House
+from tests.live import free_port
 
 READY = "There is no operator yet"
 BEGIN = "operator create"
@@ -54,8 +57,25 @@ def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number
         assert running.stop(number) == 0
         assert running.process.stderr is not None
         lines = running.process.stderr.read().splitlines()
-    assert [line.split(" ", 3)[1:3] for line in lines] == [["INFO", "qirsh.cli.serve.command"]] * 2
+    told = [line.split(" ", 3)[1:3] for line in lines if "head of the chain of seals: " not in line]
+    assert told == [["INFO", "qirsh.cli.serve.command"]] * 2
+    assert len(lines) - len(told) in {1, 2}, "the house account is the first that is sealed"
     assert {path.name for path in empty.folder.iterdir()} == {"qirsh.db", "qirsh.db.lock", "secret.key"}
+
+
+@pytest.mark.parametrize(("scheme", "is_told"), [("https", True), ("http", False)])
+def test_browsers_are_told_to_stay_with_https_where_it_is_https(empty: House, scheme: str, *, is_told: bool) -> None:
+    port = free_port()
+    told = set()
+    with empty.started("serve", QIRSH_PORT=str(port), QIRSH_BASE_URL=f"{scheme}://pay.example") as process:
+        assert process.stdout is not None
+        assert any(READY in line for line in process.stdout)
+        for path in ("/healthz", "/sign-in", "/nowhere"):
+            with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+                line.request("GET", path, headers={"Host": "pay.example"})
+                told.add(line.getresponse().headers["strict-transport-security"])
+        process.send_signal(signal.SIGTERM)
+    assert told == ({"max-age=63072000; includeSubDomains"} if is_told else {None})
 
 
 def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_from_anywhere(
@@ -75,7 +95,7 @@ def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_fro
             text=True,
             check=True,
         )
-        assert "second factor" in begun.stdout
+        assert "authenticator key" in begun.stdout
         assert not list(elsewhere.iterdir())
         running.stop()
     with empty.serving("serve", until="listening") as running:
@@ -105,12 +125,12 @@ def test_a_second_interrupt_does_not_cut_off_who_is_still_served(empty: House) -
     with empty.serving("serve", until=READY) as running:
         port = int(running.url.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)) as client:
-            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert client.recv(65536)
             for _ in range(2):
                 running.process.send_signal(signal.SIGINT)
                 time.sleep(0.3)
-            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+            client.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             assert client.recv(65536).startswith(b"HTTP/1.1 200")
         assert running.process.wait(10) == 0
 

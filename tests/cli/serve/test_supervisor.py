@@ -85,7 +85,7 @@ class Family:
             for other in others:
                 os.kill(other, signal.SIGSTOP)
             with socket.create_connection(("127.0.0.1", self.port), timeout=0.3) as client:
-                client.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+                client.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
                 return client.recv(65536).startswith(b"HTTP/1.1 200")
         except TimeoutError:
             return False
@@ -141,12 +141,12 @@ def test_several_processes_serve_one_address_and_say_so_once(family: Family) -> 
 def test_a_signal_to_the_parent_ends_all_of_them_well(number: int, family: Family) -> None:
     children = family.children()
     with socket.create_connection(("127.0.0.1", family.port)) as idle:
-        idle.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert idle.recv(65536)
         os.kill(family.parent, number)
         wait_until(lambda: not family.is_listening(), SOON_S)
         assert family.running.process.poll() is None
-        idle.sendall(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n")
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert idle.recv(65536).startswith(b"HTTP/1.1 200")
     assert family.running.stop(number) == 0
     assert not [child for child in children if Path(f"/proc/{child}").exists()]

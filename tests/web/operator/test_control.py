@@ -8,7 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from qirsh.web.operator.control import Control, OperatorReply, OperatorRequest
+from qirsh.domain.commands.login_credentials import SetSecondFactor
+from qirsh.domain.limits import EMAIL_FAILURES_MAX
+from qirsh.domain.tables import Tables
+from qirsh.web.auth.recovery_codes import recovery_hashes
+from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.operator.control import Control, OperatorReply, OperatorRequest, perform
 from tests.live import PASSWORD, PIN, InProcess, in_process
 
 ADD = OperatorRequest("person add", {"email": "a@home.example", "name": "A", "password": PASSWORD, "pin": PIN})
@@ -85,3 +90,45 @@ def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(desk: InPr
         return time.monotonic() - began
 
     assert desk.run(scene()) < 4
+
+
+def test_a_recovery_code_serves_one_act_and_the_app_s_code_several(desk: InProcess) -> None:
+    customer = desk.operators[0]
+    person = desk.run(desk.context.store.find(Tables.logins, customer.email))
+    assert person is not None
+    recovery = desk.run(recovery_hashes(desk.context, person.person, ["ABCDEFGH23"]))
+    command = SetSecondFactor(
+        email=person.email,
+        person=person.person,
+        totp_sealed=person.totp_sealed,
+        totp_step=0,
+        recovery=recovery,
+        letters=(),
+        instead_of=person.totp_sealed,
+    )
+    desk.run(desk.context.engine.submit(command))
+    wish = OperatorRequest("operator list", {}, email=customer.email, password=PASSWORD, totp="ABCDE-FGH23")
+    assert desk.run(perform(desk.context, wish)).done
+    assert desk.run(perform(desk.context, wish)).code == "wrong_credentials"
+    code = msgspec.structs.replace(wish, totp=desk.code_of(customer.email))
+    assert [bool(desk.run(perform(desk.context, code)).done) for _ in range(2)] == [True, True]
+
+
+def test_wrong_tries_are_counted_by_address_and_good_ones_are_not(desk: InProcess) -> None:
+    now = 0
+    counted = msgspec.structs.replace(desk.context, limits=RateLimits(workers=4, clock=lambda: now))
+    email = desk.operators[0].email
+    right = OperatorRequest("operator list", {}, email=email, password=PASSWORD, totp=desk.code_of(email))
+    wrong = msgspec.structs.replace(right, password="wrong horse battery")
+    for _ in range(2 * EMAIL_FAILURES_MAX):
+        assert desk.run(perform(counted, right)).done
+    codes = [desk.run(perform(counted, wrong)).code for _ in range(EMAIL_FAILURES_MAX)]
+    assert codes == ["wrong_credentials"] * EMAIL_FAILURES_MAX
+    refused = desk.run(perform(counted, right))
+    assert (refused.code, refused.detail) == ("rate_limited", "Too many incorrect attempts: wait 60 seconds.")
+    other = desk.operators[1].email
+    code = desk.code_of(other)
+    assert desk.run(perform(counted, msgspec.structs.replace(right, email=other, totp=code))).done
+    now += 60_000_000_000
+    right = msgspec.structs.replace(right, totp=desk.code_of(email))
+    assert desk.run(perform(counted, right)).done

@@ -17,20 +17,17 @@ import click
 
 from qirsh.cli import control_client
 from qirsh.cli.database_probe import has_begun, operators, probe
-from qirsh.cli.doctor import postgres_checks
+from qirsh.cli.doctor import postgres_checks, secret_checks
 from qirsh.cli.doctor.doctor_check import Check, Finding, of_schema
 from qirsh.cli.serve.command import is_loopback
+from qirsh.domain.limits import CONNECTIONS_MAX
 from qirsh.engine.clock import system_clock
-from qirsh.engine.entropy import system_entropy
-from qirsh.engine.keyring import Keyring
 from qirsh.settings import Settings, read_settings
 from qirsh.store.interface import CannotTell, UnusableDatabase
 from qirsh.store.sqlite.store import SQLITE_MIN
-from qirsh.web.auth.totp import unseal_seed
-from qirsh.web.server.connection import Connection
 
 _FREE_BYTES_MIN: Final = 1024**3  # Ten million payments take some gigabytes; with less, look at it soon.
-_DESCRIPTORS_MIN: Final = Connection.connections_max + 256  # Connections, and room for files.
+_DESCRIPTORS_MIN: Final = CONNECTIONS_MAX + 256  # Connections, and room for files.
 _CLOCK_MS_MIN: Final = 1_767_225_600_000  # 2026-01-01: the Syrian pound of this service is of that day.
 _CLOCK_BEHIND_MS_MAX: Final = 5_000
 _OPERATORS_MIN: Final = 2
@@ -102,6 +99,22 @@ def data_directory(settings: Settings) -> Finding:
     return Finding("ok", f"{directory}, closed to other users")
 
 
+def control_socket(settings: Settings) -> Finding:
+    """Whoever can write to its folder can put another in its place, and hear operators' passwords."""
+    folder = settings.control_socket.parent
+    if settings.shared_socket is None:
+        return Finding("ok", "in the data directory, for the service's own user")
+    if not folder.is_dir():
+        return Finding("bad", f"{folder} is not a directory: make it, for the service's user alone to write")
+    if stat.S_IMODE(folder.stat().st_mode) & 0o022 or folder.stat().st_uid not in {0, os.geteuid()}:
+        return Finding(
+            "bad", f"others can write to {folder}, and put a socket of their own there: chmod go-w, chown it"
+        )
+    if settings.operators_group is None:
+        return Finding("note", f"{settings.control_socket}, for the service's own user: see QIRSH_OPERATORS_GROUP")
+    return Finding("ok", f"{settings.control_socket}, for the group {settings.operators_group}")
+
+
 def _is_open_to_others(path: Path) -> bool:
     return bool(stat.S_IMODE(path.lstat().st_mode) & 0o077)
 
@@ -158,28 +171,6 @@ def durability(settings: Settings) -> Finding:
     if journal != "wal":
         return Finding("bad", f"the journal is {journal}, not wal: somebody changed it; the next start sets it again")
     return Finding("ok", "write-ahead log; every commit is on the disk before it is answered (synchronous = full)")
-
-
-def secret_key(settings: Settings) -> Finding:
-    where = "QIRSH_SECRET_KEY" if settings.secret_keys else str(settings.secret_file)
-    secrets = list(settings.secret_keys)
-    if not secrets:
-        if not settings.secret_file.exists():
-            # Of several machines on PostgreSQL, the first has made it, with the first operator.
-            if has_begun(settings) and (isinstance(settings.database, Path) or operators(settings)):
-                return Finding(
-                    "bad",
-                    f"{where} is missing: PINs and second factors cannot be checked; restore it,"
-                    " or set QIRSH_SECRET_KEY to what it held",
-                )
-            return Finding("note", f"{where} does not exist yet; the first start makes it")
-        secrets = [settings.secret_file.read_bytes().strip()]
-    if has_begun(settings):
-        keyring = Keyring(secrets, system_entropy)
-        sealed = probe(settings, "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL LIMIT 10")
-        if not all(unseal_seed(keyring, seed) for (seed,) in sealed):
-            return Finding("bad", f"{where} does not open the operators' second factors: it is of another database")
-    return Finding("ok", f"from {where}; without it PINs and second factors are lost, so keep a copy elsewhere")
 
 
 def port(settings: Settings) -> Finding:
@@ -250,16 +241,20 @@ def money(settings: Settings) -> Finding:
 
 _FINE: Final = Finding("ok", "")
 _ASK_DATABASE: Final = {
-    *("Database", "Durability", "Preferences", "Guards", "Connections", "Secret key", "Clock", "Operators", "Money"),
+    *("Database", "Durability", "Preferences", "Guards", "Connections", "Secret key", "Old secrets", "Clock"),
+    *("Operators", "Money", "Role"),
 }
 # On SQLite, and on PostgreSQL.
 CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Python": (python, python),
     "SQLite": (sqlite, None),
     "PostgreSQL": (None, postgres_checks.server),
+    "Line": (None, postgres_checks.line),
+    "Role": (None, postgres_checks.owner),
     "User": (user, user),
     "Descriptors": (descriptors, descriptors),
     "Data directory": (data_directory, data_directory),
+    "Control socket": (control_socket, control_socket),
     "Free space": (free_space, None),
     "File system": (file_system, None),
     "Database": (database, postgres_checks.database),
@@ -267,7 +262,8 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Preferences": (None, postgres_checks.preferences),
     "Guards": (None, postgres_checks.guards),
     "Connections": (None, postgres_checks.connections),
-    "Secret key": (secret_key, secret_key),
+    "Secret key": (secret_checks.secret_key, secret_checks.secret_key),
+    "Old secrets": (secret_checks.old_secrets, secret_checks.old_secrets),
     "Port": (port, port),
     "Base URL": (base_url, base_url),
     "Mail": (mail, mail),

@@ -29,6 +29,34 @@ def server(settings: Settings) -> Finding:
     return Finding("ok", f"{name} ({VERSION_MIN} or newer)")
 
 
+def line(settings: Settings) -> Finding:
+    """Whether others on the way can read it, or answer in the server's place."""
+    assert not isinstance(settings.database, Path), "the table of checks knows the engine"
+    url = settings.database
+    if url.is_local:
+        return Finding("ok", "no further than this machine")
+    if url.sslmode == "verify-full":
+        return Finding("ok", "encrypted, to a server whose certificate names it")
+    if url.sslmode in {"require", "verify-ca"}:
+        return Finding("note", f"encrypted, but with sslmode={url.sslmode} nobody looks whose server it is")
+    return Finding("bad", f"sslmode={url.sslmode}: the password and all data may travel in the open; leave it out")
+
+
+def owner(settings: Settings) -> Finding:
+    """Who owns the tables can switch their guards off."""
+    if not has_begun(settings):
+        return Finding("note", "not there yet")
+    [(role, is_superuser, owned)] = probe(
+        settings,
+        "SELECT current_user::text, (SELECT rolsuper FROM pg_roles WHERE rolname = current_user),"
+        " (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('operator'))",
+    )
+    if is_superuser or owned:
+        what = "is a superuser" if is_superuser else "owns the tables"
+        return Finding("note", f"the role {role} {what}, and could switch guards off; see docs/operating.md")
+    return Finding("ok", f"the role {role} does not own the tables")
+
+
 def database(settings: Settings) -> Finding:
     if not has_begun(settings):
         return Finding("note", f"{shown(settings)} has no tables yet; the first start makes them")

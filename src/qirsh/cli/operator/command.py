@@ -20,34 +20,34 @@ F = TypeVar("F", bound=Callable[..., None])
 
 # What an operator should know about what was done, beyond the facts that follow it.
 _DONE: Final = {
-    "person add": "Person added. `qirsh account verify` is next, once you have seen who they are.",
-    "person pin": "The PIN is set, and unlocked. It was not shown: tell the person to keep it to themselves.",
+    "person add": "Person added. `qirsh account verify` is next, once you have checked their identity.",
+    "person pin": "The PIN is set and unlocked. It was not shown: tell the person to keep it secret.",
     "account request": "Commercial account requested. Another person than its owner approves or rejects it.",
     "account verify": "Account verified.",
     "account approve": "Account approved.",
     "account reject": "Account rejected.",
-    "account suspend": "Account suspended: it reads, and does nothing else.",
+    "account suspend": "Account suspended: it can read, and nothing else.",
     "account resume": "Account resumed.",
-    "account close": "Account closed, for good.",
-    "key issue": "Key issued. It is shown only now, and kept nowhere.",
-    "key revoke": "Key revoked: it ends everywhere within a second.",
-    "deposit ask": "Deposit asked. No money has moved: a second operator confirms it.",
+    "account close": "Account closed permanently.",
+    "key issue": "API key created. It is shown only once and is not stored.",
+    "key revoke": "API key revoked: it stops working everywhere within a second.",
+    "deposit ask": "Deposit requested. No money has moved: a second operator must confirm it.",
     "deposit confirm": "Deposit confirmed: the money has moved.",
-    "withdraw ask": "Withdrawal asked. No money has moved: a second operator confirms it.",
+    "withdraw ask": "Withdrawal requested. No money has moved: a second operator must confirm it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
-    "payout order": "Payout ordered. No money has moved: a second operator runs `qirsh withdraw confirm`.",
-    "payout refuse": "Payout refused. Who asked for it sees why.",
+    "payout order": "Payout ordered. No money has moved: a second operator must run `qirsh withdraw confirm`.",
+    "payout refuse": "Payout declined. The person who requested it sees the reason.",
     "audit run": "Every rule was checked.",
     "audit lift": "The stop is lifted: money moves again.",
 }
 # No answer to the wish itself.
 _TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_error", "bad_request", "unknown_act"}
 _WHAT_NOW: Final = {
-    "reference_used": "This try moved nothing. If it repeats an earlier one, that one counts: let it be confirmed."
-    " For other money, give its own reference.",
-    "already_confirmed": "This try changed nothing.",
-    "second_operator_needed": "Nothing has moved. Whoever asks does not confirm.",
-    "asker_not_operator": "Nothing has moved. A deposit or withdrawal is asked for again under another reference.",
+    "reference_used": "This attempt moved nothing. If it repeats an earlier one, that one counts: have it confirmed."
+    " For other money, use another reference.",
+    "already_confirmed": "This attempt changed nothing.",
+    "second_operator_needed": "Nothing has moved. Another operator than the one who requested it must confirm it.",
+    "asker_not_operator": "Nothing has moved. Request the deposit or withdrawal again under another reference.",
     "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
 }
 
@@ -174,7 +174,7 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     """Two operators each time, and one reference for one slip of the bank."""
     group = click.Group(verb, help=summary)
 
-    @group.command("ask", help=f"Ask for a {verb}, as the first of two operators: 100.98 USD for an account.")
+    @group.command("ask", help=f"Request a {verb}, as the first of two operators: 100.98 USD for an account.")
     @click.argument("account")
     @click.argument("amount")
     @click.argument("currency", type=click.Choice(list(CURRENCIES)))
@@ -241,17 +241,24 @@ def send_action(
 
 
 def _sent(settings: Settings, act: str, params: dict[str, Any]) -> OperatorReply:
-    if act == "operator create" and operators(settings) == 0:
+    if act == "operator create" and not has_operators(settings):
         reply = control_client.send(settings, OperatorRequest(act, params))
-        if reply.code != "wrong_credentials":
+        if reply.code != "credentials_needed":
             return reply
         # Another operator was faster, or the server has its database elsewhere.
-    elif control_client.found(settings) is None and not has_begun(settings):
+    elif settings.shared_socket is None and control_client.found(settings) is None and not has_begun(settings):
         setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"
         message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)
     by = ask_credentials()
     return control_client.send(settings, OperatorRequest(act, params, by.email, by.password, by.code))
+
+
+def has_operators(settings: Settings) -> bool:
+    """Asked of the database, or of the server by who may only use its socket."""
+    if settings.shared_socket is None:
+        return operators(settings) > 0
+    return control_client.send(settings, OperatorRequest("operator list", {})).code != "no_operator"
 
 
 def print_done(params: str, done: dict[str, Any]) -> None:

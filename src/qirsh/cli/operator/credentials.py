@@ -62,5 +62,5 @@ def _code(secret: str) -> str:
     try:
         return pyotp.TOTP(secret).now()
     except (binascii.Error, ValueError):
-        message = "QIRSH_OPERATOR_TOTP_SECRET: must be the second factor's secret in base32"
+        message = "QIRSH_OPERATOR_TOTP_SECRET: must be the authenticator key in base32"
         raise Stopped(message) from None

@@ -11,13 +11,13 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print the answe
 
 @click.group("payout")
 def payout_group() -> None:
-    """Money that people want to have at their bank. A second operator confirms it with `qirsh withdraw confirm`."""
+    """Money that people want at their bank account. A second operator confirms it with `qirsh withdraw confirm`."""
 
 
 @payout_group.command("list")
 @_as_json
 def payout_list(*, as_json: bool) -> None:
-    """Show what waits, and the bank accounts that it goes to."""
+    """List open payouts, and the bank accounts that they go to."""
     send_action("payout list", {}, as_json=as_json, show=_show)
 
 
@@ -32,16 +32,16 @@ def payout_order(*, payout_id: str, reference: str, as_json: bool) -> None:
 
 @payout_group.command("refuse")
 @click.argument("payout_id")
-@click.option("--reason", required=True, help="Who asked is told this.")
+@click.option("--reason", required=True, help="Shown to the person who requested it.")
 @_as_json
 def payout_refuse(*, payout_id: str, reason: str, as_json: bool) -> None:
-    """Send no money for it. Possible until it is ordered."""
+    """Decline it: no money is sent. Possible until it is ordered."""
     send_action("payout refuse", {"id": payout_id, "reason": reason}, as_json=as_json)
 
 
 def _show(done: dict[str, Any]) -> None:
     if not done["payouts"]:
-        click.echo("No payout waits.")
+        click.echo("No open payouts.")
     for payout in done["payouts"]:
         click.echo(f"{payout['id']}  {payout['amount']} {payout['currency']}  {payout['state']}")
         for name in ("account", "name", "holder", "bank", "bankAccount", "reference", "askedAt"):

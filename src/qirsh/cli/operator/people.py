@@ -9,12 +9,12 @@ import click
 from qirsh.cli.control_client import write_private
 from qirsh.cli.operator.command import account_group, as_json_option, key_group, send_action
 
-_after = click.option("--after", default="", help="Go on after this one, as the page before says.")
+_after = click.option("--after", default="", help="Continue after this one, as the previous page says.")
 
 
 @click.group("identity")
 def identity_group() -> None:
-    """Who people say they are. `qirsh account verify` is the yes, `qirsh identity reject` the no."""
+    """Identity checks. `qirsh account verify` accepts, `qirsh identity reject` rejects."""
 
 
 @identity_group.command("list")
@@ -35,7 +35,7 @@ def identity_list(*, after: str, as_json: bool) -> None:
 )
 @as_json_option
 def identity_show(*, account: str, folder: Path | None, as_json: bool) -> None:
-    """Show what a person says of who they are. That you looked is kept in an audit entry."""
+    """Show a person's identity details. That you looked is kept in an audit entry."""
     done = send_action("identity show", {"account": account, "pictures": folder is not None}, as_json=as_json)
     pictures: dict[str, str] = done.pop("pictures", {})
     if folder is not None:
@@ -51,10 +51,10 @@ def identity_show(*, account: str, folder: Path | None, as_json: bool) -> None:
 @click.option("--reason", required=True, help="The person reads it, and it is kept in the audit entry.")
 @as_json_option
 def identity_reject(*, account: str, reason: str, as_json: bool) -> None:
-    """Say that what a person has shown is not enough. They can correct it and send it again."""
+    """Reject what a person has sent. They can correct it and send it again."""
     done = send_action("identity reject", {"account": account, "reason": reason}, as_json=as_json)
     if not as_json:
-        click.echo("Not accepted. The person reads the reason, and can send it again.")
+        click.echo("Not accepted. The person sees the reason and can send it again.")
         _print_facts(done)
 
 
@@ -102,7 +102,7 @@ def print_table(items: list[dict[str, Any]]) -> None:
     for row in titles + rows:
         click.echo("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
     if not items:
-        click.echo("There are none.")
+        click.echo("None.")
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

@@ -249,6 +249,12 @@ def _listening(settings: Settings) -> Iterator[list[socket.socket]]:
         yield listeners
 
 
+def check_port(settings: Settings) -> None:
+    """Raises `Stopped` where the service could not listen."""
+    with _listening(settings):
+        pass
+
+
 def _addresses(host: str) -> list[tuple[socket.AddressFamily, str]]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -14,6 +14,7 @@ from qirsh.domain.money import format_amount
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.store.reads import queries
+from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 
@@ -33,11 +34,13 @@ class Actor(msgspec.Struct, frozen=True):
     """The operator who acts; None while nobody is one and the first is being made."""
 
     person: int | None
+    peer: str = ""  # Whose program has asked, as the operating system knows them.
 
     @property
     def name(self) -> str:
-        """As audit entries name them."""
-        return "first start" if self.person is None else f"operator {self.person}"
+        """As audit entries name them: `operator 3 (os user alice)`."""
+        name = "first start" if self.person is None else f"operator {self.person}"
+        return f"{name} ({self.peer})" if self.peer else name
 
     @property
     def id(self) -> int:
@@ -86,9 +89,9 @@ def email_address(params: Params) -> str:
 async def added_person(context: Context, actor: Actor, params: Params) -> Person:
     """A new person, with the password that an operator has typed for them."""
     password = word_text(params, "password", limits.PASSWORD_CHARACTERS_MAX)
-    if len(password) < limits.PASSWORD_CHARACTERS_MIN:
-        raise ActionRefused("invalid", f"password: must have at least {limits.PASSWORD_CHARACTERS_MIN} characters")
     name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
+    if fault := await password_fault(context, password, "en", name, email_address(params)):
+        raise ActionRefused("invalid", f"password: {fault}")
     hashed = await context.passwords.hash(password)
     person: Person = await submit(context, AddPerson(email_address(params), name, hashed, actor.name, actor.person))
     return person

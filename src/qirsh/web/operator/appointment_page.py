@@ -43,12 +43,12 @@ async def accept_appointment(context: Context, request: Request) -> Response:
     if proposal is None:
         return _dead_page(page)
     if context.limits is not None:
-        context.limits.count_code(request, proposal.email)
+        context.limits.count_code(request, _PURPOSE, proposal.email)
     fault = await password_fault(context, form["password"], request.language, proposal.name, proposal.email)
     # One that is not ours is none that their app shows codes of.
     seed = _unsealed(context, link, form["seed"]) or new_seed(context.entropy)
-    sealed = seal_seed(context.keyring, seed)
-    step = totp_step(context, sealed, form["code"].replace(" ", ""))
+    sealed = seal_seed(context.keyring, seed, proposal.email)
+    step = totp_step(context, proposal.email, sealed, form["code"].replace(" ", ""))
     if fault or step is None:
         return _page(page, proposal, seed, status=422, fault=fault, is_wrong_code=step is None)
     outcome = await context.engine.submit(

@@ -1,6 +1,7 @@
 """The control socket: operators' acts from the CLI, one JSON line in, one JSON line out.
 
-Only the service's own user can open it, and every act still takes an operator's password and second factor.
+Only the service's own user can open it, or a group that a setting names; and every act takes an operator's password and
+second factor too.
 """
 
 import asyncio
@@ -13,17 +14,22 @@ from typing import Any, Final
 
 import msgspec
 
+from qirsh.domain.commands.audit_log import RecordFailure
+from qirsh.domain.commands.session import UseLoginCode
 from qirsh.domain.operator import Operator, may_act
+from qirsh.domain.person import normal_email
+from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads import queries
-from qirsh.web.auth.credentials import authenticate
+from qirsh.web.auth.credentials import VerifiedLogin, authenticate
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.http.problems import PROBLEM_TYPES, Problem
 from qirsh.web.operator.action import ActionRefused, Actor
 from qirsh.web.operator.actions import ACTIONS
+from qirsh.web.operator.peer import peer_user, user_name
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +37,6 @@ log = logging.getLogger(__name__)
 _LINE_BYTES_MAX: Final = 65_536
 _LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.
 _FINISH_S_MAX: Final = 5
-_SCRATCH: Final = "control.new"  # Not longer than the path it becomes, which has just room.
 
 
 class OperatorRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,15 +57,18 @@ class OperatorReply(msgspec.Struct, omit_defaults=True):
     detail: str = ""
 
 
-async def perform(context: Context, request: OperatorRequest) -> OperatorReply:
-    """Carry out an act. Never raises: whatever happens is told."""
+async def perform(context: Context, request: OperatorRequest, user: int | None = None) -> OperatorReply:
+    """Carry out an act for a user of this machine. Never raises: whatever happens is told."""
     try:
         act = ACTIONS.get(request.act)
         if act is None:
             return OperatorReply(code="unknown_act", detail=f"There is no act {request.act!r}.")
-        return OperatorReply(done=await act(context, await _actor(context, request), request.params))
+        actor = await _actor(context, request, await user_name(user))
+        return OperatorReply(done=await act(context, actor, request.params))
     except ActionRefused as error:
         return OperatorReply(code=error.code, detail=error.detail)
+    except Problem as problem:
+        return OperatorReply(code=problem.code, detail=PROBLEM_TYPES[problem.code].detail)
     except (Overloaded, TooManySignIns):
         return OperatorReply(code="overloaded", detail=PROBLEM_TYPES["overloaded"].detail)
     except StoreUnavailable:
@@ -72,20 +80,46 @@ async def perform(context: Context, request: OperatorRequest) -> OperatorReply:
         return OperatorReply(code="internal_error", detail="Something broke; the server's log says what.")
 
 
-async def _actor(context: Context, request: OperatorRequest) -> Actor:
+async def _actor(context: Context, request: OperatorRequest, peer: str) -> Actor:
     rows = await context.store.select(queries.OPERATORS)
     if rows[0][0] == 0:
         if request.act == "operator create":
-            return Actor(None)
+            return Actor(None, peer)
         raise ActionRefused("no_operator", "There is no operator yet: run `qirsh operator create` first.")
-    # A code may serve several acts of its half minute: only who can open the socket gets here.
-    verified = await authenticate(context, email=request.email, password=request.password, code=request.totp)
-    operator = None if verified is None else await context.store.find(Tables.operators, verified.login.person)
-    if operator is None:
-        raise ActionRefused("wrong_credentials", "Operator's e-mail, password or second factor are wrong.")
+    if not request.email:
+        raise ActionRefused("credentials_needed", "This requires an operator's e-mail, password and verification code.")
+    operator = await _proved(context, request, peer)
     if not await _is_acting(context, operator):
         raise ActionRefused("not_operator", PROBLEM_TYPES["not_operator"].detail)
-    return Actor(operator.person)
+    return Actor(operator.person, peer)
+
+
+async def _proved(context: Context, request: OperatorRequest, peer: str) -> Operator:
+    """Wrong tries are counted by e-mail address, apart from those of the pages, which anybody can make."""
+    address = normal_email(request.email) or ""
+    if context.limits is not None and (seconds := context.limits.count_operator(address)):
+        raise ActionRefused("rate_limited", f"Too many incorrect attempts: wait {seconds} seconds.")
+    verified = await authenticate(context, email=address, password=request.password, code=request.totp)
+    operator = None if verified is None else await context.store.find(Tables.operators, verified.login.person)
+    if verified is None or operator is None or not await _used_up(context, verified):
+        subject = "nobody" if verified is None else f"person {verified.login.person}"
+        await context.engine.submit(RecordFailure(subject, peer or "somebody"))
+        raise ActionRefused("wrong_credentials", "Incorrect operator's e-mail, password or code.")
+    if context.limits is not None:
+        context.limits.forgive_operator(address)
+    return operator
+
+
+async def _used_up(context: Context, verified: VerifiedLogin) -> bool:
+    """A recovery code serves one act.
+
+    A code of the app may serve several of its half minute: only who can open the socket gets here.
+    """
+    if not verified.recovery_hash:
+        return True
+    login = verified.login
+    used = UseLoginCode(login.person, login.email, login.password_hash, 0, verified.recovery_hash)
+    return type(await context.engine.submit(used)) is not Refused
 
 
 async def _is_acting(context: Context, operator: Operator) -> bool:
@@ -95,12 +129,18 @@ async def _is_acting(context: Context, operator: Operator) -> bool:
     return may_act(operator, account)
 
 
+def scratch_path(path: Path) -> Path:
+    """Where a socket is made before it takes its path. Not longer than the usual one, which has just room."""
+    return path.with_name("control.new")
+
+
 class Control:
     """Listens while the service runs."""
 
-    def __init__(self, context: Context, path: Path) -> None:
+    def __init__(self, context: Context, path: Path, group: int | None = None) -> None:
         self._context = context
         self._path = path
+        self._group = group  # Whose members may connect, beside the service's own user.
         self._file: os.stat_result | None = None
         self._server: asyncio.Server | None = None
         self.under_way: set[asyncio.Task[None]] = set()
@@ -108,17 +148,35 @@ class Control:
     async def open(self) -> None:
         """Takes the path over in one step, from a process that is being replaced or one that was killed."""
         listener = socket.socket(socket.AF_UNIX)
-        scratch = self._path.with_name(_SCRATCH)
+        scratch = scratch_path(self._path)
         scratch.unlink(missing_ok=True)
         mask = os.umask(0o177)
         try:
             listener.bind(str(scratch))
+        except OSError as error:
+            listener.close()
+            message = f"the control socket {self._path} cannot be made: {error.strerror}; see QIRSH_CONTROL_SOCKET"
+            raise OSError(message) from error
         finally:
             os.umask(mask)
+        if self._group is not None:
+            self._open_to_group(scratch, self._group)
         listener.listen()
         self._file = scratch.stat()
         scratch.rename(self._path)
         self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=_LINE_BYTES_MAX)
+
+    def _open_to_group(self, scratch: Path, group: int) -> None:
+        try:
+            os.chown(scratch, -1, group)
+        except PermissionError as error:
+            scratch.unlink()
+            message = (
+                f"QIRSH_OPERATORS_GROUP: the service may not give its control socket to the group {group}:"
+                " let its user be a member"
+            )
+            raise PermissionError(message) from error
+        scratch.chmod(0o660)
 
     async def close(self) -> None:
         """No new acts; those under way are finished."""
@@ -143,7 +201,7 @@ class Control:
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
             reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
-            reply = await perform(self._context, request)
+            reply = await perform(self._context, request, peer_user(writer.get_extra_info("socket")))
         with contextlib.suppress(ConnectionError):  # The caller may have left, or only looked whether we listen.
             writer.write(msgspec.json.encode(reply) + b"\n")
             await writer.drain()

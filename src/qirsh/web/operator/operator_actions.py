@@ -45,7 +45,7 @@ async def confirm_operator(context: Context, actor: Actor, params: Params) -> Pa
     proposal = await context.store.find(Tables.operator_proposals, email)
     if proposal is None:
         raise ActionRefused(
-            "not_found", "Nothing is asked for under this address: `qirsh operator list` shows what is."
+            "not_found", "Nothing was requested for this address: `qirsh operator list` shows what was."
         )
     token = ""
     link: tuple[Letter, ...] = ()
@@ -136,7 +136,7 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
             raise
         person = found
     seed = new_seed(context.entropy)
-    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed), actor.name))
+    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), actor.name))
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 
@@ -162,7 +162,7 @@ async def _appoint(context: Context, actor: Actor, params: Params) -> Params:
 
 async def _link(context: Context, actor: Actor, email: str) -> tuple[str, tuple[Letter, ...]]:
     """What the new one will open. Nobody else is told of it: the token is in the sealed letter alone."""
-    token = new_link_token(context)
+    token = new_link_token(context, "operator", email, None)
     person = await context.store.find(Tables.people, actor.id)
     assert person is not None, "an operator who is nobody"
     url = f"{context.base_url}/operator/{token}"

@@ -34,6 +34,21 @@ async def letters_on_move(context: Context, account: Account | None, to: str, re
     return ()
 
 
+async def letters_on_key(context: Context, account: Account) -> tuple[Letter, ...]:
+    """For the owner of a business for which an operator makes a key."""
+    owner = await context.store.find(Tables.people, account.owner) if account.owner else None
+    if owner is None:
+        return ()
+    url = f"{context.base_url}/wallet/business/{account.live_account or account.number}"
+    return await _to(context, owner, "key_issued", name=account.name, url=url)
+
+
+async def letters_on_pin(context: Context, person: int) -> tuple[Letter, ...]:
+    """For a person for whom an operator sets a PIN."""
+    owner = await context.store.find(Tables.people, person)
+    return () if owner is None else await _to(context, owner, "pin_set_by_support")
+
+
 async def letters_on_rejection(context: Context, account: Account | None, reason: str) -> tuple[Letter, ...]:
     """For a person whose document was not enough."""
     owner = await context.store.find(Tables.people, account.owner) if account is not None and account.owner else None

@@ -102,7 +102,7 @@ async def _payout(context: Context, params: Params) -> Payout:
 
 async def _payout_words(context: Context, payout: Payout) -> Params:
     account = await context.store.find(Tables.accounts, payout.account)
-    bank = unsealed(context.keyring, payout.bank_sealed)
+    bank = unsealed(context.keyring, payout.bank_sealed, payout.id)
     return {
         "id": payout.id,
         "state": payout.state,

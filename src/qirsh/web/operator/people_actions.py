@@ -17,6 +17,7 @@ from qirsh.store.reads import people as people_queries
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
+from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_rejection
 
 _STATES: Final = ("unverified", "verified", "requested", "approved", "rejected", "suspended", "closed")
@@ -38,11 +39,11 @@ async def show_identity(context: Context, actor: Actor, params: Params) -> Param
     if account is not None and account.kind == "personal" and account.owner is not None:
         identity = await context.store.find(Tables.identities, account.owner)
     if identity is None:
-        raise ActionRefused("not_found", "Nobody has shown who they are for this account.")
+        raise ActionRefused("not_found", "There is no identity check for this account.")
     if identity.person == actor.person:
         raise ActionRefused("own_request", PROBLEM_TYPES["own_request"].detail)
     await submit(context, RecordLook(number, actor.name, actor.person))
-    facts = unseal_facts(context.keyring, identity.facts_sealed)
+    facts = unseal_facts(context.keyring, identity.facts_sealed, identity.person)
     if facts is None:
         raise ActionRefused(
             "sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY."
@@ -80,8 +81,16 @@ async def list_accounts(context: Context, _actor: Actor, params: Params) -> Para
     arguments = (state, state, _after_account(params), limits.LIST_ITEMS_MAX + 1)
     rows = await context.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
     accounts = [Account(*row) for row in rows]
+    asking = {account.number: account.name for account in accounts if account.state == "requested"}
+    alike = await look_alikes(context, asking)
     items = [
-        {"account": str(account.number), "kind": account.kind, "state": account.state, "name": account.name}
+        {
+            "account": str(account.number),
+            "kind": account.kind,
+            "state": account.state,
+            "name": account.name,
+            "resembles": alike.get(account.number, ""),
+        }
         for account in accounts
     ]
     return _listed(items, "account")
@@ -109,6 +118,7 @@ async def show_account(context: Context, _actor: Actor, params: Params) -> Param
             "registration": business.registration,
             "returnOrigins": account.return_origins,
             "owner": "" if owner is None else f"{owner.account} {owner.name}",
+            "resembles": (await look_alikes(context, {account.number: account.name}))[account.number],
             "reason": business.reason,
         }
     return described
@@ -137,7 +147,11 @@ PEOPLE_ACTIONS: Final[dict[str, Action]] = {
 async def _pictures(context: Context, person: int) -> dict[str, str]:
     """By side, in Base64: the CLI writes them to files."""
     found = [(side, await context.store.find(Tables.identity_images, (person, side))) for side in SIDES]
-    plain = [(side, unseal_picture(context.keyring, image.sealed)) for side, image in found if image is not None]
+    plain = [
+        (side, unseal_picture(context.keyring, image.sealed, person, side))
+        for side, image in found
+        if image is not None
+    ]
     return {side: base64.b64encode(picture).decode() for side, picture in plain if picture is not None}
 
 

@@ -1,0 +1,79 @@
+"""What `qirsh doctor` says of secrets: whether this is the one, and what is still under an old one."""
+
+from pathlib import Path
+from typing import Final
+
+from qirsh.cli.database_probe import has_begun, operators, probe
+from qirsh.cli.doctor.doctor_check import Finding
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.settings import Settings
+from qirsh.web.auth.totp import unseal_seed
+
+# What is kept under the secret, by the words for it; the first bytes of each value name the secret.
+_UNDER: Final = {
+    "PINs, renewed when they are used": "SELECT mac FROM pin",
+    "people's recovery codes, until they make new ones": "SELECT recovery FROM login WHERE length(recovery) > 0",
+    "authenticator keys, renewed within a minute or two": "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL",
+    "identities, renewed likewise": "SELECT facts_sealed FROM identity",
+    "pictures of documents, renewed likewise": "SELECT sealed FROM identity_image",
+    "open payouts, until they end": "SELECT bank_sealed FROM payout WHERE length(bank_sealed) > 0",
+    "mails, until they are sent": "SELECT sealed FROM mail",
+    "mailed codes, until their time is over": "SELECT code_mac FROM challenge WHERE length(code_mac) > 0",
+    "mark of the database, renewed last": "SELECT value FROM constant WHERE name = 'secret_check'",
+}
+
+
+def secret_key(settings: Settings) -> Finding:
+    where = "QIRSH_SECRET_KEY" if settings.secret_keys else str(settings.secret_file)
+    if not settings.secret_keys and not settings.secret_file.exists():
+        # Of several machines on PostgreSQL, the first has made it, with the first operator.
+        if has_begun(settings) and (isinstance(settings.database, Path) or operators(settings)):
+            return Finding(
+                "bad",
+                f"{where} is missing: PINs and verification codes cannot be checked; restore it,"
+                " or set QIRSH_SECRET_KEY to what it held",
+            )
+        return Finding("note", f"{where} does not exist yet; the first start makes it")
+    if has_begun(settings):
+        keyring = _keyring(settings)
+        sealed = probe(settings, "SELECT totp_sealed, email FROM login WHERE totp_sealed IS NOT NULL LIMIT 10")
+        if not all(unseal_seed(keyring, seed, email) for seed, email in sealed):
+            return Finding(
+                "bad", f"{where} does not open the operators' authenticator keys: it belongs to another database"
+            )
+    return Finding("ok", f"from {where}; without it PINs and authenticator keys are lost, so keep a copy elsewhere")
+
+
+def old_secrets(settings: Settings) -> Finding:
+    """How far a rotation has come."""
+    if not has_begun(settings) or not (settings.secret_keys or settings.secret_file.exists()):
+        return Finding("note", "there is nothing under a secret yet")
+    newest, *old = _keyring(settings).ids
+    left, lost = {}, {}
+    for words, sql in _UNDER.items():
+        counts = _counts(settings, sql)
+        counts.pop(newest, None)
+        left[words] = sum(counts.get(one, 0) for one in old)
+        lost[words] = sum(counts.values()) - left[words]
+    if any(lost.values()):
+        return Finding("bad", f"under a secret that is not set any more: {_listed(lost)}; add it to QIRSH_SECRET_KEY")
+    if any(left.values()):
+        return Finding("note", f"keep the old secret, under which are still: {_listed(left)}")
+    if old:
+        return Finding("note", "nothing is under an old secret any more: drop it from QIRSH_SECRET_KEY")
+    return Finding("ok", "none")
+
+
+def _keyring(settings: Settings) -> Keyring:
+    return Keyring(list(settings.secret_keys) or [settings.secret_file.read_bytes().strip()], system_entropy)
+
+
+def _counts(settings: Settings, sql: str) -> dict[bytes, int]:
+    value = sql.split()[1]
+    grouped = f"SELECT substr({value}, 1, 4), count(*) FROM ({sql}) AS kept GROUP BY 1"  # noqa: S608 - our own names
+    return {bytes(prefix): int(count) for prefix, count in probe(settings, grouped)}
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return "; ".join(f"{count} {words}" for words, count in counts.items() if count)
