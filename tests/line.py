@@ -125,7 +125,7 @@ def _wire(call: Asked) -> bytes:
     headers = call.raw_headers()
     named = {name.lower() for name, _ in headers}
     if b"host" not in named:
-        headers.insert(0, (b"host", b"test"))
+        headers.insert(0, (b"host", b"localhost"))
     if not named & {b"content-length", b"transfer-encoding"} and (call.content is not None or call.method == "POST"):
         headers.append((b"content-length", b"%d" % len(call.content or b"")))
     first = b"%b %b HTTP/1.1" % (call.method.encode(), call.target)

@@ -390,6 +390,10 @@ class World:
 
         return self.run(joined())
 
+    def anew(self, customer: Customer) -> Customer:
+        """The same one, in a new session of an app."""
+        return self.run(self._signed_in(customer.email, customer.account))
+
     async def appoint(self) -> None:
         """Two operators, who have been it for long enough."""
         raise NotImplementedError
@@ -540,7 +544,7 @@ class InProcess(World):
     async def expired_due(self) -> int:
         """The expiry worker looks until there is nothing left; how many payments it found."""
         context = next(self._turns)
-        worker = PaymentExpirer(context.store, context.engine, context.clock)
+        worker = PaymentExpirer(context.store, context.engine)
         total = 0
         while found := await worker.expire_due():
             total += found
@@ -663,7 +667,7 @@ class Live(World):
 class _QuickPasswords(Passwords):
     def __init__(self) -> None:
         super().__init__()
-        self._hasher = quick_hasher()
+        self._hasher = self._code_hasher = quick_hasher()
 
 
 class _Settled(NamedTuple):
@@ -702,11 +706,16 @@ def _settled_once(server: PostgresServer | None, shops: int, people: int, *, is_
 
 @contextlib.contextmanager
 def in_process(
-    server: PostgresServer | None = None, *, shops: int = 2, people: int = 2, services: int = 1
+    server: PostgresServer | None = None,
+    *,
+    shops: int = 2,
+    people: int = 2,
+    services: int = 1,
+    more: Mapping[str, str] = {},
 ) -> Iterator[InProcess]:
-    """A small world in process, in a file unless a server is given."""
+    """A small world in process, in a file unless a server is given, with more settings if told."""
     settled = _settled(server, shops, people, is_now=False)
-    with _copy(settled, server) as [settings], InProcess(settings, services=services) as world:
+    with _copy(settled, server, more=more) as [settings], InProcess(settings, services=services) as world:
         settled.hand_over(world, shops, people)
         yield world
 
@@ -769,6 +778,7 @@ def environment(settings: Settings) -> dict[str, str]:
         "QIRSH_DATA_DIR": str(settings.data_dir),
         "QIRSH_PORT": str(settings.port),
         "QIRSH_BASE_URL": settings.base_url,
+        "QIRSH_TIME_ZONE": settings.time_zone.key,
         "QIRSH_DATABASE_URL": f"sqlite:///{database}" if isinstance(database, Path) else database,
         "QIRSH_RATE_LIMITS": "on" if settings.has_rate_limits else "off",
     }

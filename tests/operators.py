@@ -18,7 +18,7 @@ async def appointed(
 ) -> tuple[int, str]:
     """Somebody whom one operator asks for, and another agrees to if told so: who they are, and their second factor."""
     link, secret = context.entropy(32), pyotp.random_base32(32)
-    sealed = seal_seed(context.keyring, secret)
+    sealed = seal_seed(context.keyring, secret, email)
     submit = context.engine.submit
     outcomes = [await submit(AppointOperator(email, "Operator", by, f"operator {by}", link))]
     if agrees is not None:

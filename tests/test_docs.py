@@ -9,8 +9,9 @@ from qirsh.domain import event, limits, payment
 from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
+from qirsh.language.catalog import LANGUAGES
 from qirsh.settings import SETTINGS
-from qirsh.store.integrity import hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.web.http.problems import PROBLEM_TYPES
@@ -107,8 +108,25 @@ def test_every_act_of_an_operator_is_documented() -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+        text = document.read_text()
+        for target in [*re.findall(r"\]\(([^)#:]+)\)", text), *re.findall(r'src(?:set)?="([^":]+)"', text)]:
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_links_to_a_part_of_a_document_lead_to_a_heading_of_it() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+            text = (document.parent / target if target else document).read_text()
+            headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert part in anchors, f"{document.name}: {target}#{part}"
+
+
+def test_every_picture_is_shown_in_each_language_and_every_shown_one_is_there() -> None:
+    shown = re.findall(r"\]\(screens/([\w-]+\.webp)\)", (ROOT / "docs/screens.md").read_text())
+    assert sorted(shown) == sorted(file.name for file in (ROOT / "docs/screens").iterdir())
+    names = {code: {name for name in shown if name.startswith(f"{code}-")} for code in LANGUAGES}
+    assert len({frozenset(name.partition("-")[2] for name in own) for own in names.values()}) == 1
 
 
 def test_every_number_of_an_invariant_stands_in_the_list() -> None:
@@ -117,7 +135,13 @@ def test_every_number_of_an_invariant_stands_in_the_list() -> None:
     }
     used = {
         invariant.number
-        for invariant in (*invariants.ALL, hash_chain.CHAIN, *sqlite_verify.FILE, postgres_verify.GUARDS)
+        for invariant in (
+            *invariants.ALL,
+            attested_rows.CREDENTIALS,
+            hash_chain.CHAIN,
+            *sqlite_verify.FILE,
+            postgres_verify.GUARDS,
+        )
     }
     assert used <= listed
     assert listed == set(range(1, len(listed) + 1))

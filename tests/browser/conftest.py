@@ -117,12 +117,14 @@ class Scene:
         return self._desk.submit(self._world.person, verified=verified).result()
 
     def mailed_code(self, address: str) -> str:
-        """That of the first mail that has come to this address."""
-        wait_until(lambda: address in self._office.recipients, 30)
-        mail = self._office.taken[self._office.recipients.index(address)]
-        found = re.search(r"^[0-9]{6}$", mail.get_content(), re.MULTILINE)
-        assert found, mail.get_content()
-        return found.group()
+        """That of the first mail with a code that has come to this address."""
+        wait_until(lambda: bool(self._codes_to(address)), 30)
+        return self._codes_to(address)[0]
+
+    def _codes_to(self, address: str) -> list[str]:
+        mails = zip(self._office.recipients, self._office.taken, strict=False)
+        found = [re.search(r"^([0-9]{6})\r?$", mail.get_content(), re.MULTILINE) for to, mail in mails if to == address]
+        return [code[1] for code in found if code]
 
     def close(self) -> None:
         self._desk.shutdown()

@@ -1,4 +1,6 @@
-"""Small pictures of the ten main screens in each language, for docs/screens.md: `make screenshots`.
+"""Small pictures of the main screens in each language, for docs/screens.md: `make screenshots`.
+
+All of them on a phone, the payment on a desktop too; some also in dark.
 
 People, clock and randomness are the same each time, so that a later run changes only what has come to look different.
 """
@@ -9,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httpx2
 import pyotp
@@ -25,14 +27,14 @@ from qirsh.web.operator.control import OperatorRequest, perform
 from qirsh.web.routes import ROUTES
 from tests.app_in_thread import ServedApp, app_in_thread
 from tests.browser.tour import Stage, tour
-from tests.live import PASSWORD, PIN, free_port
+from tests.live import PASSWORD, PIN, free_port, wait_until
 from tests.operators import LONG_AGO_MS, appointed
 
 _BEGINNING: Final = 1_793_868_060_000  # 2026-11-05, 08:41 UTC.
+_HOST: Final = "localhost:8420"  # Also in the QR code. The browser finds whichever port is free behind it.
 _DAY_MS: Final = 24 * 3_600_000
-_SIZE: Final = (360, 740)
-_HEIGHT_MAX: Final = 900
-_BYTES_MAX: Final = 25_000
+_IN_DARK: Final = ("front", "pay", "mistakes", "wallet")
+_ON_A_DESKTOP: Final = ("pay",)
 _PHONE: Final = "Mozilla/5.0 (Linux; Android 15; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile"
 # By language: the customer, the shop where they pay, their own business, its keys, and what they buy.
 _PLAYERS: Final = {
@@ -41,6 +43,23 @@ _PLAYERS: Final = {
     "tr": ("Leyla Yılmaz", "Şam Kitabevi", "Zeytin Köşesi", ("İnternet sitesi", "Deneme"), "Sipariş 1029: iki roman"),
 }
 _BOUGHT: Final = ((4_250, "USD"), (1_250_00, "TRY"), (18_500_00, "SYP"))
+
+# Fonts are there, and the images that this width shows.
+_IS_WHOLE: Final = """document.fonts.status === "loaded" &&
+    [...document.images].every(image => image.complete || !image.checkVisibility())"""
+
+
+class Frame(NamedTuple):
+    """How much of a screen a picture shows, and how heavy it may be."""
+
+    width: int
+    height_min: int
+    height_max: int
+    bytes_max: int
+
+
+_PHONE_FRAME: Final = Frame(360, 740, 900, 30_000)
+_DESKTOP_FRAME: Final = Frame(1280, 800, 980, 45_000)
 
 
 class Town:
@@ -51,7 +70,8 @@ class Town:
         self._clock = clock
         self._operators: list[tuple[str, str]] = []
         self._keys: dict[str, str] = {}
-        self._client = httpx2.Client(base_url=served.settings.base_url, trust_env=False)
+        address = f"http://127.0.0.1:{served.settings.port}"
+        self._client = httpx2.Client(base_url=address, headers={"host": _HOST}, trust_env=False)
 
     def found(self) -> None:
         first, second = "first@bank.example", "second@bank.example"
@@ -122,20 +142,21 @@ class Town:
         return stage._replace(payment=self.told("remote-payments", self._keys[stage.code], **wish)["id"])
 
 
-def take(page: Page, target: Path) -> None:
+def take(page: Page, frame: Frame, target: Path) -> None:
     """As much of the screen as is worth showing, with the places at its bottom."""
+    page.set_viewport_size({"width": frame.width, "height": frame.height_min})
     page.wait_for_load_state()
-    page.evaluate("document.fonts.ready")
-    height = min(max(page.evaluate("document.documentElement.scrollHeight"), _SIZE[1]), _HEIGHT_MAX)
-    page.set_viewport_size({"width": _SIZE[0], "height": height})
+    wait_until(lambda: bool(page.evaluate(_IS_WHOLE)), 30)
+    page.evaluate("scrollTo(0, 0)")  # Away from the field that has the focus.
+    height = min(max(page.evaluate("document.documentElement.scrollHeight"), frame.height_min), frame.height_max)
+    page.set_viewport_size({"width": frame.width, "height": height})
     taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    page.set_viewport_size({"width": _SIZE[0], "height": _SIZE[1]})
-    taken.resize((_SIZE[0], height), Image.Resampling.LANCZOS).save(target, "WEBP", quality=65, method=6)
-    assert target.stat().st_size < _BYTES_MAX, target
+    taken.resize((frame.width, height), Image.Resampling.LANCZOS).save(target, "WEBP", quality=65, method=6)
+    assert target.stat().st_size < frame.bytes_max, target
 
 
 def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
-    size = ViewportSize(width=_SIZE[0], height=_SIZE[1])
+    size = ViewportSize(width=_PHONE_FRAME.width, height=_PHONE_FRAME.height_min)
     with browser.new_context(
         viewport=size, device_scale_factor=2, is_mobile=True, has_touch=True, user_agent=_PHONE, locale=stage.code
     ) as context:
@@ -143,7 +164,12 @@ def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
         context.clock.pause_at(1000)
         page = context.new_page()
         for name in tour(page, stage):
-            take(page, folder / f"{stage.code}-{name}.webp")
+            for scheme in ("dark", "light") if name in _IN_DARK else ("light",):
+                page.emulate_media(color_scheme=scheme)
+                target = folder / f"{stage.code}-{name}{'-dark' if scheme == 'dark' else ''}.webp"
+                if name in _ON_A_DESKTOP:
+                    take(page, _DESKTOP_FRAME, target.with_stem(f"{target.stem}-desktop"))
+                take(page, _PHONE_FRAME, target)
 
 
 def main(folder: Path) -> None:
@@ -154,15 +180,19 @@ def main(folder: Path) -> None:
         port = str(free_port())
         environment = {"QIRSH_DATA_DIR": data, "QIRSH_PORT": port, "QIRSH_RATE_LIMITS": "off"}
         mail = {"QIRSH_SMTP_URL": "smtp://127.0.0.1:9", "QIRSH_MAIL_FROM": "qirsh@bank.example"}
-        settings = read_settings({**environment, **mail, "QIRSH_BASE_URL": f"http://127.0.0.1:{port}"})
+        settings = read_settings({**environment, **mail, "QIRSH_BASE_URL": f"http://{_HOST}"})
         with app_in_thread(settings, ROUTES, clock=clock, entropy=SeededEntropy(1)) as served:
             town = Town(served, clock)
             town.found()
             # First all that is random, in one order: browsers ask for things in any.
             settled = [town.stage(code) for code in LANGUAGES]
+            clock.advance(_DAY_MS)
             stages = [town.with_payment(stage) for stage in settled]
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=shutil.which("chromium-headless-shell"))
+                browser = playwright.chromium.launch(
+                    executable_path=shutil.which("chromium-headless-shell"),
+                    args=[f"--host-resolver-rules=MAP {_HOST} 127.0.0.1:{port}"],
+                )
                 for stage in stages:
                     take_all(browser, stage, folder)
                 browser.close()

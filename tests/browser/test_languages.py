@@ -15,12 +15,12 @@ from tests.live import PASSWORD, PIN, WRONG_PIN, Customer
 def sign_in(page: Page, customer: Customer, password: str = PASSWORD) -> None:
     page.fill("#email", customer.email)
     page.fill("#password", password)
-    page.click("main form .button")
+    page.click('main form[action$="/sign-in"] .button')
 
 
 def confirm(page: Page, pin: str) -> None:
     page.fill("#pin", pin)
-    page.click("main form .button")
+    page.click('main form[action$="/confirm"] .button')
 
 
 # Each language, width and theme each time, and all of them together in the long run.

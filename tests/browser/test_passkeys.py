@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -20,27 +20,18 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 from tests.app_in_thread import app_in_thread
+from tests.browser.passkey_device import give_device
 from tests.live import free_port
 
 PERSON: Final = 7
-ADDING: Final = passkeys.adding("session", PERSON)
-CONFIRMING: Final = passkeys.confirming(
-    session="session", payment="1234567890123456", amount_minor=10098, currency="SYP", payee="Al-Sham Books"
-)
+ADDING: Final = passkeys.adding("session", PERSON, "proof")
+CONFIRMING: Final = passkeys.confirming("session", ("1234567890123456", "10098", "SYP", "7", "Al-Sham Books"))
 _FORM: Final = """<!doctype html><html lang="en"><title>Passkey</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="{style}"><script src="{script}" defer></script>
 <form method="post" data-passkey="{options}"><input type="hidden" name="passkey">
 <label>PIN <input name="pin" required></label>
 <div data-passkey-offer hidden><button class="button" type="button" data-passkey-button>Use a passkey</button></div>
 <p class="stack" data-passkey-failed hidden>It did not work.</p></form>"""
-_DEVICE: Final = {
-    "protocol": "ctap2",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
 _WITHOUT_PARSERS: Final = """
 delete PublicKeyCredential.parseCreationOptionsFromJSON; delete PublicKeyCredential.parseRequestOptionsFromJSON;
 """
@@ -129,12 +120,6 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert faults == []
-
-
-def give_device(page: Page, **changed: Any) -> None:  # noqa: ANN401 - what a device can and cannot
-    line = page.context.new_cdp_session(page)
-    line.send("WebAuthn.enable")
-    line.send("WebAuthn.addVirtualAuthenticator", {"options": {**_DEVICE, **changed}})
 
 
 def press(page: Page, address: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page
 
+from qirsh.language.figures import grouped
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import violations
 from tests.live import FUNDS, PASSWORD, PIN, WRONG_PIN, Customer
@@ -44,7 +45,7 @@ def test_a_customer_pays_and_comes_back_to_the_shop(scene: Scene, open_page: Ope
     assert page.title() == "Pay 100.98 USD to Al-Sham Books · Qirsh"
     sign_in(page, customer)
     confirm(page, WRONG_PIN)
-    assert "4 tries are left" in page.locator("#pin-wrong").inner_text()
+    assert "4 attempts are left" in page.locator("#pin-wrong").inner_text()
     confirm(page)
     page.wait_for_url(f"{scene.shop_url}/**")
     assert page.url == f"{scene.shop_url}/thanks?order=1029&paymentId={payment_id}&status=paid#top"
@@ -128,8 +129,37 @@ def test_what_a_shop_writes_never_runs(scene: Scene, open_page: Open) -> None:
     page = open_page()
     page.goto(f"{scene.base_url}/pay/{scene.payment(note=note)}")
     assert "<script>alert(1)</script>" in page.inner_text(".note")
-    assert page.locator("main img, main script, main style").count() == 0
+    assert page.locator(".slip img, main script, main style").count() == 0
     assert page.get_by_role("heading", level=1).inner_text() == "Al-Sham Books"
+
+
+def test_each_line_of_a_note_has_its_own_direction(scene: Scene, open_page: Open) -> None:
+    page = open_page(**PHONE)
+    payment_id = scene.payment(note="Order 7\nطلب 7\nThanks")
+    page.goto(f"{scene.base_url}/pay/{payment_id}")
+    lines = page.locator(".note .words p")
+    assert lines.all_inner_texts() == ["Order 7", "طلب 7", "Thanks"]
+    assert [line.evaluate("line => getComputedStyle(line).direction") for line in lines.all()] == ["ltr", "rtl", "ltr"]
+    assert page.locator(".note details").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["phone", "no script"])
+def test_a_long_note_leaves_the_way_to_pay_in_sight(scene: Scene, open_page: Open, kind: str) -> None:
+    page = open_page(**{**PHONE, **KINDS[kind]})
+    page.goto(f"{scene.base_url}/pay/{scene.payment(note='A word. ' * 62)}")
+    sign_in(page, scene.customer())
+    words = page.locator(".note .words")
+    folded = words.bounding_box()
+    pin = page.get_by_label("Your payment PIN").bounding_box()
+    assert folded is not None
+    assert pin is not None
+    assert folded["height"] < 110
+    assert pin["y"] + pin["height"] < 740
+    page.get_by_text("Show more").click()
+    whole = words.bounding_box()
+    assert whole is not None
+    assert whole["height"] > 2 * folded["height"]
+    assert page.get_by_text("Show less").is_visible()
 
 
 def test_no_other_page_can_frame_it(scene: Scene, browser: Browser) -> None:
@@ -146,12 +176,25 @@ def test_a_desktop_goes_on_by_itself_when_a_phone_has_paid(scene: Scene, open_pa
     payment_id = scene.payment(returnUrl=f"{scene.shop_url}/thanks")
     page = open_page()
     page.goto(f"{scene.base_url}/pay/{payment_id}")
-    page.get_by_text("Pay with your phone").click()
+    # It is open, beside the slip and above the fold, with the number in words that can be read out.
+    code, slip = page.locator(".phone").bounding_box(), page.locator(".slip").bounding_box()
+    assert code is not None
+    assert slip is not None
+    assert slip["x"] + slip["width"] < code["x"]
+    assert code["y"] + code["height"] < 720
+    assert page.locator(".phone .num").inner_text() == grouped(payment_id)
     # A function that is asked again and again would be text for `eval`, which the page's policy forbids.
     page.locator(".phone img").evaluate("image => image.decode()")
     scene.pay(scene.customer(), payment_id)
+    page.locator(".outcome", has_text="Paid").wait_for(timeout=10_000)
+    assert "Did you pay it?" not in page.inner_text("main")
+    assert page.get_by_role("link", name="Continue to the shop").is_visible()
     page.wait_for_url(f"{scene.shop_url}/**", timeout=10_000)
     assert page.url == f"{scene.shop_url}/thanks?paymentId={payment_id}&status=paid"
+    # Who comes back is not sent away again.
+    page.go_back()
+    page.wait_for_timeout(4500)
+    assert page.locator(".outcome", has_text="Paid").is_visible()
 
 
 def test_a_page_without_a_shop_says_that_it_was_paid(scene: Scene, open_page: Open) -> None:
@@ -159,7 +202,8 @@ def test_a_page_without_a_shop_says_that_it_was_paid(scene: Scene, open_page: Op
     page = open_page()
     page.goto(f"{scene.base_url}/pay/{payment_id}")
     scene.pay(scene.customer(), payment_id)
-    page.get_by_role("heading", name="Already paid").wait_for(timeout=10_000)
+    page.locator(".outcome", has_text="Paid").wait_for(timeout=10_000)
+    assert "You can close this page." in page.inner_text("main")
 
 
 def test_the_code_for_the_phone_is_neither_shown_nor_loaded_on_a_phone(scene: Scene, open_page: Open) -> None:
@@ -228,7 +272,7 @@ def test_a_receipt_is_shared_printed_and_kept(scene: Scene, open_page: Open) -> 
     page.emulate_media(media="screen")
     assert page.get_by_role("button", name="Print").is_visible()
     with page.expect_download() as kept:
-        page.get_by_role("link", name="Save as PDF").click()
+        page.get_by_role("link", name="Download PDF").click()
     assert kept.value.suggested_filename.endswith(".pdf")
     page.get_by_role("link", name="Receipt to share").click()
     assert "Account ending" in page.inner_text("main")

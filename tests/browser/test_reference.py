@@ -28,6 +28,30 @@ def test_without_a_script_everything_is_there_but_the_search(scene: Scene, open_
     assert page.locator(".docs-call >> visible=true").count() > 10
 
 
+@pytest.mark.parametrize("has_script", [False, True])
+def test_one_choice_shows_the_samples_of_a_language(scene: Scene, open_page: Open, *, has_script: bool) -> None:
+    page = open_page(**PHONE, java_script_enabled=has_script)
+    page.goto(f"{scene.base_url}/docs")
+    for language in ("curl", "python", "node", "php"):
+        page.locator(f"#in-{language}").check()
+        assert page.locator(".sample >> visible=true").count() > 20
+        assert page.locator(f".sample:not([data-language={language}]) >> visible=true").count() == 0
+
+
+def test_the_language_is_remembered_and_a_sample_can_be_copied(scene: Scene, open_page: Open) -> None:
+    page = open_page(**PHONE)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{scene.base_url}/docs")
+    page.get_by_label("PHP", exact=True).check()
+    page.reload()
+    assert page.locator("#in-php").is_checked()
+    sample = page.locator("#balanceRetrieve .sample[data-language=php]")
+    sample.get_by_role("button", name="Copy").click()
+    sample.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "print_r(call('GET', '/balance', token: $testKey));\n"
+
+
 def test_a_search_finds_calls_fields_and_codes(scene: Scene, open_page: Open) -> None:
     page = open_page(**PHONE)
     page.goto(f"{scene.base_url}/docs")

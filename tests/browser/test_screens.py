@@ -1,4 +1,4 @@
-"""The ten main screens at the widths of a phone, a tablet and a desk, light and dark, with and without JavaScript."""
+"""The main screens at the widths of a phone, a tablet and a desk, light and dark, with and without JavaScript."""
 
 from typing import Final
 

@@ -1,11 +1,13 @@
-"""A walk over the ten main screens, for whoever wants to look at them: a test at each width, or who takes pictures."""
+"""A walk over the main screens, for whoever wants to look at them: a test at each width, or who takes pictures."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from playwright.sync_api import Page
 
 from tests.live import PASSWORD, PIN
+
+_NAMES: Final = {"en": "Huda Halabi", "ar": "هدى الحلبي", "tr": "Hüda Halepli"}
 
 
 class Stage(NamedTuple):
@@ -22,14 +24,18 @@ class Stage(NamedTuple):
 def tour(page: Page, stage: Stage) -> Iterator[str]:
     """The name of each screen, when it is open."""
     base = stage.base_url
-    page.goto(f"{base}/pay/{stage.payment}?lang={stage.code}")
+    page.goto(f"{base}/?lang={stage.code}")
+    yield "front"
+    page.goto(f"{base}/pay/{stage.payment}")
     yield "pay"
     page.goto(f"{base}/sign-up?pay={stage.payment}")
     yield "sign-up"
+    _sign_up_with_mistakes(page, stage)
+    yield "mistakes"
     _sign_in(page, base, stage.newcomer)
     page.goto(f"{base}/wallet/identity")
     yield "identity"
-    _press(page, 'form[action="/sign-out"] button')
+    _press(page, 'header form[action="/sign-out"] button')
     _sign_in(page, base, stage.customer)
     page.goto(f"{base}/pay/{stage.payment}")
     yield "pay-signed-in"
@@ -45,6 +51,15 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
     ):
         page.goto(f"{base}{path}")
         yield name
+
+
+def _sign_up_with_mistakes(page: Page, stage: Stage) -> None:
+    page.fill("#email", f"new.{stage.newcomer}")
+    _press(page, "main form .button")
+    mistakes = {"phone": "12", "password": "lemon", "pin": "123456", "pin_again": "123457"}
+    for name, value in {"code": "000000", "name": _NAMES[stage.code], **mistakes}.items():
+        page.fill(f"#{name}", value)
+    _press(page, "main form .button")
 
 
 def _sign_in(page: Page, base_url: str, email: str) -> None:

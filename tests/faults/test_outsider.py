@@ -67,7 +67,7 @@ def test_writes_are_refused_while_an_outsider_holds_the_lock_and_go_on_afterward
         # A dozen clients, each batch of them for as long as a writer waits.
         world.run(load.run(lambda: load.refusals["unavailable"] >= 12))
         told = refused(world.send(create(merchant.key)), 503, "unavailable")
-        assert "nothing was done" in told["detail"]
+        assert "Nothing was done." in told["detail"]
         ready = world.now_ready()
         assert ready.status_code == 503
         assert ["locked" in cause for cause in ready.json()["causes"]] == [True]

@@ -9,13 +9,15 @@ from typing import Final
 
 import pytest
 
-from tests.faults.history import History
+from tests.faults.history import History, Operation
 from tests.faults.load import Load
 from tests.faults.several import Several, settle
+from tests.line import Line
 
 log = logging.getLogger(__name__)
 
 _START_S_MAX: Final = 15.0
+_FROZEN_S: Final = 120.0
 # A lease of 4 s, a look for it each second, a look for due payments each quarter, and a machine with other work.
 _LAG_AFTER_KILL_S_MAX: Final = 7.0
 # The lease is given up: only the looks are left. Without that, the lag could not be below 3 s.
@@ -65,6 +67,40 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Severa
     log.info("interrupted %d, of which %d were done; slowest answer %.2f s", interrupted, replayed, load.slowest_s)
 
 
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_process_that_is_frozen_keeps_the_other_from_nothing_for_long(several: Several, rounds: int) -> None:
+    """Under load it is frozen inside a transaction most of the time. The server takes its rows from it."""
+    chance = random.Random()
+    history = History(several)
+    load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
+    for number in range(rounds):
+        victim, other = number % 2, 1 - number % 2
+
+        async def frozen_and_thawed(victim: int = victim, other: int = other) -> None:
+            is_over = False
+            async with asyncio.TaskGroup() as group:
+                group.create_task(load.run(lambda: is_over))
+                await asyncio.sleep(chance.uniform(0.3, 0.8))
+                several.processes[victim].send_signal(signal.SIGSTOP)
+                try:
+                    # If it does not go on before the frozen one does, the scene never ends, and fails.
+                    async with asyncio.timeout(_FROZEN_S), Line(several.ports[other]) as line:
+                        for merchant in several.merchants:
+                            created = history.create(merchant, 100)
+                            await _insist(created, line)
+                            paid = history.pay(several.customers[0], created)
+                            await _insist(paid, line)
+                    assert (await several.look(other)).status == 200  # type: ignore[union-attr]
+                finally:
+                    several.processes[victim].send_signal(signal.SIGCONT)
+                await several.ready(_START_S_MAX)
+                is_over = True
+
+        several.run(frozen_and_thawed())
+        settle(several, history, load)
+    several.verify()
+
+
 def test_a_payment_that_is_due_after_the_kill_of_the_expirer_is_expired_by_the_other(several: Several) -> None:
     history = History(several)
     load = Load(several, history, seed=202, is_stubborn=True)
@@ -84,6 +120,15 @@ def test_a_process_that_is_stopped_answers_what_it_took_and_hands_its_role_over_
     # A call may meet a closing connection, but then it was not taken either.
     assert settle(several, history, load) == 0
     several.verify()
+
+
+async def _insist(operation: Operation, line: Line) -> None:
+    """Send it until the service is free to do it, as a client does that is told to try again."""
+    await operation.send(line)
+    while operation.refusal in {"unavailable", "outcome_unknown"}:
+        await asyncio.sleep(0.1)
+        await operation.send(line)
+    assert operation.outcome == "ok", operation
 
 
 def _lags_after(several: Several, load: Load, how: signal.Signals) -> list[float]:

@@ -6,6 +6,7 @@ from typing import Final, get_args
 import msgspec
 
 from qirsh.domain.ledger import Kind
+from qirsh.language.local_time import UTC_ZONE
 from qirsh.web.documents.receipt import Receipt
 from qirsh.web.documents.statement import Line, Statement
 
@@ -29,6 +30,7 @@ def receipt(**changes: object) -> Receipt:
         reference="ORDER-2026/77",
         payment_id="1234567812345670",
         paid_at=NEW_YEAR,
+        time_zone=UTC_ZONE,
         share_url="https://pay.example/receipt/abcdEFGH1234567890",
     )
     return msgspec.structs.replace(made, **changes)
@@ -60,6 +62,7 @@ def statement(count: int, **changes: object) -> Statement:
         currency="SYP",
         from_day=date(2026, 1, 1),
         to_day=date(2026, 6, 30),
+        time_zone=UTC_ZONE,
         opening_minor=123_456,
         closing_minor=balance,
         lines=tuple(lines),

@@ -12,11 +12,11 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.mail_crypto import Envelope
 from tests.guest import Guest
 from tests.live import PASSWORD, Customer, InProcess
-from tests.mailbox import mails_to
+from tests.mailbox import mails_to, word_of
 
 SECURITY: Final = "/wallet/security"
-WRONG: Final = "The password is not right. Nothing was changed."
-WRONG_CODE: Final = "The password or the code is not right, or the code was used before. Nothing was changed."
+WRONG: Final = "Incorrect password. Nothing was changed."
+WRONG_CODE: Final = "Incorrect password or code, or the code was already used. Nothing was changed."
 
 
 def tenant(world: InProcess, customer: Customer | None = None, **typed: str) -> tuple[Customer, Guest]:
@@ -54,11 +54,25 @@ def shown_codes(guest: Guest) -> list[str]:
     return re.findall(r"<code>([A-Z2-7]{5}-[A-Z2-7]{5})</code>", guest.page)
 
 
+def mailed_code(world: InProcess, guest: Guest, path: str = f"{SECURITY}/totp", **typed: str) -> str:
+    """The code that turning the second factor on or off takes; the page that asks for it is open."""
+    before = _factor_codes(world, guest.email)
+    guest.open(path)
+    guest.follow(guest.post(f"{SECURITY}/totp/code", password=PASSWORD, **typed))
+    assert guest.text.count("Code from the e-mail") == 1
+    [code] = _factor_codes(world, guest.email) - before
+    return code
+
+
+def _factor_codes(world: InProcess, email: str) -> set[str]:
+    return {word_of(mail, "code") for mail in mails_to(world, email) if mail.kind == "factor_code"}
+
+
 def turn_on(world: InProcess, guest: Guest) -> tuple[str, list[str]]:
     """The second factor, from now on; the seed and the recovery codes. The next half minute has come."""
-    guest.open(f"{SECURITY}/totp")
+    mail_code = mailed_code(world, guest)
     seed = shown_seed(guest)
-    answer = guest.post(f"{SECURITY}/totp", password=PASSWORD, code=code_of(world, seed))
+    answer = guest.post(f"{SECURITY}/totp", mail_code=mail_code, code=code_of(world, seed))
     assert answer.status_code == 200, guest.text
     codes = shown_codes(guest)
     world.clock.advance(30_000)
@@ -71,8 +85,9 @@ def session_of(guest: Guest) -> str:
 
 
 def letters_to(world: InProcess, address: str) -> list[Envelope]:
-    """All about how the account is kept: whoever was verified has heard of that before."""
-    return [mail for mail in mails_to(world, address) if mail.kind != "identity_verified"]
+    """All about how the account is kept, but codes, and but what came before: they were verified, and signed in."""
+    before = {"identity_verified", "factor_code", "new_device"}
+    return [mail for mail in mails_to(world, address) if mail.kind not in before]
 
 
 def last_letter(world: InProcess, address: str) -> Envelope:

@@ -39,7 +39,6 @@ SECURITY: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "referrer-policy": "no-referrer",
-    "strict-transport-security": "max-age=63072000; includeSubDomains",
     "x-content-type-options": "nosniff",
 }
 

@@ -222,6 +222,8 @@ class Money(RuleBasedStateMachine):
         account = self.people[which % 3] if what == "customer" else self.shops[which % 2]
         self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)
         account.is_suspended = not account.is_suspended
+        if isinstance(account, Person) and account.is_suspended:
+            account.session_ends = self.world.clock.now
 
     # What holds after each.
 

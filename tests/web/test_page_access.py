@@ -20,6 +20,7 @@ OPEN: Final = (
     "/pay/{id}",
     "/pay/{id}/cancel",
     "/pay/{id}/sign-in",
+    "/pay/{id}/sign-in/passkey",
     "/pay/{id}/sign-out",
     "/pay/{id}/confirm",
     "/pay/{id}/passkey",
@@ -30,6 +31,12 @@ OPEN: Final = (
     "/receipt/{token}",
     "/receipt/{token}/pdf",
     "/",
+    "/help",
+    "/contact",
+    "/fees",
+    "/terms",
+    "/privacy",
+    "/.well-known/security.txt",
     "/sign-in",
     "/sign-in/code",
     "/sign-in/passkey",
@@ -46,7 +53,7 @@ EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever t
 UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'"
+    " connect-src 'self'; manifest-src 'self'; form-action 'self'"
 )
 
 

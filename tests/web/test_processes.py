@@ -271,8 +271,8 @@ def test_who_signs_out_everywhere_is_out_at_every_process_within_a_second(four: 
     here, phone = Guest(four).signed_in(person), Guest(four).signed_in(person)
     looks = four.everywhere(phone.call("GET", "/wallet"))
     assert {answer.status_code for answer in four.together(looks)} == {200}
-    here.open("/wallet/security")
-    assert here.post("/wallet/security/sessions").status_code == 303
+    here.open("/wallet/security/sessions")
+    assert here.post("/wallet/security/sessions", password=PASSWORD).status_code == 303
     wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {303}, 1)
 
 

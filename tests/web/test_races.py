@@ -130,6 +130,9 @@ def test_suspended_between_seeing_and_paying(anywhere: World) -> None:
         assert anywhere.data(see(customer, payment_id))["status"] == "pending"
         account = customer.account if suspended == "customer" else merchant.account
         anywhere.act("account suspend", account=account)
+        if suspended == "customer":
+            assert outcome(anywhere.send(pay(customer, payment_id))) == "unauthorized"
+            customer = anywhere.anew(customer)
         answer = anywhere.send(pay(customer, payment_id))
         assert outcome(answer) == code
         assert anywhere.balance(customer) == FUNDS
