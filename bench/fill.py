@@ -123,10 +123,13 @@ class Books:
     def _reserve(self, count: int) -> range:
         """Blocks of numbers, taken as the store takes its own; their metadata is not the service's work any more."""
         taken = -(-count // PAYMENT_NUMBER_BLOCK) * PAYMENT_NUMBER_BLOCK
-        sql = "INSERT INTO counter VALUES (?, ?) ON CONFLICT DO UPDATE SET last = last + ? RETURNING last"
         with self._connection:
-            row = self._connection.execute(sql, (PAYMENT, taken, taken)).fetchone()
-            first = row[0] - taken + 1  # type: ignore[index]
+            sql = "UPDATE counter SET last = last + ? WHERE name = ? RETURNING last"
+            row = self._connection.execute(sql, (taken, PAYMENT)).fetchone()
+            if row is None:
+                row = (taken,)
+                self._connection.execute("INSERT INTO counter VALUES (?, ?)", (PAYMENT, taken))
+            first = row[0] - taken + 1
             blocks = range(first, first + taken, PAYMENT_NUMBER_BLOCK)
             self._insert(Tables.indexed_blocks, [IndexedBlock(one, one + PAYMENT_NUMBER_BLOCK - 1) for one in blocks])
         return range(first, first + count)
