@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +38,7 @@ def words_not_used(code: str) -> list[str]:
     return [cells[0] for cells in rows((WORDS / f"{code}.md").read_text(), "Words we do not use")]
 
 
+@cache
 def plain(text: str) -> str:
     """Small letters, as Turkish has them, without vowel signs, placeholders and addresses."""
     small = NOT_WORDS.sub("…", text).replace("İ", "i").replace("I", "ı").lower().replace("ı", "i")
@@ -68,6 +70,7 @@ def other_terms(catalog: Catalog, table: dict[str, list[str]]) -> Iterator[str]:
                         yield f"{term}: {strings(message.id)[-1]} -> {string}"
 
 
+@cache
 def english_texts() -> list[str]:
     texts = [text for message in found_texts() if message.id for text in strings(message.id)]
     texts += [text for kind in PROBLEM_TYPES.values() for text in (kind.title, kind.detail)]
