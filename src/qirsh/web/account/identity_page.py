@@ -103,7 +103,7 @@ async def _page(
         state=account.state if account.state != "unverified" else state,
         reason=identity.reason if identity is not None else "",
         submitted_at=identity.submitted_at if identity is not None else 0,
-        waiting=await find_waiting_payment(page),
+        waiting=await find_waiting_payment(page, account, identity),
         written=written,
         errors=errors,
         documents=DOCUMENTS,

@@ -2,7 +2,11 @@
 
 import msgspec
 
-from qirsh.domain.payment import why_not_payable
+from qirsh.domain.account import Account
+from qirsh.domain.identity import Identity
+from qirsh.domain.payment import Payment, why_not_payable
+from qirsh.domain.refusal import Refusal
+from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.web.html.cookies import WAITING_PAYMENT, cookie, set_cookie
 from qirsh.web.html.page_context import PageContext
@@ -18,6 +22,7 @@ class WaitingPayment(msgspec.Struct, frozen=True):
     amount: int
     currency: str
     left_ms: int
+    obstacle: str  # What keeps this person from paying it now; empty where nothing does.
 
 
 def remember_payment(context: Context, payment_id: str) -> tuple[bytes, bytes]:
@@ -31,8 +36,8 @@ def remembered_payment(context: Context, request: Request) -> str:
     return text if context.identifiers.payment_number(text) is not None else ""
 
 
-async def find_waiting_payment(page: PageContext) -> WaitingPayment | None:
-    """The payment that this browser came for, while it can be paid."""
+async def find_waiting_payment(page: PageContext, account: Account, identity: Identity | None) -> WaitingPayment | None:
+    """The payment that this browser came for, while it can be paid. The account is that of who is signed in."""
     context, payment_id = page.context, remembered_payment(page.context, page.request)
     number = context.identifiers.payment_number(payment_id)
     payment = None if number is None else await context.store.find(Tables.payments, number)
@@ -41,4 +46,23 @@ async def find_waiting_payment(page: PageContext) -> WaitingPayment | None:
         return None
     merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
-    return WaitingPayment(payment_id, merchant.name, payment.amount, payment.currency, payment.expires_at - now)
+    return WaitingPayment(
+        id=payment_id,
+        payee=merchant.name,
+        amount=payment.amount,
+        currency=payment.currency,
+        left_ms=payment.expires_at - now,
+        obstacle=await _obstacle(context, account, identity, payment),
+    )
+
+
+async def _obstacle(context: Context, account: Account, identity: Identity | None, payment: Payment) -> str:
+    """In the order in which they are overcome: nobody can add money before they are verified."""
+    why = why_not_in_order(account)
+    if why is Refusal.NOT_VERIFIED and identity is not None and identity.state == "submitted":
+        return "being_checked"
+    if why is not None:
+        return str(why.value)
+    balance = await context.store.find(Tables.balances, (account.number, payment.currency))
+    has_enough = balance is not None and balance.available >= payment.amount
+    return "" if has_enough else str(Refusal.INSUFFICIENT_FUNDS.value)

@@ -38,8 +38,7 @@ async def show_wallet(page: PageContext) -> Response:
         identity=identity.state if identity else "",
         reason=identity.reason if identity else "",
         balances=balances or [(next(iter(CURRENCIES)), 0, 0)],
-        has_money=any(amount for _, amount, _ in balances),
         rows=rows_of(context, movements),
         deposit_hint=context.deposit_hint,
-        waiting=await find_waiting_payment(page),
+        waiting=await find_waiting_payment(page, account, identity),
     )
