@@ -72,9 +72,15 @@ def test_what_is_sent_waits_encrypted_and_is_said_to_be_looked_at(still: InProce
     ("field", "value", "says"),
     [
         ("given_names", " ", "Enter your given names"),
-        ("given_names", "a\u202eb", "Enter your given names"),
+        ("given_names", "a\u0007b", "Enter your given names"),
+        ("given_names", "a\u202eb", "hidden characters that change the direction"),
+        ("family_name", "\u2067Haddad\u2069", "hidden characters that change the direction"),
+        ("family_name", "Haddad\u200f", "hidden characters that change the direction"),
+        ("document_number", "\u200eN077", "hidden characters that change the direction"),
         ("family_name", "x" * 101, "Enter your family name"),
-        ("birth_date", "2027-02-01", "day, month and year"),
+        ("birth_date", "2027-01-16", "This date is in the future."),
+        ("birth_date", "9999-12-31", "This date is in the future."),
+        ("birth_date", "2027-01-15", "at least 18"),
         ("birth_date", "1890-01-01", "day, month and year"),
         ("birth_date", "28.02.1990", "day, month and year"),
         ("birth_date", "2009-01-16", "at least 18"),  # The world's day is 2027-01-15.

@@ -123,6 +123,15 @@ def test_who_came_to_pay_goes_on_to_the_payment_and_nowhere_else(door: InProcess
         assert answer.headers["location"] == "/sign-up/code"
 
 
+def test_a_name_that_turns_text_around_is_told_to_do_so(door: InProcess, new: str) -> None:
+    guest = asked(door, new)
+    guest.post("/sign-up/code", code="1", **{**GOOD, "name": "Layla \u202eHaddad"})
+    assert set(guest.wrong) == {"name"}
+    assert "hidden characters that change the direction" in guest.wrong["name"]
+    guest.post("/sign-up/code", code="1", **{**GOOD, "name": "x" * 101})
+    assert "at most 100 characters" in guest.wrong["name"]
+
+
 def test_all_that_is_wrong_is_told_at_once_beside_its_field_and_costs_no_try(door: InProcess, new: str) -> None:
     guest = asked(door, new)
     answer = guest.post(

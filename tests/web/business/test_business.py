@@ -136,7 +136,7 @@ def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(sti
     [
         ("name", "", "Enter the name of the business"),
         ("name", "x" * 101, "Enter the name of the business"),
-        ("name", "Shop\u202e", "Enter the name of the business"),
+        ("name", "Shop\u202e", "hidden characters"),
         ("name", "✓ Verified business", "without check marks"),
         ("name", "Sh\u200dop", "without check marks"),
         ("kind", "casino", "Choose the type of business"),

@@ -21,7 +21,7 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
 from qirsh.language.local_time import local_day
 from qirsh.web.documents.picture import PictureTooLarge, clean_picture
-from qirsh.web.html.input_text import one_line
+from qirsh.web.html.input_text import has_direction_controls, one_line
 from qirsh.web.html.multipart import File, read_multipart
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.waiting_payment import find_waiting_payment
@@ -139,7 +139,9 @@ def _read(texts: dict[str, str], today: date) -> tuple[Facts, dict[str, str]]:
     names = ("given_names", "family_name")
     lines = {name: one_line(texts[name], NAME_CHARACTERS_MAX) for name in names}
     lines["document_number"] = one_line(texts["document_number"], REFERENCE_CHARACTERS_MAX)
-    errors = {name: name for name, line in lines.items() if not line}
+    errors = {
+        name: "direction" if has_direction_controls(texts[name]) else name for name, line in lines.items() if not line
+    }
     if texts["document"] not in DOCUMENTS:
         errors["document"] = "document"
     if wrong := _why_not_born(texts["birth_date"], today):
@@ -153,8 +155,10 @@ def _why_not_born(text: str, today: date) -> str:
         born = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         return "birth_date"
+    if born > today:
+        return "future"
     years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
-    if years > _YEARS_MAX or born > today:
+    if years > _YEARS_MAX:
         return "birth_date"
     return "" if years >= _YEARS_MIN else "too_young"
 

@@ -23,7 +23,7 @@ from qirsh.web.auth.email_challenge import new_browser_token, new_code
 from qirsh.web.auth.outgoing_mail import letters
 from qirsh.web.auth.password_policy import password_fault, pin_fault
 from qirsh.web.html.cookies import PENDING_SIGN_UP, set_cookie
-from qirsh.web.html.input_text import one_line, phone_number
+from qirsh.web.html.input_text import has_direction_controls, one_line, phone_number
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.html.sealed_cookie import keep, kept
@@ -153,7 +153,7 @@ async def _faults(context: Context, joining: Joining, form: dict[str, str], lang
     pin, pin_again = pin_fault(form["pin"], form["pin_again"], language)
     faults = {
         "code": "" if form["code"].strip() else text(language, _("Enter the six digits from the e-mail.")),
-        "name": "" if name else _name_fault(language),
+        "name": "" if name else _name_fault(form["name"], language),
         "phone": "" if phone is not None else text(language, _("Enter the number in digits, such as +963944123456.")),
         "password": await password_fault(context, form["password"], language, name or "", joining.email),
         "pin": pin,
@@ -162,7 +162,12 @@ async def _faults(context: Context, joining: Joining, form: dict[str, str], lang
     return {field: fault for field, fault in faults.items() if fault}
 
 
-def _name_fault(language: str) -> str:
+def _name_fault(name: str, language: str) -> str:
+    if has_direction_controls(name):
+        message = _(
+            "This contains hidden characters that change the direction of text. Clear the field and type it again."
+        )
+        return text(language, message)
     message = _("Enter your name, with at most %(most)s characters.")
     return text(language, message, most=NAME_CHARACTERS_MAX)
 

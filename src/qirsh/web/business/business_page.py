@@ -17,7 +17,7 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
 from qirsh.web.html.forms import read_form
-from qirsh.web.html.input_text import one_line
+from qirsh.web.html.input_text import has_direction_controls, one_line
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
@@ -112,7 +112,7 @@ def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
     name = one_line(typed["name"], NAME_CHARACTERS_MAX)
     registration = one_line(typed["registration"], REFERENCE_CHARACTERS_MAX)
     errors = {} if name else {"name": "name"}
-    if name and not is_plain_name(name):
+    if has_direction_controls(typed["name"]) or (name and not is_plain_name(name)):
         errors["name"] = "signs"
     if not registration:
         errors["registration"] = "registration"

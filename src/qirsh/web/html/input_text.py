@@ -8,6 +8,8 @@ from qirsh.domain.limits import PHONE_CHARACTERS_MAX
 
 # Invisible, and yet letters: without them names in Persian and Kurdish are misspelt.
 _JOINERS: Final = str.maketrans("", "", "\u200c\u200d")
+# Unicode's Bidi_Control: embeddings, overrides, isolates and marks. They come along when a name is pasted.
+_DIRECTION: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _PHONE: Final = re.compile(r"\+?[0-9 ()./-]+")
 _PHONE_DIGITS_MIN: Final = 5
 
@@ -16,6 +18,11 @@ def one_line(text: str, characters_max: int) -> str | None:
     """With composed letters and single spaces; None if too long, or with what cannot be seen or turns text around."""
     line = " ".join(unicodedata.normalize("NFC", text).split())
     return line if len(line) <= characters_max and line.translate(_JOINERS).isprintable() else None
+
+
+def has_direction_controls(text: str) -> bool:
+    """Whether `one_line` refuses it for characters that nobody sees and that turn text around."""
+    return not _DIRECTION.isdisjoint(text)
 
 
 def phone_number(text: str) -> str | None:
