@@ -138,7 +138,15 @@ def test_one_operator_is_not_enough(empty: House) -> None:
     assert "1: deposits take two" in ended.stdout
 
 
+def test_of_a_demo_it_is_told_that_mails_are_shown_and_people_can_join(house: House) -> None:
+    ended = house.invoke("doctor")
+    assert (ended.returncode, findings(ended.stdout)["Mail"]) == (0, "note")
+    assert "`qirsh demo` shows each one at /demo/mail, and people can join there" in ended.stdout
+    assert "so nobody can join" not in ended.stdout
+
+
 def test_whether_mail_can_be_sent_is_told(house: House) -> None:
+    (house.folder / "demo.json").unlink()
     ended = house.invoke("doctor")
     assert (ended.returncode, findings(ended.stdout)["Mail"]) == (0, "note")
     assert "nobody can join, set a forgotten password or become the second operator: see QIRSH_SMTP_URL" in ended.stdout

@@ -195,6 +195,12 @@ def base_url(settings: Settings) -> Finding:
 
 
 def mail(settings: Settings) -> Finding:
+    if settings.smtp is None and settings.demo_file.exists():
+        return Finding(
+            "note",
+            "none can be sent: `qirsh demo` shows each one at /demo/mail, and people can join there; under"
+            " `qirsh serve` nobody could: see QIRSH_SMTP_URL",
+        )
     if settings.smtp is None:
         return Finding(
             "note",
