@@ -1,6 +1,7 @@
 """How the program ends, and what it never takes from the command line."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -8,9 +9,11 @@ from collections.abc import Iterator
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from qirsh.cli.main import qirsh
-from tests.cli.program import House
+from tests.cli.program import QIRSH, House
+from tests.forked import start
 
 COMMANDS = (["demo"], ["serve"], ["status"], ["verify"], ["doctor"], ["key", "revoke", "key_1"])
 
@@ -100,6 +103,52 @@ def test_a_folder_too_long_for_a_socket_is_told_in_one_line(empty: House) -> Non
     ended = House(empty.folder / ("x" * 100)).run("serve")
     assert ended.returncode == 2
     assert "use a shorter path" in ended.stderr
+
+
+def run_unread(
+    house: House, words: list[str], variables: dict[str, str], *, with_stderr: bool = False
+) -> tuple[int, str]:
+    """The code, and what is said, of a program whose reader has gone before it begins, as with `| true`."""
+    read, write = os.pipe()
+    os.close(read)
+    stderr = write if with_stderr else subprocess.PIPE
+    environment = house.environment(**variables)
+    with start([*QIRSH, *words], env=environment, stdin=subprocess.PIPE, stdout=write, stderr=stderr) as process:
+        os.close(write)
+        _, complained = process.communicate("", 60)
+        return process.wait(), complained
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["account", "list"], ["account", "list", "--json"], ["operator", "list"], ["identity", "list"]),
+        *(["doctor"], ["status"], ["status", "--env"], ["verify"], ["--help"], ["--version"], ["account", "--help"]),
+    ],
+    ids=" ".join,
+)
+def test_without_a_reader_it_ends_in_silence_as_by_the_signal_for_that(command: list[str], house: House) -> None:
+    assert run_unread(house, command, house.operator()) == (128 + signal.SIGPIPE, "")
+
+
+def test_what_went_wrong_and_cannot_be_told_either_ends_likewise(empty: House) -> None:
+    assert run_unread(empty, ["status"], {"QIRSH_PROT": "1"}, with_stderr=True) == (128 + signal.SIGPIPE, "")
+
+
+def test_a_pipe_that_broke_elsewhere_is_told() -> None:
+    group = type(qirsh)("qirsh")
+
+    @group.command("lost")
+    def lost() -> None:
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            os.write(write, b"x")
+        finally:
+            os.close(write)
+
+    ended = CliRunner().invoke(group, ["lost"])
+    assert (ended.exit_code, ended.stderr) == (2, "qirsh: [Errno 32] Broken pipe\n")
 
 
 @pytest.mark.parametrize(("flags", "environment"), [(["-O"], {}), (["-OO"], {}), ([], {"PYTHONOPTIMIZE": "1"})])

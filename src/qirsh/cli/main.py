@@ -1,7 +1,12 @@
 """`qirsh`: every command, and how errors become one line and an exit code."""
 
+import contextlib
+import os
+import select
+import signal
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import apsw
 import click
@@ -20,11 +25,45 @@ from qirsh.cli.verify import verify_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
 
+_STDOUT: Final = 1
+_STDERR: Final = 2
+
+
+@contextlib.contextmanager
+def _ending_with_reader() -> Iterator[None]:
+    """Who pipes into `head` has read enough: end in silence, with the code of a program that SIGPIPE ended.
+
+    The signal itself stays ignored, since a server must outlive those who hang up.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        unread = _unread()
+        if not unread:  # Another pipe or socket broke, and that is to be told.
+            raise
+        null = os.open(os.devnull, os.O_WRONLY)
+        for output in unread:
+            os.dup2(null, output)  # What is still in a buffer is written at the end, and would complain.
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def _unread() -> list[int]:
+    """Our outputs that nobody reads any more."""
+    poll = select.poll()
+    for output in (_STDOUT, _STDERR):
+        poll.register(output, 0)
+    return [output for output, event in poll.poll(0) if event & (select.POLLERR | select.POLLHUP)]
+
 
 class _Commands(click.Group):
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:  # noqa: ANN401 - as click has it
+        with _ending_with_reader():  # --help and --version print here.
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
         try:
-            return super().invoke(ctx)
+            with _ending_with_reader():
+                return super().invoke(ctx)
         except (BadSetting, UnusableDatabase, StoreUnavailable, CannotTell) as error:
             raise Stopped(str(error)) from None
         except apsw.Error as error:
@@ -80,4 +119,5 @@ def main() -> None:
     """The program."""
     if not __debug__:
         sys.exit("qirsh: python -O and PYTHONOPTIMIZE are refused, because assertions guard money")
-    qirsh(prog_name="qirsh")
+    with _ending_with_reader():  # Errors are printed here.
+        qirsh(prog_name="qirsh")
