@@ -1,5 +1,6 @@
 """`qirsh demo`: what it makes, what it prints, and that it survives whatever happens to it."""
 
+import asyncio
 import re
 import shutil
 import signal
@@ -16,10 +17,16 @@ import apsw
 import pytest
 
 from qirsh.cli.demo.seed import SHOP
+from qirsh.domain.commands.login_credentials import ChangePassword, ChangePin
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refused
+from qirsh.service import opened
+from qirsh.settings import read_settings
 from tests.cli.conftest import LAST_LINE, Made
 from tests.cli.program import House, Running
 from tests.forked import Program
+from tests.live import PASSWORD, PIN
+from tests.quick_passwords import quick_passwords
 
 WORKSHOP = "demo-in-the-making"
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -134,6 +141,63 @@ def test_what_was_tried_is_not_offered_again(house: House) -> None:
         assert again["payment"] in running.printed
         assert "account approve" not in running.printed
         assert again | {"payment": demo["payment"], "requestedAccount": demo["requestedAccount"]} == demo
+
+
+def others(player: dict[str, Any]) -> dict[str, Any]:
+    return player | {"password": PASSWORD, "pin": PIN}
+
+
+def change_credentials(house: House, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """As the person does on their pages, while the demo rests."""
+    email, person = old["email"], old["person"]
+
+    async def change() -> None:
+        async with opened(read_settings({"QIRSH_DATA_DIR": str(house.folder)})) as context:
+            password = ChangePassword(email, person, await context.passwords.hash(new["password"]), ())
+            macs = [context.keyring.pin_macs(person, player["pin"]) for player in (old, new)]
+            pin = ChangePin(person, macs[1][0], f"person {person}", old_macs=macs[0])
+            for command in (password, pin):
+                assert type(await context.engine.submit(command)) is not Refused
+
+    with quick_passwords():
+        asyncio.run(change())
+
+
+def test_a_password_and_a_pin_that_were_changed_are_not_printed_and_the_rest_is(house: House) -> None:
+    demo = house.demo()
+    change_credentials(house, demo["customer"], others(demo["customer"]))
+    with house.serving("demo", until=LAST_LINE) as running:
+        # With the other customer, whose credentials are as they were.
+        assert '"status":"paid"' in pasted(running)
+    assert demo["customer"]["password"] not in running.printed
+    assert demo["customer"]["pin"] not in running.printed
+    assert "leila@customers.example  password changed since  PIN changed since\n" in running.printed
+    for who in ("operator", "operator2", "merchant", "customer2"):
+        assert f"{demo[who]['email']}  password {demo[who]['password']}" in running.printed
+    told = house.invoke("status", "--env").stdout
+    assert "QIRSH_CUSTOMER_EMAIL=" in told
+    assert "QIRSH_CUSTOMER_PASSWORD=" not in told
+    assert "QIRSH_CUSTOMER_PIN=" not in told
+    assert f"QIRSH_CUSTOMER2_PASSWORD={demo['customer2']['password']}" in told
+
+
+def test_credentials_that_are_as_they_were_again_are_printed_again(house: House) -> None:
+    before = house.demo()
+    customer = before["customer"]
+    change_credentials(house, customer, others(customer))
+    with house.serving("demo", until=LAST_LINE):
+        assert house.demo()["customer"]["changed"] == ["password", "pin"]
+    change_credentials(house, others(customer), customer)
+    with house.serving("demo", until=LAST_LINE) as running:
+        assert "changed" not in house.demo()["customer"]
+    assert customer["password"] in running.printed
+
+
+def test_without_a_customer_who_could_pay_nothing_is_printed_to_paste(house: House) -> None:
+    for who in ("customer", "customer2"):
+        change_credentials(house, house.demo()[who], others(house.demo()[who]))
+    with house.serving("demo", until="there is nothing to paste") as running:
+        assert "curl" not in running.printed
 
 
 def being_made(house: House) -> Program:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from qirsh.cli.database_probe import probe, shown
+from qirsh.cli.demo.changed_credentials import remember_password_hashes
 from qirsh.cli.demo.credentials_file import Demo, keep_demo, read_demo
 from qirsh.cli.demo.seed import add_payment_to_try, seed
 from qirsh.cli.errors import Stopped
@@ -127,6 +128,7 @@ async def _seeded(making: Settings) -> Demo:
     clock = ManualClock(system_clock())
     async with opened(making, clock=clock) as context:
         demo = await seed(context, clock)
+        await remember_password_hashes(context, demo)
         await add_payment_to_try(context, demo)
     return demo
 

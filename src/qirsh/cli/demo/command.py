@@ -18,6 +18,7 @@ from rich.text import Text
 from qirsh.cli import control_client
 from qirsh.cli.database_probe import shown
 from qirsh.cli.demo.build import prepared
+from qirsh.cli.demo.changed_credentials import note_changed_credentials
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
 from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
 from qirsh.cli.errors import Stopped
@@ -39,6 +40,7 @@ from qirsh.web.site.information_files import read_information_files
 _OPERATOR: Final = "Demo Payments"
 _SUPPORT: Final = "support@demo.example"
 _FROM: Final = "Qirsh <qirsh@demo.example>"
+_PROOFS: Final = {"password": "password", "pin": "PIN", "totp_secret": "authenticator key"}
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
 _CURL: Final = """\
 # 1. The shop's server asks for 100.98 USD.
@@ -95,6 +97,7 @@ async def _run(settings: Settings) -> None:
             raise Stopped(message)
         await add_payment_to_try(context, demo)
         await forget_decided_request(context, demo)
+        await note_changed_credentials(context, demo)
         keep_demo(settings, demo)
         shown_context = _introduced(_keeping_mail(context))
         await serve_and_announce(settings, shown_context, lambda base_url: _show(settings, demo, base_url))
@@ -125,13 +128,17 @@ def _show(settings: Settings, demo: Demo, base_url: str) -> None:
         width = max(map(len, lines))
         for name, value in lines.items():
             console.print(Text(f"  {name:<{width}}  {value}"))
+    customer = next((one for one in (demo.customer, demo.customer2) if not one.changed), None)
+    if customer is None:
+        click.echo("\nThe credentials of both customers were changed, so there is nothing to paste into a shell.\n")
+        return
     console.print(Text("\nA payment from beginning to end, to paste into a shell:\n", style="bold"))
     curl = _CURL.format(
         base_url=base_url,
         api_key=demo.api_key,
-        email=demo.customer.email,
-        password=demo.customer.password,
-        pin=demo.customer.pin,
+        email=customer.email,
+        password=customer.password,
+        pin=customer.pin,
     )
     click.echo(f"{curl}\n")
 
@@ -173,6 +180,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
 
 
 def _proof(player: Player) -> str:
-    pin = f"  PIN {player.pin}" if player.pin else ""
-    second_factor = f"  authenticator key {player.totp_secret}" if player.totp_secret else ""
-    return f"{player.email}  password {player.password}{pin}{second_factor}"
+    """What the person has changed is known to them alone."""
+    kept = {name: "changed since" if name in player.changed else getattr(player, name) for name in _PROOFS}
+    address = f"{player.email} (changed since)" if "email" in player.changed else player.email
+    return "  ".join([address, *(f"{_PROOFS[name]} {value}" for name, value in kept.items() if value)])

@@ -25,6 +25,8 @@ class Player(msgspec.Struct, rename="camel", omit_defaults=True):
     totp_secret: str = ""
     person: int = 0
     account: str = ""
+    password_hash: str = ""  # As it is stored of this very password.
+    changed: tuple[str, ...] = ()  # Fields of the above that the person has changed since, as seen at the last start.
 
 
 class Demo(msgspec.Struct, rename="camel"):
@@ -41,6 +43,11 @@ class Demo(msgspec.Struct, rename="camel"):
     payment: str = ""  # One that waits to be paid.
     requested_account: str = ""  # A commercial account that waits for approval, as long as it does.
     database: str = ""  # Where it is, without the password; empty for the file in its own folder.
+
+
+def players(demo: Demo) -> dict[str, Player]:
+    """Its people, by what they are in it."""
+    return {who: getattr(demo, who) for who in ("merchant", "customer", "customer2", "operator", "operator2")}
 
 
 def new_password() -> str:
@@ -77,11 +84,13 @@ def shell_lines(base_url: str, demo: Demo | None) -> list[str]:
     values = {"BASE_URL": base_url}
     if demo is not None:
         values |= {"API_KEY": demo.api_key, "TEST_API_KEY": demo.test_api_key}
-        for who in ("merchant", "customer", "customer2", "operator", "operator2"):
-            player: Player = getattr(demo, who)
-            values |= {f"{who.upper()}_EMAIL": player.email, f"{who.upper()}_PASSWORD": player.password}
+        for who, player in players(demo).items():
+            told = {"email": player.email, "password": player.password}
             if who.startswith("customer"):
-                values[f"{who.upper()}_PIN"] = player.pin
+                told["pin"] = player.pin
             if player.totp_secret:
-                values[f"{who.upper()}_TOTP_SECRET"] = player.totp_secret
+                told["totp_secret"] = player.totp_secret
+            values |= {
+                f"{who.upper()}_{name.upper()}": value for name, value in told.items() if name not in player.changed
+            }
     return [f"QIRSH_{name}={shlex.quote(value)}" for name, value in values.items()]
