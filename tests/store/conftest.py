@@ -137,6 +137,6 @@ _HERE: Final = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
     for item in items:
-        is_of_debian = _HERE in item.path.parents and "debian-" in item.name.partition("[")[2]
+        is_of_debian = "debian-" in item.name.partition("[")[2] and _HERE in item.path.parents
         if is_of_debian and item.path.name not in _ON_EVERY_VERSION:
             item.add_marker(pytest.mark.slow)

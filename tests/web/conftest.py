@@ -90,8 +90,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     met: set[tuple[str, str]] = set()
     for item in items:
         name, _, case = item.name.partition("[")
+        if not case.startswith("postgresql"):
+            continue
         file = item.path.name
-        if _HERE not in item.path.parents or not case.startswith("postgresql") or file in _OF_THE_STORE:
+        if file in _OF_THE_STORE or _HERE not in item.path.parents:
             continue
         thing = (file, "" if file in _AFTER_ANY_DATABASE else name)
         is_chosen = "is_shown_to_whom" in name if file in _BEFORE_ANY_DATABASE else thing not in met
