@@ -8,6 +8,7 @@ from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 from tests.domain.people_invariant import PEOPLE
+from tests.domain.webhook_invariant import WEBHOOKS
 from tests.domain.world import World
 
 Holding = tuple[int, str]
@@ -15,7 +16,7 @@ Holding = tuple[int, str]
 
 def complaints(world: World) -> list[str]:
     """Empty in every world that commands alone have made."""
-    checks = (_books, _balances, _paths, _payments, _refunds, _cash, _events, _index, _counts, *PEOPLE)
+    checks = (_books, _balances, _paths, _payments, _refunds, _cash, _events, _index, _counts, *PEOPLE, *WEBHOOKS)
     return [complaint for check in checks for complaint in check(world)]
 
 

@@ -37,6 +37,7 @@ from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
+from tests.domain.webhook_cases import WEBHOOK_CASES
 
 
 class Case:
@@ -336,6 +337,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     ),
     **PEOPLE_CASES,
     **OPERATOR_CASES,
+    **WEBHOOK_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {ExpirePayment, RefundPayment, ExpireAsTest}

@@ -18,6 +18,7 @@ from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
+from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.metadata_index import MetadataEntry
@@ -25,6 +26,7 @@ from qirsh.domain.person import Person
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
+from tests.domain.webhook_wish import about_webhooks, endpoint_id, settle_webhooks
 
 
 def _seed() -> Market:
@@ -38,6 +40,7 @@ def _seed() -> Market:
     market.do(market.pay_as_test(market.create(merchant=market.till, amount=HELD)))
     market.do(market.ask(reference="slip a", amount=HELD))
     settle(market)
+    settle_webhooks(market)
     return market
 
 
@@ -63,7 +66,8 @@ OPERATORS: Final = (SEED.first.id, SEED.second.id)
 
 accounts = st.sampled_from(ACCOUNTS)
 merchants = st.sampled_from([*[SEED.shop] * 6, *[SEED.till] * 4, *ACCOUNTS[len(SEED.accounts) :][:5]])
-payments = st.integers(1, 4) | st.integers(1, 8)
+NEXT: Final = max(SEED.payments) + 1
+payments = st.integers(1, 4) | st.sampled_from([*range(1, 7), NEXT, NEXT + 1])
 paid_payments = st.sampled_from([5, 5, 5, 6, 6]) | payments
 amounts = st.sampled_from([1, HELD // 2, HELD, HELD])
 currencies = st.sampled_from(["USD", "EUR"])
@@ -180,7 +184,7 @@ forgets = st.sampled_from([KEYS, KEYS, KEYS[:2], ""]).map(
 RARE: Final = [cancels, expires, test_expires, indexes, forgets]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
-ALL: Final = MOST + about_people(TOWN)
+ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
     IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from(KEYS), fingerprint=st.sampled_from([b"1", b"2"])
@@ -219,6 +223,8 @@ def submissions(batch_number: int, batch: list[tuple[Command[Any], IdempotencyKe
             command = msgspec.structs.replace(wish, hash=b"%032d" % serial)
         elif isinstance(wish, RefundPayment):
             command = msgspec.structs.replace(wish, id=f"re_of_{serial}")
+        elif isinstance(wish, CreateWebhookEndpoint):
+            command = msgspec.structs.replace(wish, id=endpoint_id(serial))
         elif isinstance(wish, OpenHouseAccount):
             command = msgspec.structs.replace(wish, name=f"house {serial}")
         if getattr(command, "letters", ()):

@@ -36,8 +36,9 @@ from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
-from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER
+from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER, Tables
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
+from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
 from qirsh.engine.entropy import SeededEntropy
 
 START: Final = 1_800_000_000_000
@@ -90,6 +91,10 @@ class World:
     indexed_blocks: dict[int, IndexedBlock]
     stops: dict[int, Stop]
     seals: dict[int, Seal]
+    webhook_endpoints: dict[str, WebhookEndpoint]
+    webhook_queues: dict[str, WebhookQueue]
+    webhook_deliveries: dict[DeliveryKey, WebhookDelivery]
+    webhook_attempts: list[WebhookAttempt]
     transfers: list[Transfer]
     events: list[Event]
     metadata_entries: list[MetadataEntry]
@@ -105,6 +110,7 @@ class World:
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
         self.transfers, self.events, self.metadata_entries, self.audit, self.credentials = [], [], [], [], []
+        self.webhook_attempts = []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []
 
@@ -184,6 +190,10 @@ class World:
             elif how == "remove":
                 for key in rows.removed:
                     del kept[key]
+                if table is Tables.webhook_deliveries:  # By a cascade of the database.
+                    gone: set[Any] = rows.removed
+                    left = [row for row in self.webhook_attempts if (row.endpoint, row.sequence) not in gone]
+                    self.webhook_attempts = left
             elif how == "add":
                 for key, row in rows.added.items():
                     assert key == _key(table, row)

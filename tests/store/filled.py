@@ -29,6 +29,16 @@ from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
+from qirsh.domain.commands.webhook import (
+    RecordWebhookResults,
+    RemoveWebhookEndpoint,
+    ResendDeliveries,
+    RotateWebhookSecret,
+    StartReplay,
+    TellWebhookOwner,
+    TurnReplayPage,
+    UpdateWebhookEndpoint,
+)
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
@@ -43,6 +53,7 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
+from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
 
@@ -81,6 +92,7 @@ class Filled(Market):
         )
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_people()
+        self._fill_in_webhooks()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
@@ -105,6 +117,33 @@ class Filled(Market):
         self.do(self.ask(reference="payout", kind="withdrawal", currency="EUR", amount=900, payout="po_2"))
         self.do(self.confirm("payout"))
 
+    def _fill_in_webhooks(self) -> None:
+        """Events that arrived at once, after a failure, not yet and never; a replay; endpoints in each state."""
+        # A shop of its own: its events are counted from one, whatever else happens in this world.
+        self.hooked = shop = self.open_shop(self.owner)
+        till, _, _ = self.test_accounts(shop)
+        self.do(creating(shop))
+        self.do(creating(shop, "we_gone"))
+        self.do(creating(till, "we_test", types=("refund.created",), description="متجر"))
+        happen(self, 6, shop)
+        happen(self, 1, till)
+        now = self.now
+        first = (success(1, now), failure(2, now), failure(3, now, status=None, reason="timeout"), failure(4, now))
+        self.do(RecordWebhookResults(first, (("we_1", 6),)))
+        self.do(RecordWebhookResults((success(2, now + 1), *(failure(4, now + each) for each in range(1, 10)))))
+        self.do(ResendDeliveries("we_1", shop, (5,), "test"))
+        self.do(StartReplay("we_1", shop, first=1, until=4, actor="test"))
+        self.do(TurnReplayPage("we_1", (), next=2))
+        self.do(RecordWebhookResults((failure(1, now, endpoint="we_gone"),)))
+        self.do(RemoveWebhookEndpoint("we_gone", shop, "test"))
+        self.do(RotateWebhookSecret("we_test", till, b"\x00\xff", overlap_ms=1000, actor="test"))
+        self.do(RecordWebhookResults((failure(1, now, endpoint="we_test", status=410),)))
+        self.do(TellWebhookOwner("we_test", "stopped", (Letter("stopped", b"\0"),)))
+        self.do(creating(shop, "we_resting"))
+        self.do(UpdateWebhookEndpoint(self.do(creating(shop, "we_paused")).id, shop, "test", state="paused"))
+        busy = failure(1, now, endpoint="we_resting", status=503, retry_after_ms=60_000)
+        self.do(RecordWebhookResults((busy,)))
+
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""
         tables: dict[str, list[Any]] = {
@@ -120,7 +159,7 @@ class Filled(Market):
 
     def names(self) -> dict[str, int]:
         """What hand-typed SQL calls by name: `:shop` is its account, `:paid` the number of a payment."""
-        accounts = {name: getattr(self, name) for name in ("house", "shop", "till", "test_customer", "mint")}
+        accounts = {name: getattr(self, name) for name in ("house", "shop", "till", "test_customer", "mint", "hooked")}
         people = {name: getattr(self, name).account for name in ("customer", "other", "owner")}
         operators = {name: getattr(self, name).id for name in ("first", "second")}
         payments = ("pending", "cancelled", "expired", "paid", "paid_too", "tested", "returned", "refunded")

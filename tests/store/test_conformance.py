@@ -264,8 +264,9 @@ def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: 
         (Tables.audit, "id"),
         (Tables.credentials, "id"),
         (Tables.metadata_entries, "length(key) DESC"),
+        (Tables.webhook_attempts, "endpoint, sequence, number"),
     ],
-    ids=["transfer", "event", "audit", "credentials", "metadata"],
+    ids=["transfer", "event", "audit", "credentials", "metadata", "webhook attempt"],
 )
 def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Columns[Any], order: str) -> None:
     expected = getattr(FILLED, table.attribute)
@@ -369,6 +370,47 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "constant": (Tables.constants, {"value": b"\x00other"}),
     "identity_image": (Tables.identity_images, {"sealed": b"\x00other"}),
     "counter": (Tables.counters, {"last": 2**59}),
+    "webhook_endpoint": (
+        Tables.webhook_endpoints,
+        {
+            "url": "https://other.example/هنا",
+            "types": "refund.created",
+            "description": "نعم",
+            "state": "stopped",
+            "reason": "gone",
+            "secret_sealed": bytes(range(256)),
+            "old_secret_sealed": b"\x00\xff",
+            "old_secret_until": 2**41,
+            "updated_at": 9,
+        },
+    ),
+    "webhook_queue": (
+        Tables.webhook_queues,
+        {
+            "next": 7,
+            "failures": 2**40,
+            "resting_since": 2**40,
+            "due_at": 2**41,
+            "replay_next": 2,
+            "replay_until": 6,
+            "told": "stopped",
+            "told_at": 2**42,
+        },
+    ),
+    "webhook_delivery": (
+        Tables.webhook_deliveries,
+        {
+            "state": "waiting",
+            "attempts": 2**40,
+            "step": 0,
+            "due_at": 2**41,
+            "tried_at": 2**42,
+            "took_ms": 2**43,
+            "status": 599,
+            "reason": "bad_answer",
+            "excerpt": "ش" * 1000,
+        },
+    ),
     "stored_response": (
         Tables.stored_responses,
         {"fingerprint": b"other", "status": 200, "body": b"\x00bytes", "created_at": 2**41},

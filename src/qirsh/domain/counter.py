@@ -37,3 +37,8 @@ def api_keys(account: int) -> str:
 def businesses(personal: int) -> str:
     """How many the owner of a personal account has ever asked for."""
     return f"businesses of account {personal}"
+
+
+def webhook_endpoints(account: int) -> str:
+    """How many an account has that are not removed."""
+    return f"webhook endpoints of account {account}"

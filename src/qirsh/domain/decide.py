@@ -25,6 +25,8 @@ from qirsh.domain.rules import (
     session,
     stop,
     test_mode,
+    webhook_delivery,
+    webhook_endpoint,
 )
 
 RULES: Final[Rules] = {
@@ -40,6 +42,8 @@ RULES: Final[Rules] = {
     **identity.RULES,
     **operator.RULES,
     **access_order.RULES,
+    **webhook_endpoint.RULES,
+    **webhook_delivery.RULES,
     **mail.RULES,
     **metadata_index.RULES,
     **lease.RULES,

@@ -129,6 +129,20 @@ MAIL_AT_ONCE_MAX: Final = 20  # That go over one line, so that a server which co
 MAIL_TRIED_MS: Final = 3 * 24 * 3600 * 1000  # What could not be sent for so long is no news any more.
 MAIL_SHOWN_MAX: Final = 50  # Of the demo's, which sends none.
 
+WEBHOOK_ENDPOINTS_MAX: Final = 16  # Of one account: a service each for some departments, not one a customer.
+WEBHOOK_DESCRIPTION_CHARACTERS_MAX: Final = 200
+WEBHOOK_EXCERPT_CHARACTERS_MAX: Final = 1000  # Of a receiver's answer: what a stack trace begins with.
+WEBHOOK_FAILURES_MAX: Final = 5  # Different events in a row, until it is the endpoint and not the event.
+WEBHOOK_SPREAD_MAX: Final = 200  # Per mille, by which a wait is longer or shorter.
+WEBHOOK_RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # What a receiver may ask for: the longest wait of our own.
+WEBHOOK_OVERLAP_MS_MAX: Final = 72 * 3600 * 1000  # An old secret signs no longer: a long weekend.
+WEBHOOK_RESULTS_AT_ONCE: Final = 200  # Recorded by one command, so that no pay waits long behind it.
+WEBHOOK_RESENT_MAX: Final = 200  # Events that one command makes wait: the same.
+WEBHOOK_FORGOTTEN_AT_ONCE: Final = 200  # The same.
+WEBHOOK_FAILING_TOLD_MS: Final = 3600 * 1000  # Its owner hears of an endpoint that rests for so long.
+WEBHOOK_RATE_MS: Final = 24 * 3600 * 1000  # Deliveries of so long make the success rate,
+WEBHOOK_RATE_ROWS_MAX: Final = 10_000  # and of these at most so many, the latest.
+
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
 PASSWORD_CHECKS_WAITING_MAX: Final = 64
 

@@ -50,6 +50,7 @@ class Refusal(enum.Enum):
     REFUND_EXCEEDS = "refund_exceeds"
     TOO_MANY_REFUNDS = "too_many_refunds"
     MONEY_LEFT = "money_left"
+    REPLAY_RUNNING = "replay_running"
     TOO_MANY = "too_many"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"

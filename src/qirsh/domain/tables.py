@@ -29,6 +29,7 @@ from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
+from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
 
 
 class Tables:
@@ -180,6 +181,30 @@ class Tables:
         phase=Phase.BELONGINGS,
     )
     businesses = Table[int, Business]("business", Business, key="account", changes="reason", phase=Phase.BELONGINGS)
+    # After the counters of events, which a new endpoint holds too. A pay, which holds those, asks for none of these.
+    webhook_endpoints = Table[str, WebhookEndpoint](
+        "webhook_endpoint",
+        WebhookEndpoint,
+        key="id",
+        changes=("url types description state reason secret_sealed old_secret_sealed old_secret_until updated_at"),
+        phase=Phase.BELONGINGS,
+        attested="account url state secret_sealed old_secret_sealed old_secret_until",
+    )
+    # Written after the counters of events: the database compares.
+    webhook_queues = Table[str, WebhookQueue](
+        "webhook_queue",
+        WebhookQueue,
+        key="endpoint",
+        changes="next failures resting_since due_at replay_next replay_until told told_at",
+        is_removable=True,
+    )
+    webhook_deliveries = Table[DeliveryKey, WebhookDelivery](
+        "webhook_delivery",
+        WebhookDelivery,
+        key="endpoint sequence",
+        changes="state attempts step due_at tried_at took_ms status reason excerpt",
+        is_removable=True,
+    )
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
@@ -200,6 +225,7 @@ class Tables:
 
     events = Log[Event]("event", Event, Phase.EVENTS)
     metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
+    webhook_attempts = Log[WebhookAttempt]("webhook_attempt", WebhookAttempt, Phase.REST)
     audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)
     credentials = Log[CredentialEntry]("credential_log", CredentialEntry, Phase.REST)
 

@@ -126,6 +126,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "already_confirmed",
     }
     pages = {"code_not_valid", "passkey_not_valid", "money_left", "too_many"}
+    pages |= {"replay_running"}  # Until there is a call that starts one.
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators

@@ -71,6 +71,12 @@ LEADS_TO: Final = {
     "event_counter.account": "account.number",
     "event.account": "account.number",
     "event.payment": "payment.number",
+    "webhook_endpoint.account": "account.number",
+    "webhook_queue.endpoint": "webhook_endpoint.id",
+    "webhook_queue.account": "account.number",
+    "webhook_delivery.endpoint": "webhook_endpoint.id",
+    "webhook_attempt.endpoint": "webhook_delivery.endpoint",
+    "webhook_attempt.sequence": "webhook_delivery.sequence",
 }
 
 

@@ -148,6 +148,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         f"A payment can be refunded {REFUNDS_MAX} times. Pay the customer back outside of Qirsh.",
     ),
     "money_left": ProblemType(409, "Money left", "The account still has money, an open payout or an open business."),
+    "replay_running": ProblemType(
+        409, "Replay running", "A replay to this endpoint is under way. Start another when it has ended."
+    ),
     "too_many": ProblemType(409, "Too many", "The maximum number is reached."),
     "test_and_live": ProblemType(409, "Test and live", "Test money and live money cannot be mixed."),
     "same_account": ProblemType(409, "Same account", "An account cannot pay itself."),
