@@ -14,6 +14,7 @@ import pytest
 
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand, PostgresHand, SqliteHand
+from tests.store.webhook_guards import BAD_WEBHOOKS, GOOD_WEBHOOKS, REPLACED_WEBHOOKS, WEBHOOKS_TO_NOWHERE
 
 # The next transfer of 500 from :customer to :shop in USD; what a case changes in it is the case.
 TRANSFER: Final = {
@@ -754,6 +755,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "never change",
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
+    **BAD_WEBHOOKS,
 }
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
@@ -889,6 +891,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "UPDATE OR REPLACE operator SET created_by = NULL WHERE person = :second",
         "operators end once",
     ),
+    **REPLACED_WEBHOOKS,
 }
 
 
@@ -909,6 +912,8 @@ TRUNCATED: Final = (
     "stop",
     "counter",
     "event_counter",
+    "webhook_endpoint",
+    "webhook_attempt",
 )
 # And an id may be given by hand.
 OVERRIDDEN: Final[dict[str, tuple[str, str]]] = {
@@ -992,6 +997,7 @@ GOOD: Final[dict[str, str]] = {
     "a payout that is ordered": PAYOUT_ORDER + PAYOUT_ORDERED,
     "a counter that grows": "UPDATE counter SET last = last + 1 WHERE name = 'payment'",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
+    **GOOD_WEBHOOKS,
 }
 
 
@@ -1015,6 +1021,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     "a pay for no payment": transfer(payment="404"),
     "test money for nobody": transfer(**MINT | {"credit": "404"}),
     "a PIN of nobody": "INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1",
+    **WEBHOOKS_TO_NOWHERE,
 }
 
 
@@ -1022,7 +1029,11 @@ TO_NOWHERE: Final[dict[str, str]] = {
 def test_the_database_refuses_a_reference_that_leads_nowhere(any_hand: Hand, name: str) -> None:
     if isinstance(any_hand, SqliteHand):
         any_hand.follow_references()
-    refused(any_hand, TO_NOWHERE[name], "(?i)foreign key|across|no merchant|does not match|payment: ")
+    refused(
+        any_hand,
+        TO_NOWHERE[name],
+        "(?i)foreign key|across|no merchant|does not match|payment: |webhook (queue|delivery): ",
+    )
 
 
 @pytest.mark.parametrize("name", TO_NOWHERE)

@@ -144,6 +144,18 @@ NAMED: Final = {
         "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second",
         f"operator of person {FILLED.second.id} is not as its last entry of the credential log says",
     ),
+    "where events are sent": (
+        "UPDATE webhook_endpoint SET url = 'https://thief.example' WHERE id = 'we_1'",
+        "webhook endpoint we_1 is not as its last entry of the credential log says",
+    ),
+    "what signs events": (
+        "UPDATE webhook_endpoint SET secret_sealed = {blob} WHERE id = 'we_1'",
+        "webhook endpoint we_1 is not as its last entry of the credential log says",
+    ),
+    "an endpoint that is paused": (
+        "UPDATE webhook_endpoint SET state = 'paused' WHERE id = 'we_1'",
+        "webhook endpoint we_1 is not as its last entry of the credential log says",
+    ),
     "a person's generation": (
         f"UPDATE person SET session_generation = 7 WHERE id = {CUSTOMER}",
         f"person {CUSTOMER} is not as its last entry of the credential log says",
@@ -155,6 +167,7 @@ UNNAMED: Final = {
     "a code's half minute": f"UPDATE login SET totp_step = totp_step + 1 WHERE person = {CUSTOMER}",
     "a passkey's count": "UPDATE passkey SET sign_count = sign_count + 1",
     "a key's name": "UPDATE api_key SET name = 'other'",
+    "what an endpoint is for": "UPDATE webhook_endpoint SET description = 'other' WHERE id = 'we_1'",
     "a person's language": f"UPDATE person SET language = 'tr' WHERE id = {CUSTOMER}",
 }
 
