@@ -1,0 +1,63 @@
+"""Signatures of Standard Webhooks 1.0: HMAC-SHA256 over the id, the time and the body, under one secret or two."""
+
+import base64
+import binascii
+import hmac
+from collections.abc import Callable, Sequence
+from typing import Final
+
+PREFIX: Final = "whsec_"
+SECRET_BYTES: Final = 32
+# What the standard takes. Fewer could be guessed, and none at all is what a setting that was forgotten looks like.
+_SECRET_BYTES_TAKEN: Final = range(24, 65)
+_SIGNATURES_MAX: Final = 2  # The secret, and the one before it while both are good.
+
+
+class BadSecret(ValueError):
+    """The text is no secret of Standard Webhooks. The message never repeats it."""
+
+
+def make_secret(entropy: Callable[[int], bytes]) -> str:
+    """A new secret, as its owner gets to see it once."""
+    return PREFIX + base64.b64encode(entropy(SECRET_BYTES)).decode("ascii")
+
+
+def read_secret(text: str) -> bytes:
+    """The bytes of a secret's text. Raises `BadSecret`."""
+    if not text.startswith(PREFIX):
+        raise BadSecret(f"a secret begins with {PREFIX}")
+    try:
+        secret = base64.b64decode(text.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        raise BadSecret("a secret is base64 after its prefix") from None
+    if len(secret) not in _SECRET_BYTES_TAKEN:
+        raise BadSecret("a secret has 24 to 64 bytes")
+    return secret
+
+
+class SigningKey:
+    """A secret made ready once for many signatures."""
+
+    __slots__ = ("_prepared",)
+
+    def __init__(self, text: str) -> None:
+        self._prepared = hmac.new(read_secret(text), digestmod="sha256")
+
+    def __repr__(self) -> str:
+        return "SigningKey(...)"
+
+    def sign(self, signed: bytes) -> str:
+        """One signature with its version."""
+        mac = self._prepared.copy()
+        mac.update(signed)
+        return "v1," + binascii.b2a_base64(mac.digest(), newline=False).decode("ascii")
+
+
+def sign(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[SigningKey]) -> str:
+    """The value of `webhook-signature`: a signature for each key, the newest first."""
+    # Without this, "a.1" at 2 and "a" at 1 with a body that begins with "2." would be signed alike.
+    assert message_id
+    assert "." not in message_id
+    assert 1 <= len(keys) <= _SIGNATURES_MAX, "nothing is sent unsigned"
+    signed = b"%b.%d.%b" % (message_id.encode("ascii"), timestamp_s, body)
+    return " ".join([key.sign(signed) for key in keys])
