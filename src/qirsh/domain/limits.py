@@ -142,6 +142,24 @@ WEBHOOK_FORGOTTEN_AT_ONCE: Final = 200  # The same.
 WEBHOOK_FAILING_TOLD_MS: Final = 3600 * 1000  # Its owner hears of an endpoint that rests for so long.
 WEBHOOK_RATE_MS: Final = 24 * 3600 * 1000  # Deliveries of so long make the success rate,
 WEBHOOK_RATE_ROWS_MAX: Final = 10_000  # and of these at most so many, the latest.
+# Requests to receivers of webhooks, whose machines may be slow, broken or hostile.
+RECEIVER_CONNECT_S_MAX: Final = 5  # Together with TLS.
+RECEIVER_ANSWER_S_MAX: Final = 15  # In all, from the name to the last byte: nobody waits longer for a shop's code.
+RECEIVER_HEAD_BYTES_MAX: Final = 16_384
+RECEIVER_HEADERS_MAX: Final = 64
+RECEIVER_BODY_BYTES_MAX: Final = 65_536  # A framework's error page, with its traces. Whoever sends more is cut off.
+RECEIVER_INTERIM_MAX: Final = 8  # Answers of 1xx before the real one.
+RECEIVER_EXCERPT_CHARACTERS_MAX: Final = 1000  # Of the body, for people to read.
+RECEIVER_LINE_KEPT_S: Final = 60  # A connection without use.
+RECEIVER_LINES_KEPT_MAX: Final = 256  # Of those, in all.
+RECEIVER_ADDRESSES_DIALLED_MAX: Final = 4  # Of one name; all are checked.
+RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # A longer wait that a receiver asks for is cut to this.
+LOOKUP_S_MAX: Final = 5  # Of a name, with the wait for a thread.
+LOOKUP_KEPT_S: Final = 10  # What was found and checked, so that a busy receiver's name is not asked for each time.
+LOOKUPS_KEPT_MAX: Final = 4096
+LOOKUPS_AT_ONCE: Final = 8  # Threads that resolve names,
+LOOKUPS_STUCK_MAX: Final = 56  # and so many more that a name server keeps hanging: it ends them when it likes.
+LOOKUPS_WAITING_MAX: Final = 1024
 
 PASSWORD_CHECKS_AT_ONCE: Final = 2  # Each takes 64 MiB and a core.
 PASSWORD_CHECKS_WAITING_MAX: Final = 64
