@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from qirsh.contract.timestamps import timestamp
+from qirsh.domain.event import ToldEvent
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 
@@ -248,6 +249,17 @@ def refund_view(refund: Refund, payment_id: str, *, currency: str, is_live: bool
         createdAt=timestamp(refund.created_at),
         livemode=is_live,
     )
+
+
+def event_view(event: ToldEvent, payment_id: str, *, base_url: str, is_live: bool) -> EventView:
+    """As the merchant sees it, whether it is pulled or sent."""
+    seen = payment_view(event.payment, payment_id, base_url=base_url, is_live=is_live)
+    told: PaymentView | RefundAndPayment = seen
+    if event.refund is not None:
+        told = RefundAndPayment(
+            refund_view(event.refund, payment_id, currency=event.payment.currency, is_live=is_live), seen
+        )
+    return EventView(event.id, event.type, timestamp(event.created_at), told, is_live)
 
 
 def payer_body(payment: Payment, payment_id: str, *, merchant_name: str, is_live: bool) -> bytes:

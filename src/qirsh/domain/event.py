@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.payment import Payment
+from qirsh.domain.refund import Refund
 
 REFUND_CREATED: Final = "refund.created"
 TYPES: Final = ("remote_payment.paid", "remote_payment.cancelled", "remote_payment.expired", REFUND_CREATED)
@@ -34,6 +35,23 @@ class Event(msgspec.Struct, frozen=True):
     payment: int
     version: int
     created_at: int
+
+
+class ToldEvent(msgspec.Struct, frozen=True):
+    """An event with all that is told of it: the payment as it was then, and the refund if there was one."""
+
+    account: int
+    sequence: int
+    epoch: int
+    type: str
+    created_at: int
+    payment: Payment
+    refund: Refund | None
+
+    @property
+    def id(self) -> str:
+        """The public id."""
+        return event_id(account=self.account, sequence=self.sequence, epoch=self.epoch)
 
 
 def event_id(*, account: int, sequence: int, epoch: int) -> str:

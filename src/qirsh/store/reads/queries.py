@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from qirsh.domain.payment import Payment
 from qirsh.domain.payout import Payout
 from qirsh.domain.refund import Refund
 from qirsh.store.interface import Query
@@ -47,27 +46,6 @@ METADATA_BETWEEN: Final = Query(
     "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
     " AND metadata <> '{}' ORDER BY number LIMIT $3"
 )
-# Events with their payment as it is now, what had been refunded of it then, and the refund that some tell of.
-_EVENTS: Final = (
-    "SELECT e.sequence, e.epoch, e.type, e.version, e.created_at,"  # noqa: S608 - our own names
-    " CAST((SELECT coalesce(sum(s.amount), 0) FROM refund s WHERE s.payment = e.payment AND s.version <= e.version)"
-    f" AS BIGINT), {', '.join(f'p.{name}' for name in Payment.__struct_fields__)},"
-    f" {', '.join(f'r.{name}' for name in Refund.__struct_fields__)}"
-    " FROM event e JOIN payment p ON p.number = e.payment"
-    " LEFT JOIN refund r ON r.payment = e.payment AND r.version = e.version"
-    " WHERE e.account = $1"
-)
-EVENTS_AFTER: Final = Query(f"{_EVENTS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
-EVENTS_OF_TYPE: Final = Query(
-    f"{_EVENTS} AND e.sequence > $2 AND e.sequence <= $3 AND e.type = $4 ORDER BY e.sequence LIMIT $5"
-)
-EVENT: Final = Query(f"{_EVENTS} AND e.sequence = $2 AND e.epoch = $3")
-EVENT_EPOCH: Final = Query("SELECT epoch FROM event WHERE account = $1 AND sequence = $2")
-EVENT_UP_TO: Final = Query(
-    "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"
-)
-EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
-LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
 _PAYOUT: Final = f"SELECT {', '.join(Payout.__struct_fields__)} FROM payout"  # noqa: S608 - our own names
 # Those that may still be paid first: they must never drop off the end of the list.
 PAYOUTS_OF: Final = Query(

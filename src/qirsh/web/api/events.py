@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from qirsh.contract.timestamps import timestamp
-from qirsh.contract.views import EventPage, EventView, RefundAndPayment, data, payment_view, refund_view
+from qirsh.contract.views import EventPage, EventView, data, event_view
 from qirsh.domain.event import event_id, parse_event_id
 from qirsh.domain.limits import EVENTS_LISTED_MS, EVENTS_LOOKED_AT_MAX
-from qirsh.domain.payment import Payment, at_version
-from qirsh.domain.refund import Refund
-from qirsh.store.reads import queries
+from qirsh.store.reads import events
 from qirsh.store.reads.bisect_by_time import last_before
 from qirsh.web.api.parameters import EventParameters
 from qirsh.web.http.authentication import Caller
@@ -24,8 +21,6 @@ from qirsh.web.http.query import read
 from qirsh.web.http.waiters import events_of
 
 _NOW: Final = "now"  # A cursor after the last event that there is.
-_OF_EVENT: Final = 6  # Columns before those of the payment.
-_OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -68,7 +63,7 @@ async def see_event(context: Context, request: Request) -> Response:
     named = parse_event_id(request.arguments["id"])
     if named is None or named[0] != caller.account:
         raise Problem("not_found")
-    rows = await context.store.search(queries.EVENT, *named)
+    rows = await context.store.search(events.EVENT, *named)
     if not rows:
         raise Problem("not_found")
     return Response(200, data(_view(context, caller, rows[0])))
@@ -83,7 +78,7 @@ async def _sequence(context: Context, caller: Caller, text: str, last: int) -> i
     if named[2] == current:
         return named[1]
     # A restored backup may have lost this one, and given its place to another that its holder has not seen.
-    rows = await context.store.search(queries.EVENT_UP_TO, *named)
+    rows = await context.store.search(events.EVENT_UP_TO, *named)
     return rows[0][0] if rows else 0
 
 
@@ -92,7 +87,7 @@ async def _first_listed(context: Context, account: int, last: int) -> int:
     oldest = context.clock() - EVENTS_LISTED_MS
 
     async def time_of(sequence: int) -> int:
-        [(created_at,)] = await context.store.select(queries.EVENT_TIME, account, sequence)
+        [(created_at,)] = await context.store.select(events.EVENT_TIME, account, sequence)
         found: int = created_at
         return found
 
@@ -102,7 +97,7 @@ async def _first_listed(context: Context, account: int, last: int) -> int:
 
 
 async def _last(context: Context, account: int) -> int:
-    [(last,)] = await context.store.select(queries.LAST_EVENT, account) or [(0,)]
+    [(last,)] = await context.store.select(events.LAST_EVENT, account) or [(0,)]
     found: int = last
     return found
 
@@ -111,12 +106,12 @@ async def _find(context: Context, account: int, after: int, last: int, query: Ev
     """The next that fit, among a bounded number."""
     limit = query.limit
     if query.type is None:
-        rows = await context.store.search(queries.EVENTS_AFTER, account, after, limit + 1)
+        rows = await context.store.search(events.EVENTS_AFTER, account, after, limit + 1)
         until = rows[-1][0] if rows else after
     else:
         # What is kept for an account is in the order of what happened: all of one type are found by looking at each.
         until = max(after, min(after + EVENTS_LOOKED_AT_MAX, last))
-        rows = await context.store.search(queries.EVENTS_OF_TYPE, account, after, until, query.type, limit + 1)
+        rows = await context.store.search(events.EVENTS_OF_TYPE, account, after, until, query.type, limit + 1)
     if len(rows) > limit:
         return _Found(rows[:limit], rows[limit - 1][0], has_more=True)
     return _Found(rows, until, has_more=until < last)
@@ -145,23 +140,12 @@ async def _wait(context: Context, caller: Caller, after: int, query: EventParame
 
 async def _cursor_at(context: Context, account: int, sequence: int) -> str | None:
     """The id of the event with this number; None before the first."""
-    for (epoch,) in await context.store.select(queries.EVENT_EPOCH, account, sequence):
+    for (epoch,) in await context.store.select(events.EVENT_EPOCH, account, sequence):
         return event_id(account=account, sequence=sequence, epoch=epoch)
     return None
 
 
 def _view(context: Context, caller: Caller, row: tuple[Any, ...]) -> EventView:
-    sequence, epoch, kind, version, created_at, refunded = row[:_OF_EVENT]
-    payment = at_version(
-        Payment(*row[_OF_EVENT:_OF_PAYMENT]), version=version, updated_at=created_at, refunded_amount=refunded
-    )
-    payment_id = context.identifiers.payment_id(payment.number)
-    seen = payment_view(payment, payment_id, base_url=context.base_url, is_live=caller.is_live)
-    data: object = seen
-    if row[_OF_PAYMENT] is not None:
-        refund = Refund(*row[_OF_PAYMENT:])
-        data = RefundAndPayment(
-            refund_view(refund, payment_id, currency=payment.currency, is_live=caller.is_live), seen
-        )
-    name = event_id(account=caller.account, sequence=sequence, epoch=epoch)
-    return EventView(name, kind, timestamp(created_at), data, caller.is_live)
+    event = events.told_event(caller.account, row)
+    payment_id = context.identifiers.payment_id(event.payment.number)
+    return event_view(event, payment_id, base_url=context.base_url, is_live=caller.is_live)
