@@ -9,10 +9,12 @@ import pytest
 from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout
+from qirsh.domain.commands.webhook import RecordWebhookResults
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.postgres.store import open_postgres
+from tests.domain.webhook_cases import failure
 from tests.domain.world import ENTROPY_SEED
 from tests.store.filled import FILLED
 
@@ -92,3 +94,11 @@ def test_an_order_is_not_confirmed_whose_payout_is_refused_meanwhile(url: str) -
         return await _met(url, refused, confirm)
 
     assert asyncio.run(scene()) == Refused(Refusal.MOVE_NOT_ALLOWED)
+
+
+def test_of_two_senders_the_second_sees_what_the_first_has_recorded(url: str) -> None:
+    first = (
+        "SELECT 1 FROM webhook_queue WHERE endpoint = 'we_1' FOR NO KEY UPDATE;"
+        " INSERT INTO webhook_delivery VALUES ('we_1', 6, 'delivered', 1, 1, NULL, 1, 5, 1, 200, '', '')"
+    )
+    assert asyncio.run(_met(url, first, RecordWebhookResults((failure(6, 9),)))) == 0

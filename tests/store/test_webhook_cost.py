@@ -1,0 +1,86 @@
+"""Payments do not know of webhooks: a batch of them sends the same statements with sixteen endpoints as with none."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from qirsh.domain.commands.payment import CancelPayment
+from qirsh.domain.limits import WEBHOOK_ENDPOINTS_MAX
+from qirsh.engine.clock import ManualClock
+from qirsh.engine.entropy import SeededEntropy
+from qirsh.store.interface import Store
+from qirsh.store.postgres import store as postgres_store
+from qirsh.store.postgres.connection import connect
+from qirsh.store.postgres.store import open_postgres
+from tests.domain.webhook_cases import creating
+from tests.domain.world import ENTROPY_SEED
+from tests.store.filled import FILLED, fill, open_store
+from tests.store.test_conformance import asking, submit
+
+
+async def play(store: Store, statements: list[str]) -> tuple[list[str], list[str]]:
+    """What a create, a pay and a cancel send, without endpoints and with all that an account may have."""
+
+    async def once() -> list[str]:
+        await asyncio.sleep(0.01)  # The driver tells of a statement a moment after it.
+        statements.clear()
+        created = await submit(store, asking(), asking())
+        paid = await submit(store, FILLED.pay(created[0]), CancelPayment(created[1].number, FILLED.shop))
+        assert [each.status for each in paid] == ["paid", "cancelled"]
+        await asyncio.sleep(0.01)
+        return [re.sub(r"batch = \d+", "batch = n", sql) for sql in statements]
+
+    await once()  # Numbers of payments are reserved by the first.
+    before = await once()
+    await submit(store, *(creating(FILLED.shop, f"we_of_shop_{number}") for number in range(WEBHOOK_ENDPOINTS_MAX)))
+    return before, await once()
+
+
+def same(sent: tuple[list[str], list[str]]) -> None:
+    before, after = sent
+    assert any("event_counter" in sql for sql in before), "nothing was seen"
+    assert after == before
+    assert [sql for sql in after if "webhook" in sql] == []
+
+
+def test_sqlite_sends_the_same_statements(tmp_path: Path) -> None:
+    fill(tmp_path / "qirsh.db")
+    statements: list[str] = []
+
+    def note(_cursor: object, sql: str, _values: Any) -> bool:  # noqa: ANN401 - as apsw has it
+        statements.append(sql)
+        return True
+
+    async def scene() -> tuple[list[str], list[str]]:
+        store = open_store(tmp_path / "qirsh.db")
+        store._writer.exec_trace = note  # noqa: SLF001 - what it is asked for
+        try:
+            return await play(store, statements)
+        finally:
+            await store.close()
+
+    same(asyncio.run(scene()))
+
+
+def test_postgresql_sends_the_same_statements(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements: list[str] = []
+
+    async def watched(address: str) -> asyncpg.Connection:
+        connection = await connect(address)
+        connection.add_query_logger(lambda record: statements.append(record.query))
+        return connection
+
+    monkeypatch.setattr(postgres_store, "connect", watched)
+
+    async def scene() -> tuple[list[str], list[str]]:
+        store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))
+        try:
+            return await play(store, statements)
+        finally:
+            await store.close()
+
+    same(asyncio.run(scene()))
