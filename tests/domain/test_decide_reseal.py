@@ -7,9 +7,11 @@ from qirsh.domain.commands.identity import SubmitIdentity
 from qirsh.domain.commands.login_credentials import SetSecondFactor
 from qirsh.domain.commands.payment import Pay
 from qirsh.domain.commands.reseal import Reseal
+from qirsh.domain.commands.webhook import RemoveWebhookEndpoint, RotateWebhookSecret
 from qirsh.domain.credential_log import digest
 from tests.domain.market import PIN, Market
 from tests.domain.people_cases import EMAIL
+from tests.domain.webhook_cases import ID, creating
 
 
 @pytest.fixture
@@ -38,6 +40,18 @@ def test_the_same_value_is_put_in_and_nothing_else_changes(market: Market) -> No
     assert changed == {"logins", "identities", "identity_images", "constants", "credentials"}
     values = (EMAIL, login.password_hash, b"new seed", b"codes")
     assert market.credentials[-1].digest == digest("login", str(login.person), values)
+
+
+def test_both_secrets_of_an_endpoint_are_put_in_again_and_a_removed_one_has_none(market: Market) -> None:
+    market.do(creating(market.shop))
+    market.do(RotateWebhookSecret(ID, market.shop, b"newer", overlap_ms=1000, actor="test"))
+    assert market.do(Reseal("webhook_secret", ID, b"newer", b"newer again")) is True
+    assert market.do(Reseal("webhook_old_secret", ID, b"sealed", b"sealed again")) is True
+    endpoint = market.webhook_endpoints[ID]
+    assert (endpoint.secret_sealed, endpoint.old_secret_sealed) == (b"newer again", b"sealed again")
+    market.do(RemoveWebhookEndpoint(ID, market.shop, "test"))
+    assert market.do(Reseal("webhook_secret", ID, b"newer again", b"back")) is False
+    assert market.webhook_endpoints[ID].secret_sealed == b""
 
 
 def test_a_value_that_has_changed_meanwhile_or_is_gone_is_left_alone(market: Market) -> None:
