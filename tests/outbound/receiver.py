@@ -170,9 +170,12 @@ def target_of(url: str) -> Target:
 
 
 def run(loop: str, play: Coroutine[Any, Any, None]) -> None:
-    """To its end; only a fault makes it last a minute."""
+    """To its end; only a fault makes it last a minute. A callback that fails would only be logged."""
+    faults: list[dict[str, Any]] = []
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+        runner.get_loop().set_exception_handler(lambda _loop, fault: faults.append(fault))
         runner.run(asyncio.wait_for(play, 60))
+    assert faults == []
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from qirsh.outbound.line import Answer, LineFault
 from qirsh.outbound.line_pool import LinePool, make_tls_context
+from qirsh.outbound.post import make_request
 from tests.live import free_port
 from tests.outbound.receiver import (
     BODY,
+    HEADERS,
     LOOPS,
     OK,
     Authority,
+    Receiver,
     Sender,
     Visit,
     receiving,
@@ -30,6 +34,14 @@ pytestmark = pytest.mark.parametrize("loop", LOOPS)
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("tls"))
+
+
+async def ask(sender: Sender, receiver: Receiver, *, left_s: float) -> Answer:
+    """Without the judgement of a try."""
+    target = target_of(f"http://127.0.0.1:{receiver.port}/")
+    request = make_request(target, HEADERS, BODY)
+    deadline = asyncio.get_running_loop().time() + left_s
+    return await sender.lines.ask(target, await sender.guard.addresses(target), request, deadline=deadline)
 
 
 def test_a_connection_is_kept_for_the_next_request(loop: str) -> None:
@@ -181,6 +193,50 @@ def test_a_kept_connection_has_the_deadline_of_each_request(loop: str) -> None:
     run(loop, play())
 
 
+def test_a_try_that_has_waited_before_has_less_time_on_a_kept_connection(loop: str) -> None:
+    async def play() -> None:
+        async def slow(visit: Visit) -> None:
+            await visit.request()
+            await visit.say(OK)
+            await visit.request()
+            await asyncio.sleep(3600)
+
+        async with receiving(slow) as receiver:
+            sender = Sender(answer_s=3600, kept_s=3600)
+            assert (await sender.to(receiver)).is_delivered
+            with pytest.raises(LineFault) as failed:
+                await ask(sender, receiver, left_s=0.05)
+            assert failed.value.fault == "timeout"
+
+    run(loop, play())
+
+
+def test_a_connection_that_closes_while_it_is_taken_is_replaced(loop: str) -> None:
+    async def play() -> None:
+        async with receiving(saying(OK)) as receiver:
+            sender = Sender()
+            assert (await sender.to(receiver)).is_delivered
+            [line] = sender.lines._lines  # noqa: SLF001 - the moment between its closing and the news of it
+            line.close()
+            assert (await sender.to(receiver)).is_delivered
+            assert receiver.visits == 2
+            sender.lines.close()
+
+    run(loop, play())
+
+
+def test_only_the_beginning_of_a_body_is_kept(loop: str) -> None:
+    async def play() -> None:
+        chunks = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
+        answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunks * 60 + b"0\r\n\r\n"
+        async with receiving(saying(answer)) as receiver:
+            sender = Sender()
+            assert 4000 <= len((await ask(sender, receiver, left_s=15)).body) <= 8000
+            sender.lines.close()
+
+    run(loop, play())
+
+
 def test_connections_are_closed_after_a_while_without_use(loop: str) -> None:
     async def play() -> None:
         async with receiving(saying(OK)) as receiver:
@@ -297,8 +353,8 @@ def test_the_address_that_was_checked_is_dialled_whatever_the_name_says_later(
             sender.names["rebinding.example"] = ["10.0.0.1"]
             running = asyncio.get_running_loop()
             monkeypatch.setattr("socket.getaddrinfo", None)  # Whoever asks again falls over it.
-            head = b"%bcontent-length: %d\r\n\r\n%b" % (target.request_head, len(BODY), BODY)
-            answer = await sender.lines.ask(target, checked, head, deadline=running.time() + 15)
+            request = make_request(target, HEADERS, BODY)
+            answer = await sender.lines.ask(target, checked, request, deadline=running.time() + 15)
             assert (answer.status, receiver.visits) == (200, 1)
             sender.lines.close()
 

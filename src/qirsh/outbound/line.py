@@ -73,11 +73,6 @@ class Line(asyncio.Protocol):
         self._timer_at = 0.0
         self._begin()
 
-    @property
-    def is_open(self) -> bool:
-        """As far as is known."""
-        return not self._transport.is_closing()
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
 
@@ -86,7 +81,7 @@ class Line(asyncio.Protocol):
         assert self._waiter is None, "a line carries one request at a time"
         self._begin()
         waiter = self._loop.create_future()
-        if self._transport.is_closing():
+        if self._transport.is_closing():  # Nothing would end the wait any more.
             waiter.set_exception(ClosedUnanswered("no_connection"))
             return waiter
         self._waiter = waiter

@@ -86,13 +86,13 @@ class LinePool:
         """The one that was used last, if its address is still one of the target's."""
         for address in addresses:
             key = (target.origin, address.text)
-            while lines := self._by_key.get(key):
+            lines = self._by_key.get(key)
+            if lines is not None:
                 line = lines.pop()
                 if not lines:
                     del self._by_key[key]
                 del self._idle[line]
-                if line.is_open:
-                    return line
+                return line
         return None
 
     def _release(self, line: Line) -> None:
