@@ -273,7 +273,7 @@ def test_so_many_are_kept_and_the_longest_idle_goes_first(loop: str) -> None:
 def test_a_try_that_is_given_up_takes_its_connection_along(loop: str) -> None:
     async def play() -> None:
         async with receiving(then_hanging(b"")) as receiver:
-            sender = Sender()
+            sender = Sender(answer_s=3600)
             task = asyncio.create_task(sender.to(receiver))
             await until(lambda: sender.lines.open == 1)
             await asyncio.sleep(0.01)
