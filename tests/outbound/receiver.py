@@ -96,6 +96,8 @@ async def receiving(
         yield receiver
     finally:
         server.close()
+        for _ in range(5):  # Whoever has just been let in comes as far as a visit.
+            await asyncio.sleep(0)
         await receiver.end()
 
 

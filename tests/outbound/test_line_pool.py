@@ -187,7 +187,7 @@ def test_a_kept_connection_has_the_deadline_of_each_request(loop: str) -> None:
 
         async with receiving(slow) as receiver:
             sender = Sender(answer_s=0.1, kept_s=3600)
-            assert (await sender.to(receiver)).is_delivered
+            assert (await ask(sender, receiver, left_s=15)).status == 200
             assert (await sender.to(receiver)).reason == "timeout"
 
     run(loop, play())
@@ -207,6 +207,17 @@ def test_a_try_that_has_waited_before_has_less_time_on_a_kept_connection(loop: s
             with pytest.raises(LineFault) as failed:
                 await ask(sender, receiver, left_s=0.05)
             assert failed.value.fault == "timeout"
+
+    run(loop, play())
+
+
+def test_a_try_whose_time_is_over_before_it_dials_has_timed_out(loop: str) -> None:
+    async def play() -> None:
+        async with receiving(saying(OK)) as receiver:
+            sender = Sender()
+            with pytest.raises(LineFault) as failed:
+                await ask(sender, receiver, left_s=-1)
+            assert (failed.value.fault, sender.lines.open, receiver.visits) == ("timeout", 0, 0)
 
     run(loop, play())
 
@@ -245,7 +256,7 @@ def test_connections_are_closed_after_a_while_without_use(loop: str) -> None:
             await until(lambda: sender.lines.open == 0)
             assert sender.lines.idle == 0
             sender = Sender(kept_s=0.05, answer_s=0.01)  # The timer looks more than once.
-            assert (await sender.to(receiver)).is_delivered
+            assert (await ask(sender, receiver, left_s=15)).status == 200
             await until(lambda: sender.lines.open == 0)
 
     run(loop, play())
@@ -490,13 +501,13 @@ def test_many_kinds_of_failure_leave_nothing_open(loop: str) -> None:
             receiving(saying(b"nonsense")) as mad,
             receiving(saying(OK)) as healthy,
         ):
-            sender = Sender(answer_s=0.1, kept_s=0.05)
-            ports = [silent.port, mad.port, healthy.port, free_port()]
+            sender, hasty = Sender(kept_s=0.05), Sender(answer_s=0.1)
+            ports = [mad.port, healthy.port, free_port()]
             tries = [sender.post(f"http://127.0.0.1:{port}/") for port in ports * 10]
-            outcomes = await asyncio.gather(*tries)
+            outcomes = await asyncio.gather(*tries, *(hasty.to(silent) for _ in range(10)))
             reasons = [outcome.reason for outcome in outcomes]
-            assert reasons == ["timeout", "bad_answer", None, "no_connection"] * 10
-            await until(lambda: sender.lines.open == 0)
+            assert reasons == ["bad_answer", None, "no_connection"] * 10 + ["timeout"] * 10
+            await until(lambda: sender.lines.open == hasty.lines.open == 0)
             assert sender.lines.idle == 0
 
     run(loop, play())

@@ -238,8 +238,12 @@ def test_answers_without_end_take_little_memory(loop: str, piece: bytes) -> None
     ],
 )
 def test_who_never_ends_an_answer_is_left_at_the_deadline(loop: str, first: bytes, status: int | None) -> None:
-    outcome = outcome_of(loop, then_hanging(first), answer_s=0.1)
-    assert judged(outcome) == ("timeout", status)
+    for answer_s in (0.1, 0.5, 2.5, 12.5):
+        outcome = outcome_of(loop, then_hanging(first), answer_s=answer_s)
+        assert outcome.reason == "timeout"
+        if outcome.status == status:
+            return
+    pytest.fail("the head of the answer was not read, however long it was waited for")
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 200 OK\r\nx: " + b"y" * 1000, b"\r\n"])
@@ -280,7 +284,8 @@ def test_a_line_torn_in_the_middle_of_a_body_is_a_bad_answer(loop: str) -> None:
     async def tear(visit: Visit) -> None:
         await visit.request()
         await visit.say(HEAD + b"content-length: 100\r\n\r\nok")
-        await asyncio.sleep(0.05)  # Otherwise the reset may overtake what was said.
+        for _ in range(5):  # Otherwise the reset overtakes what was said: the sender, in this loop, reads it first.
+            await asyncio.sleep(0.01)
         visit.reset()
 
     outcome = outcome_of(loop, tear)

@@ -129,6 +129,8 @@ class LinePool:
         tried = addresses[: limits.RECEIVER_ADDRESSES_DIALLED_MAX]
         for number, address in enumerate(tried):
             share_s = (until - loop.time()) / (len(tried) - number)
+            if share_s <= 0:
+                break
             try:
                 async with asyncio.timeout(share_s):
                     return await self._open(loop, target, address)
@@ -136,7 +138,7 @@ class LinePool:
                 raise LineFault("bad_certificate") from None
             except OSError:  # Refused, unreachable, no TLS that we speak, or out of time.
                 continue
-        raise LineFault("no_connection")
+        raise LineFault("no_connection" if loop.time() < deadline else "timeout")
 
     async def _open(self, loop: asyncio.AbstractEventLoop, target: Target, address: CheckedAddress) -> Line:
         key = (target.origin, address.text)
