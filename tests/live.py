@@ -712,10 +712,14 @@ def in_process(
     people: int = 2,
     services: int = 1,
     more: Mapping[str, str] = {},
+    clock: Clock | None = None,
 ) -> Iterator[InProcess]:
-    """A small world in process, in a file unless a server is given, with more settings if told."""
-    settled = _settled(server, shops, people, is_now=False)
-    with _copy(settled, server, more=more) as [settings], InProcess(settings, services=services) as world:
+    """A small world in process, in a file unless a server is given, with more settings if told.
+
+    Its clock is its own, which stands still, unless one is given that begins with today.
+    """
+    settled = _settled(server, shops, people, is_now=clock is not None)
+    with _copy(settled, server, more=more) as [settings], InProcess(settings, clock, services=services) as world:
         settled.hand_over(world, shops, people)
         yield world
 

@@ -62,9 +62,14 @@ _RATE: Final = Query(
     " ORDER BY sequence DESC LIMIT $2) AS latest WHERE created_at > $3 GROUP BY state"
 )
 
+# Nothing is sent for those that may not act; a test account has the state of its live account.
+_MAY_SEND: Final = (
+    " JOIN account a ON a.number = q.account LEFT JOIN account l ON l.number = a.live_account"
+    " WHERE n.state = 'enabled' AND coalesce(l.state, a.state) = 'approved'"
+)
 # For the sender. One look over all queues, page by page: those that have something to do at this moment, with the last
 # number of their log. One that rests has, once it is due, if there is anything that could be tried. Of accounts that
-# may not act nothing is sent; a test account has the state of its live account.
+# may not act nothing is sent.
 # What waits is found by stepping from endpoint to endpoint along its index: however many rows wait, and at no cost for
 # the endpoints that have none.
 BUSY_QUEUES: Final = Query(
@@ -79,11 +84,16 @@ BUSY_QUEUES: Final = Query(
     " AND d.state = 'waiting' AND d.due_at <= $1)))"
     f" SELECT {_ENDPOINT}, {_QUEUE}, coalesce(c.last, 0) FROM busy b"
     " JOIN webhook_queue q ON q.endpoint = b.endpoint JOIN webhook_endpoint n ON n.id = b.endpoint"
-    " LEFT JOIN event_counter c ON c.account = q.account"
-    " JOIN account a ON a.number = q.account LEFT JOIN account l ON l.number = a.live_account"
-    " WHERE n.state = 'enabled' AND coalesce(l.state, a.state) = 'approved'"
+    f" LEFT JOIN event_counter c ON c.account = q.account{_MAY_SEND}"
     " AND b.endpoint > $2 ORDER BY b.endpoint LIMIT $3"
 )
+# Those of one account that have something new: for the moment after it has happened.
+BUSY_QUEUES_OF: Final = Query(
+    f"SELECT {_ENDPOINT}, {_QUEUE}, c.last FROM webhook_endpoint n JOIN webhook_queue q ON q.endpoint = n.id"
+    f" JOIN event_counter c ON c.account = q.account{_MAY_SEND}"
+    " AND n.account = $1 AND q.next <= c.last AND (q.due_at IS NULL OR q.due_at <= $2)"
+)
+ACCOUNTS_WITH_ENDPOINTS: Final = Query("SELECT DISTINCT account FROM webhook_endpoint WHERE state <> 'removed'")
 # Of one endpoint, what waits and is due, the longest due first.
 DUE_DELIVERIES: Final = Query(
     f"SELECT {_DELIVERY} FROM webhook_delivery d WHERE d.endpoint = $1 AND d.state = 'waiting' AND d.due_at <= $2"
@@ -198,11 +208,17 @@ async def endpoints_of(store: Store, account: int) -> list[tuple[WebhookEndpoint
 
 async def busy_queues(store: Store, *, now: int, after: str, limit: int) -> list[BusyQueue]:
     """The next page of those with something to do. It looks at every queue, so not on the loop's thread."""
+    return [_busy(row) for row in await store.search(BUSY_QUEUES, now, after, limit)]
+
+
+async def busy_queues_of(store: Store, account: int, *, now: int) -> list[BusyQueue]:
+    """Those of one account that have something new."""
+    return [_busy(row) for row in await store.select(BUSY_QUEUES_OF, account, now)]
+
+
+def _busy(row: tuple[Any, ...]) -> BusyQueue:
     end = _OF_ENDPOINT + _OF_QUEUE
-    return [
-        BusyQueue(WebhookEndpoint(*row[:_OF_ENDPOINT]), WebhookQueue(*row[_OF_ENDPOINT:end]), row[end])
-        for row in await store.search(BUSY_QUEUES, now, after, limit)
-    ]
+    return BusyQueue(WebhookEndpoint(*row[:_OF_ENDPOINT]), WebhookQueue(*row[_OF_ENDPOINT:end]), row[end])
 
 
 async def search_deliveries(

@@ -1,0 +1,304 @@
+"""Events reach those who asked for them: once if all goes well, at least once whatever happens."""
+
+import asyncio
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from qirsh.domain.commands.webhook import RemoveWebhookEndpoint, ResendDeliveries, RotateWebhookSecret, StartReplay
+from qirsh.domain.webhook_schedule import WAITS_MS
+from qirsh.engine.clock import system_clock
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.outbound.signature import make_secret
+from tests.live import Call, InProcess, in_process
+from tests.postgres import PostgresServer
+from tests.workers.webhooks import Got, Hooks, play, until
+
+
+@pytest.fixture
+def world(engine: PostgresServer | None) -> Iterator[InProcess]:
+    """By the clock of this machine, which the library that verifies signatures looks at too."""
+    with in_process(engine, shops=1, people=1, clock=system_clock) as world:
+        yield world
+
+
+def test_an_event_arrives_signed_with_the_bytes_that_get_returns(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/in")
+        async with hooks.sending():
+            await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 1)
+            [got] = hooks.shelf.got
+            answer = await world.sent(Call("GET", f"/api/v1/events/{got.id}", shop.key))
+            assert got.body == answer.content
+            hooks.verify(endpoint, got)
+            last = int(got.id.rpartition("_")[2])
+
+            async def is_recorded() -> bool:
+                return (await hooks.queue(endpoint)).next == last + 1
+
+            await until(is_recorded)
+            row = await hooks.delivery(endpoint, last)
+            assert row is not None
+            assert (row.state, row.attempts, row.status, row.reason) == ("delivered", 1, 200, "")
+
+    play(world, scene)
+
+
+def test_each_endpoint_gets_what_it_wants_and_passes_the_rest(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        wants = await hooks.endpoint(shop, "/wants", "remote_payment.cancelled")
+        other = await hooks.endpoint(shop, "/other", "remote_payment.paid")
+        async with hooks.sending():
+            for _ in range(3):
+                await hooks.cancelled(shop)
+            last = len(await hooks.events(shop))
+
+            async def have_passed() -> bool:
+                return [(await hooks.queue(one)).next for one in (wants, other)] == [last + 1, last + 1]
+
+            await until(have_passed)
+        assert len(hooks.shelf.ids("/wants")) == 3
+        assert hooks.shelf.ids("/other") == []
+        assert await hooks.delivery(other, last) is None
+
+    play(world, scene)
+
+
+def test_one_event_that_fails_is_tried_again_and_the_others_go_on(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/some")
+        bad: list[str] = []
+
+        def reply(got: Got) -> int:
+            bad[:] = bad or [got.id]
+            return 500 if got.id == bad[0] and hooks.shelf.ids("/some").count(got.id) == 1 else 204
+
+        hooks.shelf.reply["/some"] = reply
+        async with hooks.sending():
+            for _ in range(4):
+                await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 5)  # The fifth after some seconds.
+            assert hooks.shelf.ids("/some")[-1] == bad[0]
+            sequence = int(bad[0].rpartition("_")[2])
+
+            async def has_arrived() -> bool:
+                row = await hooks.delivery(endpoint, sequence)
+                return row is not None and row.state == "delivered"
+
+            await until(has_arrived)
+            row = await hooks.delivery(endpoint, sequence)
+            assert row is not None
+            assert row.attempts == 2
+        first, *_, again = [got for got in hooks.shelf.got if got.id == bad[0]]
+        assert first.headers["webhook-timestamp"] < again.headers["webhook-timestamp"]
+        hooks.verify(endpoint, again)
+
+    play(world, scene)
+
+
+def test_a_dead_endpoint_costs_a_few_rows_and_holds_up_nobody(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        dead = await hooks.endpoint(shop, "/dead")
+        await hooks.endpoint(shop, "/well")
+        hooks.shelf.reply["/dead"] = lambda _: 500
+        async with hooks.sending():
+            for _ in range(40):
+                await hooks.cancelled(shop)
+            await until(lambda: len({*hooks.shelf.ids("/well")}) == 40)
+            queue = await hooks.queue(dead)
+            assert queue.resting_since is not None
+            assert len({*hooks.shelf.ids("/dead")}) < 20
+            # It comes back: the next try lets all of it flow.
+            hooks.shelf.reply.clear()
+            wait_s = WAITS_MS[1] / 1000 * 1.2
+            async with asyncio.timeout(wait_s + 30):
+                await until(lambda: len({*hooks.shelf.ids("/dead")}) == 40)
+            assert hooks.shelf.most_at_once["/dead"] <= 32
+        assert sorted({*hooks.shelf.ids("/dead")}) == sorted({*hooks.shelf.ids("/well")})
+        assert len(hooks.shelf.ids("/well")) == 40
+
+    play(world, scene)
+
+
+def test_410_stops_an_endpoint_at_once(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/gone")
+        hooks.shelf.reply["/gone"] = lambda _: 410
+        async with hooks.sending():
+            await hooks.cancelled(shop)
+
+            async def is_stopped() -> bool:
+                return await hooks.state(endpoint) == "stopped"
+
+            await until(is_stopped)
+            await hooks.cancelled(shop)
+            await asyncio.sleep(0.6)
+        assert len(hooks.shelf.got) == 1
+
+    play(world, scene)
+
+
+def test_a_sender_that_begins_anew_goes_on_where_the_last_one_was(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        await hooks.endpoint(shop, "/on")
+        async with hooks.sending():
+            for _ in range(5):
+                await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 5)
+        for _ in range(5):
+            await hooks.cancelled(shop)
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.got) == 10)
+        assert len({*hooks.shelf.ids("/on")}) == 10
+
+    play(world, scene)
+
+
+def test_a_removed_endpoint_gets_nothing_after_the_answer(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/leaves")
+
+        async def flood() -> None:
+            for _ in range(60):
+                await hooks.cancelled(shop)
+
+        async with hooks.sending():
+            flooding = asyncio.create_task(flood())
+            await until(lambda: len(hooks.shelf.got) > 5)
+            await hooks.context.engine.submit(RemoveWebhookEndpoint(endpoint, int(shop.account), "test"))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0.05)  # What was written before the answer is read by now.
+            seen = len(hooks.shelf.got)
+            await flooding
+            await asyncio.sleep(0.5)
+            assert len(hooks.shelf.got) == seen
+
+    play(world, scene)
+
+
+def test_a_new_secret_signs_beside_the_old_one_and_then_alone(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/turns")
+        engine, secrets = hooks.context.engine, WebhookSecrets(hooks.context.keyring)
+        old, new, newest = hooks.secrets[endpoint], make_secret(system_entropy), make_secret(system_entropy)
+        async with hooks.sending():
+            await engine.submit(
+                RotateWebhookSecret(endpoint, int(shop.account), secrets.sealed(new, endpoint), 3_600_000, "test")
+            )
+            await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 1)
+            for secret in (old, new):
+                hooks.secrets[endpoint] = secret
+                hooks.verify(endpoint, hooks.shelf.got[0])
+            await engine.submit(
+                RotateWebhookSecret(endpoint, int(shop.account), secrets.sealed(newest, endpoint), 0, "test")
+            )
+            await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 2)
+            assert len(hooks.shelf.got[1].headers["webhook-signature"].split()) == 1
+            hooks.secrets[endpoint] = newest
+            hooks.verify(endpoint, hooks.shelf.got[1])
+
+    play(world, scene)
+
+
+def test_an_endpoint_whose_secret_cannot_be_opened_stands_still(
+    world: InProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/still")
+        other = await hooks.endpoint(shop, "/well")
+        borrowed = WebhookSecrets(hooks.context.keyring).sealed(hooks.secrets[other], other)
+        await hooks.context.engine.submit(RotateWebhookSecret(endpoint, int(shop.account), borrowed, 0, "test"))
+        async with hooks.sending():
+            await hooks.cancelled(shop)
+            await until(lambda: hooks.shelf.ids("/well") != [])
+            await asyncio.sleep(0.6)
+        assert hooks.shelf.ids("/still") == []
+        assert [line for line in caplog.messages if endpoint in line] == [
+            f"webhook endpoint {endpoint} stands still: its secret cannot be opened with this key"
+        ]
+
+    play(world, scene)
+
+
+def test_what_is_resent_and_replayed_arrives_once_more(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/again")
+        async with hooks.sending():
+            for _ in range(6):
+                await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 6)
+            first = int(hooks.shelf.got[0].id.rpartition("_")[2])
+
+            async def are_recorded() -> bool:
+                return (await hooks.queue(endpoint)).next == first + 6
+
+            await until(are_recorded)
+            engine = hooks.context.engine
+            await engine.submit(ResendDeliveries(endpoint, int(shop.account), (first + 1,), "test"))
+            await until(lambda: len(hooks.shelf.got) == 7)
+            assert hooks.shelf.got[6].id == hooks.shelf.got[1].id
+            await engine.submit(StartReplay(endpoint, int(shop.account), first, first + 5, "test"))
+            await until(lambda: len(hooks.shelf.got) == 13)
+            assert {*hooks.shelf.ids("/again")[7:]} == {*hooks.shelf.ids("/again")[:6]}
+
+            async def is_over() -> bool:
+                return (await hooks.queue(endpoint)).replay_next is None
+
+            await until(is_over)
+
+    play(world, scene)
+
+
+def test_events_of_another_process_are_found_by_looking(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        await hooks.endpoint(shop, "/far")
+        async with hooks.sending() as sender:
+            await asyncio.sleep(0.05)
+            hooks.context.engine.listeners.remove(sender._hear)  # noqa: SLF001 - as if another had committed
+            await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 1)
+            hooks.context.engine.listeners.append(sender._hear)  # noqa: SLF001
+
+    play(world, scene)
+
+
+def test_the_bytes_are_made_of_the_event_and_hold_no_secret(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/plain")
+        async with hooks.sending():
+            payment = await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.got) == 1)
+        told = msgspec.json.decode(hooks.shelf.got[0].body)["data"]
+        assert (told["type"], told["data"]["_id"]) == ("remote_payment.cancelled", payment)
+        assert hooks.secrets[endpoint].encode() not in hooks.shelf.got[0].body
+
+    play(world, scene)
