@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
+import apsw
 import msgspec
 import pytest
 
@@ -12,6 +14,7 @@ from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.signature import make_secret
+from qirsh.workers.webhook_recorder import RESULTS_WAITING_MAX
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
 from tests.workers.webhooks import Got, Hooks, play, until
@@ -302,3 +305,36 @@ def test_the_bytes_are_made_of_the_event_and_hold_no_secret(world: InProcess) ->
         assert hooks.secrets[endpoint].encode() not in hooks.shelf.got[0].body
 
     play(world, scene)
+
+
+def test_while_results_cannot_be_recorded_nothing_more_is_sent_and_then_nothing_twice() -> None:
+    with in_process(None, shops=1, people=1, clock=system_clock) as world:
+        shop = world.merchants[0]
+        database = world.settings.database
+        assert isinstance(database, Path)
+
+        async def scene(hooks: Hooks) -> None:
+            endpoint = await hooks.endpoint(shop, "/full")
+
+            async def some() -> None:
+                for _ in range(60):
+                    await hooks.cancelled(shop)
+
+            await asyncio.gather(*(some() for _ in range(20)))
+            hand = apsw.Connection(str(database))
+            hand.execute("BEGIN IMMEDIATE")  # As a database that takes no writes.
+            async with hooks.sending():
+                await until(lambda: len(hooks.shelf.got) == RESULTS_WAITING_MAX)
+                await asyncio.sleep(1)
+                assert len(hooks.shelf.got) == RESULTS_WAITING_MAX
+                hand.execute("ROLLBACK")
+                await until(lambda: len(hooks.shelf.got) == 1200)
+
+                async def is_recorded() -> bool:
+                    return (await hooks.queue(endpoint)).next == 1201
+
+                await until(is_recorded)
+            hand.close()
+            assert len({*hooks.shelf.ids("/full")}) == 1200
+
+        play(world, scene)
