@@ -788,6 +788,8 @@ def environment(settings: Settings) -> dict[str, str]:
     }
     if settings.trusted_proxies:
         told["QIRSH_TRUSTED_PROXIES"] = ",".join(map(str, settings.trusted_proxies))
+    if settings.webhook_networks:
+        told["QIRSH_WEBHOOK_NETWORKS"] = ",".join(map(str, settings.webhook_networks))
     if settings.smtp is not None:
         told |= {"QIRSH_SMTP_URL": settings.smtp.url, "QIRSH_MAIL_FROM": str(settings.mail_from)}
     if settings.secret_keys:

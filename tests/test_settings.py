@@ -101,3 +101,11 @@ def test_a_time_zone_is_taken_by_its_name(name: dict[str, str], zone: str) -> No
 def test_a_time_zone_that_nobody_knows_stops_the_start(name: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_TIME_ZONE: must be the name of a time zone"):
         read_settings({"QIRSH_TIME_ZONE": name})
+
+
+def test_webhooks_go_to_networks_that_are_named() -> None:
+    assert read_settings({}).webhook_networks == ()
+    named = read_settings({"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8, ::1"}).webhook_networks
+    assert [str(network) for network in named] == ["127.0.0.0/8", "::1/128"]
+    with pytest.raises(BadSetting, match="QIRSH_WEBHOOK_NETWORKS: must be addresses or networks"):
+        read_settings({"QIRSH_WEBHOOK_NETWORKS": "localhost"})

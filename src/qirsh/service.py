@@ -28,6 +28,9 @@ from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
+from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.outbound.guard import Guard
+from qirsh.outbound.outbound import Outbound
 from qirsh.settings import BadSetting, Settings
 from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
@@ -77,6 +80,7 @@ async def opened(
     store = await _store(settings, clock, entropy)
     engine = Engine(store, on_fatal=_end_process)
     passwords = Passwords()
+    outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=clock)
     try:
         engine.start()
         keyring = await _keyring(settings, store, engine, entropy)
@@ -106,11 +110,14 @@ async def opened(
             site=site,
             limits=_limits(settings),
             trusted_proxies=settings.trusted_proxies,
+            outbound=outbound,
+            webhook_secrets=WebhookSecrets(keyring),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()
     finally:
         await engine.close()
+        outbound.close()
         passwords.close()
         await store.close()
 

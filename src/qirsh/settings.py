@@ -44,6 +44,10 @@ SETTINGS: Final = {
     "QIRSH_TRUSTED_PROXIES": (
         "addresses or networks, by commas, of proxies whose X-Forwarded-For tells the client's address (default: none)"
     ),
+    "QIRSH_WEBHOOK_NETWORKS": (
+        "addresses or networks of your own, by commas, to which webhooks may go too, by http and to any port"
+        " (default: none, and webhooks go by https to public addresses only)"
+    ),
     "QIRSH_SMTP_URL": (
         "the server that mails go through: smtp+starttls://user:password@host:port, smtps://... or smtp://..."
         " (default: none, and no mail is sent)"
@@ -98,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True):
     time_zone: ZoneInfo
     has_rate_limits: bool
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    webhook_networks: tuple[IPv4Network | IPv6Network, ...]
     smtp: SmtpServer | None  # None: no mail is sent.
     mail_from: Address | None  # Never None where there is a server.
     operator_name: str  # Empty: pages name nobody.
@@ -169,6 +174,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         time_zone=_read(values, "QIRSH_TIME_ZONE", "UTC", setting_values.time_zone),
         has_rate_limits=_read(values, "QIRSH_RATE_LIMITS", "on", setting_values.on_or_off),
         trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", setting_values.networks),
+        webhook_networks=_read(values, "QIRSH_WEBHOOK_NETWORKS", "", setting_values.networks),
         smtp=smtp,
         mail_from=mail_from,
         deposit_hint=_read(values, "QIRSH_DEPOSIT_HINT", "", setting_values.hint),

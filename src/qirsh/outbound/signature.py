@@ -10,6 +10,7 @@ PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
 # What the standard takes. Fewer could be guessed, and none at all is what a setting that was forgotten looks like.
 _SECRET_BYTES_TAKEN: Final = range(24, 65)
+_USER_AGENT: Final = "Qirsh-Webhooks"
 _SIGNATURES_MAX: Final = 2  # The secret, and the one before it while both are good.
 
 
@@ -61,3 +62,14 @@ def sign(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[SigningK
     assert 1 <= len(keys) <= _SIGNATURES_MAX, "nothing is sent unsigned"
     signed = b"%b.%d.%b" % (message_id.encode("ascii"), timestamp_s, body)
     return " ".join([key.sign(signed) for key in keys])
+
+
+def signed_headers(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[SigningKey]) -> dict[str, str]:
+    """All that a receiver gets beside the body."""
+    return {
+        "content-type": "application/json",
+        "user-agent": _USER_AGENT,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": sign(message_id, timestamp_s, body, keys),
+    }

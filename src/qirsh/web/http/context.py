@@ -11,6 +11,8 @@ from qirsh.engine.clock import Clock
 from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
+from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.outbound.outbound import Outbound
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import Store
 from qirsh.web.http.authentication import Callers
@@ -35,6 +37,8 @@ class Context(msgspec.Struct, frozen=True):
     entropy: Entropy
     base_url: str
     time_zone: ZoneInfo  # Of all times that people read. The API's are UTC.
+    outbound: Outbound  # To receivers of webhooks.
+    webhook_secrets: WebhookSecrets
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
