@@ -9,8 +9,9 @@ from qirsh.web.http.authentication import KEY
 from qirsh.web.http.route import Route
 from qirsh.web.routes import PAGE_ROUTES, ROUTES
 from tests.live import PIN, Call, Customer, Merchant, World, cancel, create, pay, post, refund, trial
+from tests.web.webhooks import NOBODY, last_event, new_delivery, new_endpoint
 
-Kind = Literal["payment", "test payment", "paid payment", "refund", "event"]
+Kind = Literal["payment", "test payment", "paid payment", "refund", "event", "endpoint", "delivery"]
 
 # What the `{id}` of a route names, for the call to do what it is there for.
 NAMES: Final[dict[str, Kind]] = {
@@ -20,6 +21,16 @@ NAMES: Final[dict[str, Kind]] = {
     "GET /api/v1/remote-payments/{id}/refunds": "paid payment",
     "GET /api/v1/refunds/{id}": "refund",
     "GET /api/v1/events/{id}": "event",
+    "GET /api/v1/webhook-endpoints/{id}": "endpoint",
+    "PATCH /api/v1/webhook-endpoints/{id}": "endpoint",
+    "DELETE /api/v1/webhook-endpoints/{id}": "endpoint",
+    "POST /api/v1/webhook-endpoints/{id}/rotate": "endpoint",
+    "POST /api/v1/webhook-endpoints/{id}/ping": "endpoint",
+    "POST /api/v1/webhook-endpoints/{id}/replay": "endpoint",
+    "GET /api/v1/webhook-endpoints/{id}/deliveries": "endpoint",
+    "GET /api/v1/deliveries/{id}": "delivery",
+    "POST /api/v1/deliveries/{id}/resend": "delivery",
+    "GET /api/v1/remote-payments/{id}/deliveries": "paid payment",
     "POST /api/v1/test/remote-payments/{id}/pay": "test payment",
     "POST /api/v1/test/remote-payments/{id}/expire": "test payment",
     "POST /api/v1/test/remote-payments/{id}/cancel": "test payment",
@@ -33,18 +44,26 @@ BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/test/remote-payments/{id}/pay": {},
     "POST /api/v1/test/remote-payments/{id}/expire": {},
     "POST /api/v1/test/remote-payments/{id}/cancel": {},
+    "POST /api/v1/webhook-endpoints": {"url": NOBODY},
+    "PATCH /api/v1/webhook-endpoints/{id}": {"description": "for orders"},
+    "POST /api/v1/webhook-endpoints/{id}/rotate": {},
+    "POST /api/v1/webhook-endpoints/{id}/ping": {},
+    # A time to come, at which nothing has happened: whenever it is sent, none runs afterwards.
+    "POST /api/v1/webhook-endpoints/{id}/replay": {"from": "2100-01-01T00:00:00Z"},
+    "POST /api/v1/deliveries/{id}/resend": {},
     "POST /api/v1/wallet/sessions": {},
     "POST /api/v1/wallet/remote-payments/{id}/pay": {"pin": PIN},
 }
 # Pages have tests of their own: test_page_access.
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES if route not in PAGE_ROUTES}
 KEYED: Final = tuple(name for name, route in BY_NAME.items() if route.token is KEY)
-# Everything that changes something may be sent with an Idempotency-Key, but for signing in.
+# Every POST that changes something may be sent with an Idempotency-Key, but for signing in. A ping changes nothing.
+NOT_ONCE: Final = frozenset({"POST /api/v1/wallet/sessions", "POST /api/v1/webhook-endpoints/{id}/ping"})
 ONCE: Final = tuple(
-    name
-    for name, route in BY_NAME.items()
-    if route.method == "POST" and not route.is_page and route.path != "/api/v1/wallet/sessions"
+    name for name, route in BY_NAME.items() if route.method == "POST" and not route.is_page and name not in NOT_ONCE
 )
+# What they answer is shown once, and not again under the same key.
+SECRETS: Final = frozenset({"POST /api/v1/webhook-endpoints", "POST /api/v1/webhook-endpoints/{id}/rotate"})
 
 
 def takes_an_id(route: Route) -> bool:
@@ -60,9 +79,9 @@ def call_of(name: str, token: str | None, argument: str = "") -> Call:
     """A call of the route, with a body that is right if it takes one."""
     method, path = name.split()
     path = path.replace("{id}", argument).replace("{file}", "qirsh.css")
-    if method != "POST":
+    if method not in {"POST", "PATCH"}:
         return Call(method, path, token)
-    return post(path, token, {} if BY_NAME[name].is_page else BODIES[name])
+    return post(path, token, {} if BY_NAME[name].is_page else BODIES[name])._replace(method=method)
 
 
 def named(world: World, kind: Kind, merchant: Merchant, customer: Customer) -> str:
@@ -72,22 +91,15 @@ def named(world: World, kind: Kind, merchant: Merchant, customer: Customer) -> s
     if kind == "test payment":
         payment_id: str = world.data(create(merchant.test_key))["id"]
         return payment_id
+    if kind == "endpoint":
+        return new_endpoint(world, merchant.key)
     payment_id = world.paid(merchant, customer)
     if kind == "paid payment":
         return payment_id
+    if kind == "delivery":
+        return new_delivery(world, merchant.key)
     refund_id: str = world.data(refund(merchant.key, payment_id, amount=1))["id"]
     return refund_id if kind == "refund" else last_event(world, merchant.key)
-
-
-def last_event(world: World, key: str) -> str:
-    """Its id: the cursor says where to go on, so the last is at the end of the last page."""
-    cursor = ""
-    while True:
-        page = world.data(Call("GET", f"/api/v1/events?limit=100{cursor}", key))
-        cursor = f"&cursor={page['nextCursor']}"
-        if not page["hasMore"]:
-            event_id: str = page["items"][-1]["id"]
-            return event_id
 
 
 class Belongings(NamedTuple):
@@ -96,16 +108,29 @@ class Belongings(NamedTuple):
     payments: dict[str, str]
     refunds: dict[str, str]
     events: dict[str, str]
+    endpoints: dict[str, str]
+    deliveries: dict[str, str]
 
     def of(self, name: str) -> dict[str, str]:
         """Those that the route's `{id}` could name. It fails for a route that is not listed."""
         kind = NAMES[name]
-        return self.refunds if kind == "refund" else self.events if kind == "event" else self.payments
+        others = {
+            "refund": self.refunds,
+            "event": self.events,
+            "endpoint": self.endpoints,
+            "delivery": self.deliveries,
+        }
+        return others.get(kind, self.payments)
+
+    @property
+    def ids(self) -> set[str]:
+        """All of them."""
+        return {one for kind in self for one in kind.values()}
 
 
 def belongings(world: World, merchant: Merchant, customer: Customer) -> Belongings:
     """Everything that others may try to reach."""
-    payments, refunds, events = {}, {}, {}
+    payments, refunds, events, endpoints, deliveries = {}, {}, {}, {}, {}
     for mode, key in (("live", merchant.key), ("test", merchant.test_key)):
         for status in ("pending", "paid", "refunded", "cancelled", "expired"):
             payments[f"{mode} {status}"] = world.data(create(key, note=f"secret of {merchant.account}"))["id"]
@@ -115,6 +140,8 @@ def belongings(world: World, merchant: Merchant, customer: Customer) -> Belongin
         refunds[mode] = world.data(refund(key, payments[f"{mode} refunded"], amount=1))["id"]
         world.data(cancel(key, payments[f"{mode} cancelled"]))
         events[mode] = last_event(world, key)
+        deliveries[mode] = new_delivery(world, key)
+        endpoints[mode] = new_endpoint(world, key)
     world.data(trial(merchant.test_key, "expire", payments["test expired"]))
     payments["live expired"] = payments["live pending"]  # Time is moved by those who can.
-    return Belongings(payments, refunds, events)
+    return Belongings(payments, refunds, events, endpoints, deliveries)

@@ -8,12 +8,13 @@ import pytest
 
 from tests.live import InProcess, Live, World, in_process, live
 from tests.postgres import PostgresServer
+from tests.web.webhooks import OWN_NETWORKS
 
 
 @pytest.fixture(scope="session")
 def world(engine: PostgresServer | None) -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
-    with live(engine, shops=8, people=40) as served:
+    with live(engine, shops=8, people=40, more=OWN_NETWORKS) as served:
         yield served
         # Whatever the tests sent, nothing was logged as a failure.
         assert served.complaints() == []
@@ -22,7 +23,7 @@ def world(engine: PostgresServer | None) -> Iterator[Live]:
 @pytest.fixture(scope="module")
 def still(engine: PostgresServer | None) -> Iterator[InProcess]:
     """A world in process, whose clock stands still until it is moved."""
-    with in_process(engine, shops=8, people=30) as held:
+    with in_process(engine, shops=8, people=30, more=OWN_NETWORKS) as held:
         yield held
 
 
@@ -51,6 +52,8 @@ _OF_THE_STORE: Final = frozenset(
         "test_refund_races.py",
         "test_same_answers.py",
         "test_balance.py",
+        "test_deliveries.py",
+        "test_webhook_endpoints.py",
     }
 )
 # What is decided before a database is asked: nothing but the pages, each of which has SQL of its own.

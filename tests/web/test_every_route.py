@@ -46,7 +46,8 @@ def test_a_revoked_key_opens_no_route(world: Live) -> None:
         assert world.counts() == before
 
 
-@pytest.mark.parametrize("name", KEYED)
+# To remove something takes nothing but rights away: test_webhook_endpoints.py.
+@pytest.mark.parametrize("name", [name for name in KEYED if not name.startswith("DELETE")])
 def test_a_suspended_shop_reads_on_every_route_and_writes_on_none(world: Live, name: str) -> None:
     merchant, route = world.merchant(), BY_NAME[name]
     things = [""]
@@ -157,7 +158,8 @@ def test_no_field_of_a_body_sets_what_is_the_services_to_set(world: Live, name: 
         ("version", 1),
         ("livemode", True),
     ):
-        answer = world.send(post(asked.path, key, {**BODIES[name], field: value}))
-        assert field_errors(answer) == {field: "unknown_field"}
+        if field not in BODIES[name]:
+            answer = world.send(post(asked.path, key, {**BODIES[name], field: value}))
+            assert field_errors(answer) == {field: "unknown_field"}
     assert world.counts() == before
     assert world.send(asked).status_code in {200, 201}

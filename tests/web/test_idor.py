@@ -11,7 +11,13 @@ from tests.live import START, InProcess, pay, refund, retrieve, see, sign_in, tr
 from tests.web.belongings import BY_NAME, NAMES, Belongings, belongings, call_of, takes_an_id
 
 # What nobody has, in the shape of what somebody could have.
-NOBODYS: Final = {"payment": "1234567890123456", "refund": "rf_" + "0" * 24, "event": "evt_0_{account}_999999"}
+NOBODYS: Final = {
+    "payment": "1234567890123456",
+    "refund": "rf_" + "0" * 24,
+    "event": "evt_0_{account}_999999",
+    "endpoint": "we_" + "0" * 24,
+    "delivery": "dlv_" + "0" * 24 + "_1",
+}
 # Whoever has the id of a payment may see who asks for how much and pay it: that is what its address is for.
 BY_THE_ID_ALONE: Final = tuple(name for name, route in BY_NAME.items() if route.token is SESSION and takes_an_id(route))
 # Pages are shown to whoever has the id, and have guards of their own: test_pay_page_guards.py.
@@ -21,7 +27,7 @@ SWEPT: Final = tuple(
 # What no process writes by itself; this world has no workers anyway.
 TABLES: Final = (
     *("account", "person", "pin", "api_key", "session", "payment", "refund", "bank_order", "balance", "transfer"),
-    *("event_counter", "event", "stored_response", "audit"),
+    *("event_counter", "event", "stored_response", "audit", "webhook_endpoint", "webhook_queue", "webhook_delivery"),
 )
 
 
@@ -151,7 +157,7 @@ LISTS: Final = tuple(
 def test_lists_show_nothing_of_anybody_else(
     still: InProcess, theirs: Belongings, others: dict[str, str | None], name: str
 ) -> None:
-    ids = {*theirs.payments.values(), *theirs.refunds.values(), *theirs.events.values()}
+    ids = theirs.ids
     shop = still.merchants[0]
     for who in ("B's live key", "B's test key"):
         text = still.send(call_of(name, others[who])).text
@@ -170,6 +176,9 @@ ODD: Final = (
     *("1" * 15, "1" * 17, "1" * 16, "%D9%A1" * 16, "evt_0_1_1", "evt_0_999999999999_1"),
     *("evt_999999_100000000000_" + "9" * 18, "evt_0_100000000000_" + "9" * 19),
     *("evt_0_100000000000_0", "evt_-1_100000000000_1", "rf_" + "g" * 24, "RF_" + "0" * 24),
+    *("we_", "we_%00", "we_" + "g" * 24, "WE_" + "0" * 24, "we_" + "0" * 25, "we_" + "0" * 24 + "%0A"),
+    *("dlv_", "dlv_%00_1", "dlv_" + "0" * 24, "dlv_" + "0" * 24 + "_0", "dlv_" + "0" * 24 + "_01"),
+    *("dlv_" + "0" * 24 + "_" + "9" * 18, "dlv_" + "0" * 24 + "_" + "9" * 19, "dlv_" + "0" * 24 + "_-1"),
 )  # fmt: skip
 
 

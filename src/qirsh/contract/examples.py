@@ -20,3 +20,26 @@ REQUEST_ID: Final = "req_5f2c81a90b3e0000002a"
 CANCELLED_EXAMPLE: Final[Json] = {"status": "cancelled", "from": None, "paidAt": None, "cancelledAt": PAID}
 EXPIRED_EXAMPLE: Final[Json] = {"status": "expired", "from": None, "paidAt": None, "updatedAt": EXPIRED}
 METADATA: Final[Json] = {"cart": "c-5581", "items": [{"sku": "arabica-1kg", "count": 2}]}
+ENDPOINT_ID: Final = "we_5b1e90c4f7a2d83610ce47ab"
+DELIVERY_ID: Final = "dlv_5b1e90c4f7a2d83610ce47ab_1"
+WEBHOOK_URL: Final = f"{SHOP_URL}/hooks"
+WEBHOOK_SECRET: Final = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD5rxVrcbb6Ys="  # noqa: S105 - nobody's
+ARRIVED: Final = "2026-03-01T09:31:12.502Z"
+_SECOND_TRY: Final = "2026-03-01T09:31:17.702Z"
+# The first try found the shop's server in the middle of a restart.
+DELIVERED_EXAMPLE: Final[Json] = {
+    "attempts": 2,
+    "triedAt": _SECOND_TRY,
+    "tries": [
+        {"number": 2, "at": _SECOND_TRY, "tookMs": 84, "status": 200, "reason": None, "excerpt": "ok"},
+        {
+            "number": 1,
+            "at": ARRIVED,
+            "tookMs": 31,
+            "status": 503,
+            "reason": "status",
+            "excerpt": "restarting",
+        },
+    ],
+}
+WAITING_EXAMPLE: Final[Json] = {"state": "waiting", "nextTryAt": REFUNDED}

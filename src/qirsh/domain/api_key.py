@@ -7,7 +7,10 @@ import msgspec
 
 from qirsh.domain.account import Mode
 
-SCOPES: Final = ("payments:read", "payments:write", "refunds:read", "refunds:write", "events:read", "balance:read")
+SCOPES: Final = (
+    *("payments:read", "payments:write", "refunds:read", "refunds:write", "events:read", "balance:read"),
+    *("webhooks:read", "webhooks:write"),
+)
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz"
 _BODY_LENGTH: Final = 45  # 256 bits in an alphabet of 54.

@@ -136,6 +136,11 @@ WEBHOOK_FAILURES_MAX: Final = 5  # Different events in a row, until it is the en
 WEBHOOK_SPREAD_MAX: Final = 200  # Per mille, by which a wait is longer or shorter.
 WEBHOOK_RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # What a receiver may ask for: the longest wait of our own.
 WEBHOOK_OVERLAP_MS_MAX: Final = 72 * 3600 * 1000  # An old secret signs no longer: a long weekend.
+WEBHOOK_OVERLAP_HOURS_DEFAULT: Final = 24  # A day to put the new one in its place.
+# Where other processes may send, they look four times a second, and what is on its way then may still be signed: after
+# this long nothing is sent under a secret, or to an endpoint, that is gone.
+WEBHOOK_OTHERS_HEAR_S: Final = 0.6
+WEBHOOK_TRIES_SHOWN_MAX: Final = 500  # Of one delivery, the latest: fifty resends with all their tries.
 WEBHOOK_RESULTS_AT_ONCE: Final = 200  # Recorded by one command, so that no pay waits long behind it.
 WEBHOOK_RESENT_MAX: Final = 200  # Events that one command makes wait: the same.
 WEBHOOK_FORGOTTEN_AT_ONCE: Final = 200  # The same.
@@ -180,6 +185,7 @@ CALLERS_CACHED_MAX: Final = 100_000
 KEY_CALLS_PER_MINUTE: Final = 6000  # A busy shop asks 100 times a second; nobody alone takes a core of the service.
 SESSION_CALLS_PER_MINUTE: Final = 6000  # An app that acts for one person: the same share.
 ADDRESS_CALLS_PER_MINUTE: Final = 300  # Without a valid token: an office's visitors, not a search for ids or tokens.
+PINGS_PER_MINUTE: Final = 10  # Of one account, to its webhook endpoints: by hand, and no tool against anybody else.
 SIGN_INS_PER_MINUTE: Final = 30  # From one address. Each takes a core for a while.
 EMAIL_FAILURES_MAX: Final = 10  # At one e-mail address, wherever they come from: PCI DSS 8.3.4.
 FAILURES_NOTED_PER_HOUR: Final = 20  # Entries of the audit log about one address and failed sign-ins.

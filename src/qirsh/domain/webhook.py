@@ -3,6 +3,7 @@
 The event log is the queue: an endpoint keeps the number of the next event, and an event has a row once it was tried.
 """
 
+import re
 from typing import Final, Literal
 
 import msgspec
@@ -20,6 +21,9 @@ Told = Literal["", "failing", "stopped"]
 
 DELIVERY_STATES: Final[tuple[DeliveryState, ...]] = ("delivered", "waiting", "failed")
 DeliveryKey = tuple[str, int]
+
+_ENDPOINT_ID: Final = re.compile(r"we_[0-9a-f]{24}", re.ASCII)
+_DELIVERY_ID: Final = re.compile(r"dlv_([0-9a-f]{24})_([1-9][0-9]{0,17})", re.ASCII)
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True):
@@ -101,3 +105,24 @@ class WebhookResult(msgspec.Struct, frozen=True):
 def wanted_types(endpoint: WebhookEndpoint) -> tuple[str, ...]:
     """The types of events that it gets."""
     return tuple(endpoint.types.split()) or TYPES
+
+
+def endpoint_id(entropy: bytes) -> str:
+    """The public id, from 12 random bytes."""
+    return f"we_{entropy.hex()}"
+
+
+def is_endpoint_id(text: str) -> bool:
+    """Whether it has the form of one. What has not must not reach a database, which may choke on it."""
+    return _ENDPOINT_ID.fullmatch(text) is not None
+
+
+def delivery_id(endpoint: str, sequence: int) -> str:
+    """The public id. It says which event goes to which endpoint."""
+    return f"dlv_{endpoint.removeprefix('we_')}_{sequence}"
+
+
+def parse_delivery_id(text: str) -> DeliveryKey | None:
+    """Endpoint and the event's sequence; None for what is no id of ours."""
+    found = _DELIVERY_ID.fullmatch(text)
+    return (f"we_{found[1]}", int(found[2])) if found else None

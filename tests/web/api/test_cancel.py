@@ -24,7 +24,7 @@ from tests.live import (
     see,
     sign_in,
 )
-from tests.web.belongings import last_event
+from tests.web.webhooks import last_event
 
 
 def left_alone(world: World, call: Call, status: int, code: str) -> None:

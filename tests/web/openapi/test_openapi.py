@@ -14,6 +14,7 @@ import pytest
 from qirsh.contract.views import PaymentView
 from qirsh.domain import event, limits
 from qirsh.domain.api_key import SCOPES, make_token
+from qirsh.outbound.signature import SigningKey, make_secret, signed_headers
 from qirsh.web.api.bodies import Body
 from qirsh.web.http.authentication import KEY
 from qirsh.web.http.context import Context
@@ -41,6 +42,18 @@ from tests.live import (
     see,
     sign_in,
 )
+from tests.web.webhooks import (
+    DELIVERIES,
+    ENDPOINTS,
+    act,
+    create_endpoint,
+    new_delivery,
+    new_endpoint,
+    remove,
+    resend,
+    update,
+)
+from tests.web.webhooks import see as see_endpoint
 
 DOCUMENT: Final = document(ROUTES, BASE_URL)
 OPERATIONS: Final[dict[str, Any]] = {
@@ -125,8 +138,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "move_not_allowed",
         "already_confirmed",
     }
-    pages = {"code_not_valid", "passkey_not_valid", "money_left", "too_many"}
-    pages |= {"replay_running"}  # Until there is a call that starts one.
+    pages = {"code_not_valid", "passkey_not_valid", "money_left"}
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators
@@ -242,7 +254,19 @@ def test_events_are_told_apart_by_their_type() -> None:
         assert fields["type"]["enum"] == [kind]
         held = "RefundAndPayment" if kind == "refund.created" else "PaymentView"
         assert fields["data"]["$ref"].endswith(f"/{held}")
-    assert "webhooks" not in DOCUMENT, "nothing is told of that is not there yet"
+
+
+def test_every_type_of_event_is_a_webhook_with_the_body_of_its_get() -> None:
+    assert set(DOCUMENT["webhooks"]) == set(event.TYPES)
+    mapping = DOCUMENT["components"]["schemas"]["EventView"]["discriminator"]["mapping"]
+    for kind, path in DOCUMENT["webhooks"].items():
+        content = path["post"]["requestBody"]["content"]["application/json"]
+        assert content["schema"]["properties"] == {"data": {"$ref": mapping[kind]}}
+        [example] = content["examples"].values()
+        assert wrong_with(content["schema"], example["value"], strictly=True) == []
+        headers = {header["name"] for header in path["post"]["parameters"]}
+        signed = signed_headers("evt_0_1_1", 1, b"", [SigningKey(make_secret(bytes))])
+        assert headers == {name for name in signed if name.startswith("webhook-")}
 
 
 def test_the_times_of_examples_are_in_order() -> None:
@@ -356,10 +380,31 @@ def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
         yield "GET /api/v1/events/{id}", Call("GET", f"/api/v1/events/{seen['id']}", merchant.key)
     for path in ("refunds", "transfers", "balance", "currencies", "me"):
         yield f"GET /api/v1/{path}", Call("GET", f"/api/v1/{path}", merchant.key)
+    yield from webhook_calls_of(world, merchant.key, payment_id)
     for word in ("pay", "expire", "cancel"):
         made = world.data(create(merchant.test_key))["id"]
         trial = f"/api/v1/test/remote-payments/{{id}}/{word}"
         yield f"POST {trial}", Call("POST", trial.replace("{id}", made), merchant.test_key)
+
+
+def webhook_calls_of(world: Live, key: str, payment_id: str) -> Iterator[tuple[str, Call]]:
+    """The same, about endpoints and deliveries."""
+    delivery = new_delivery(world, key)
+    one = f"{ENDPOINTS}/{{id}}"
+    endpoint = f"we_{delivery.split('_')[1]}"
+    yield f"POST {ENDPOINTS}", create_endpoint(key, types=["refund.created"], description="as described").once("hook")
+    yield f"GET {ENDPOINTS}", Call("GET", ENDPOINTS, key)
+    yield f"PATCH {one}", update(key, endpoint, types=["refund.created", "remote_payment.cancelled"], state="paused")
+    yield f"GET {one}", see_endpoint(key, endpoint)
+    yield f"GET {one}/deliveries", Call("GET", f"{ENDPOINTS}/{endpoint}/deliveries?state=waiting&limit=1", key)
+    yield f"GET {DELIVERIES}/{{id}}", Call("GET", f"{DELIVERIES}/{delivery}", key)
+    yield f"POST {DELIVERIES}/{{id}}/resend", resend(key, delivery)
+    yield f"GET {PAYMENTS}/{{id}}/deliveries", Call("GET", f"{PAYMENTS}/{payment_id}/deliveries", key)
+    yield f"POST {one}/replay", act(key, endpoint, "replay", **{"from": "2100-01-01T00:00:00Z"})
+    yield f"POST {one}/ping", act(key, endpoint, "ping")
+    yield f"POST {one}/rotate", act(key, endpoint, "rotate", overlapHours=1).once("hook secret")
+    yield f"GET {one}", see_endpoint(key, endpoint)
+    yield f"DELETE {one}", remove(key, endpoint)
 
 
 def test_every_call_answers_as_described(world: Live) -> None:
@@ -374,7 +419,7 @@ def test_every_call_answers_as_described(world: Live) -> None:
 
 def test_every_refusal_answers_as_described(world: Live) -> None:
     merchant, customer = world.merchant(), world.customer()
-    payment_id = world.payment(merchant)
+    payment_id, endpoint = world.payment(merchant), new_endpoint(world, merchant.key)
     creating = f"POST {PAYMENTS}"
     for call, sent in [
         (creating, create(merchant.key, b"{")),
@@ -393,6 +438,13 @@ def test_every_refusal_answers_as_described(world: Live) -> None:
         (f"POST {WALLET}/{{id}}/pay", post(f"{WALLET}/{payment_id}/pay", customer.token, {"pin": "1"})),
         (f"POST {WALLET}/{{id}}/pay", pay(customer, "1")),
         (f"GET {WALLET}/{{id}}", see(customer, "1")),
+        (f"POST {ENDPOINTS}", create_endpoint(merchant.key, url="http://shop.example/")),
+        (f"POST {ENDPOINTS}", create_endpoint(merchant.key, types=["x"])),
+        (f"POST {ENDPOINTS}", create_endpoint(merchant.key, types=["refund.created"] * 2)),
+        (f"PATCH {ENDPOINTS}/{{id}}", update(merchant.key, endpoint, resumeFrom="now")),
+        (f"POST {ENDPOINTS}/{{id}}/replay", act(merchant.key, endpoint, "replay", **{"from": "2000-01-01T00:00:00Z"})),
+        (f"DELETE {ENDPOINTS}/{{id}}", remove(merchant.key, "we_1")),
+        (f"POST {DELIVERIES}/{{id}}/resend", resend(merchant.key, "dlv_1")),
     ]:
         answer = world.send(sent)
         assert not answer.is_success

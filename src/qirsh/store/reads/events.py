@@ -5,7 +5,8 @@ from typing import Any, Final
 from qirsh.domain.event import ToldEvent
 from qirsh.domain.payment import Payment, at_version
 from qirsh.domain.refund import Refund
-from qirsh.store.interface import Query
+from qirsh.store.interface import Query, Store
+from qirsh.store.reads.bisect_by_time import last_before
 
 _OF_EVENT: Final = 6  # Columns before those of the payment.
 _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
@@ -31,6 +32,26 @@ EVENT_UP_TO: Final = Query(
 )
 EVENT_TIME: Final = Query("SELECT created_at FROM event WHERE account = $1 AND sequence = $2")
 LAST_EVENT: Final = Query("SELECT last FROM event_counter WHERE account = $1")
+
+
+async def last_sequence(store: Store, account: int) -> int:
+    """The number of the account's last event; 0 before the first. By a key: it may be asked often."""
+    [(last,)] = await store.select(LAST_EVENT, account) or [(0,)]
+    found: int = last
+    return found
+
+
+async def first_since(store: Store, account: int, moment: int, last: int) -> int:
+    """The number of the first event that happened at the moment or later; one after the last if none did."""
+
+    async def time_of(sequence: int) -> int:
+        [(created_at,)] = await store.select(EVENT_TIME, account, sequence)
+        found: int = created_at
+        return found
+
+    if not last or await time_of(1) >= moment:  # Mostly this look ends it.
+        return 1
+    return await last_before(moment, last, time_of) + 1
 
 
 def told_event(account: int, row: tuple[Any, ...]) -> ToldEvent:

@@ -112,7 +112,8 @@ class Reader(msgspec.Struct, frozen=True):
     plan: tuple[tuple[Any, Check | None], ...]  # Default and check, for the fast way.
 
 
-def _reader(kind: type[Body]) -> Reader:
+def make_reader(kind: type[Body]) -> Reader:
+    """Once for each kind."""
     hints = get_type_hints(kind, include_extras=True)
     fields = tuple(
         (field.name, field.encode_name, field.default, _without_unset(hints[field.name]))
@@ -127,12 +128,12 @@ def _without_unset(hint: Any) -> Any:  # noqa: ANN401 - types
     return next(kind for kind in get_args(hint) if kind is not UnsetType) if is_optional else hint
 
 
-CREATE_PAYMENT: Final = _reader(CreatePaymentBody)
-REFUND: Final = _reader(RefundBody)
-TEST_PAY: Final = _reader(TestPayBody)
-NO_BODY: Final = _reader(NoBody)
-SIGN_IN: Final = _reader(SignInBody)
-PAY: Final = _reader(PayBody)
+CREATE_PAYMENT: Final = make_reader(CreatePaymentBody)
+REFUND: Final = make_reader(RefundBody)
+TEST_PAY: Final = make_reader(TestPayBody)
+NO_BODY: Final = make_reader(NoBody)
+SIGN_IN: Final = make_reader(SignInBody)
+PAY: Final = make_reader(PayBody)
 
 
 def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own kind of body
@@ -152,7 +153,7 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
         if kind is msgspec.Raw:
             if _metadata(value):
                 return _read_slowly(reader, text)
-        elif kind is str and check is not None and check(value):
+        elif check is not None and check(value):
             return _read_slowly(reader, text)
     if text.count(b":") > fields:  # Or each colon belongs to a field of its own, and none came twice.
         _refuse_duplicates(text)

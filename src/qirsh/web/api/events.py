@@ -10,7 +10,6 @@ from qirsh.contract.views import EventPage, EventView, data, event_view
 from qirsh.domain.event import event_id, parse_event_id
 from qirsh.domain.limits import EVENTS_LISTED_MS, EVENTS_LOOKED_AT_MAX
 from qirsh.store.reads import events
-from qirsh.store.reads.bisect_by_time import last_before
 from qirsh.web.api.parameters import EventParameters
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
@@ -39,11 +38,12 @@ async def list_events(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     query = read(EventParameters, request.query)
-    last = await _last(context, caller.account)
+    last = await events.last_sequence(context.store, caller.account)
     if query.cursor == _NOW:
         after = last
     else:
-        after = await _first_listed(context, caller.account, last) - 1
+        oldest = context.clock() - EVENTS_LISTED_MS
+        after = await events.first_since(context.store, caller.account, oldest, last) - 1
         if query.cursor is not None:
             after = max(after, await _sequence(context, caller, query.cursor, last))
     found = await _find(context, caller.account, after, last, query)
@@ -82,26 +82,6 @@ async def _sequence(context: Context, caller: Caller, text: str, last: int) -> i
     return rows[0][0] if rows else 0
 
 
-async def _first_listed(context: Context, account: int, last: int) -> int:
-    """The sequence of the first event that is not too old to be listed; one after the last if all are."""
-    oldest = context.clock() - EVENTS_LISTED_MS
-
-    async def time_of(sequence: int) -> int:
-        [(created_at,)] = await context.store.select(events.EVENT_TIME, account, sequence)
-        found: int = created_at
-        return found
-
-    if not last or await time_of(1) >= oldest:  # Mostly this look ends it.
-        return 1
-    return await last_before(oldest, last, time_of) + 1
-
-
-async def _last(context: Context, account: int) -> int:
-    [(last,)] = await context.store.select(events.LAST_EVENT, account) or [(0,)]
-    found: int = last
-    return found
-
-
 async def _find(context: Context, account: int, after: int, last: int, query: EventParameters) -> _Found:
     """The next that fit, among a bounded number."""
     limit = query.limit
@@ -124,7 +104,7 @@ async def _wait(context: Context, caller: Caller, after: int, query: EventParame
         while True:
             changed.clear()
             # The counter is a look-up: thousands may wait without a search each second.
-            last = await _last(context, caller.account)
+            last = await events.last_sequence(context.store, caller.account)
             found = _Found([], after, has_more=False)
             if last > after:
                 found = await _find(context, caller.account, after, last, query)

@@ -1,6 +1,6 @@
 """The parameters that calls of the JSON API take in their query."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -9,10 +9,12 @@ from qirsh.contract.timestamps import milliseconds
 from qirsh.domain import limits
 from qirsh.domain.event import TYPES
 from qirsh.domain.money import CurrencyCode
+from qirsh.domain.webhook import DELIVERY_STATES
 from qirsh.web.http.field_checks import Check, Wrong, no_controls
 from qirsh.web.http.query import Limit, Parameters, Wait
 
 Cursor = Annotated[str, Meta(min_length=1, max_length=200)]
+_PAYMENT_ID_DIGITS: Final = 16
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
@@ -76,3 +78,18 @@ class EventParameters(PageParameters):
 
     type: Literal[TYPES] | None = None  # type: ignore[valid-type]
     wait: Wait = 0
+
+
+def _payment_id(value: str) -> Wrong | None:
+    is_one = len(value) == _PAYMENT_ID_DIGITS and value.isascii() and value.isdigit()
+    return None if is_one else ("invalid", f"Must be the {_PAYMENT_ID_DIGITS} digits of a payment's identifier.")
+
+
+class DeliveryParameters(PageParameters):
+    """Which deliveries of an endpoint."""
+
+    state: Literal[DELIVERY_STATES] | None = None  # type: ignore[valid-type]
+    type: Literal[TYPES] | None = None  # type: ignore[valid-type]
+    payment_id: str | None = None
+
+    checks: ClassVar[dict[str, Check]] = {"payment_id": _payment_id}

@@ -7,6 +7,7 @@ from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_
 from qirsh.domain.limits import REFUNDS_MAX
 from qirsh.web.api import balance, bodies, events, merchant, payment_list, refunds, remote_payments, test_mode, wallet
 from qirsh.web.api.parameters import EntryParameters, EventParameters, PageParameters, PaymentParameters
+from qirsh.web.api.webhook_routes import WEBHOOK_ROUTES
 from qirsh.web.http.authentication import KEY, SESSION
 from qirsh.web.http.query import WaitParameters
 from qirsh.web.http.route import OperationDoc, Route
@@ -151,6 +152,7 @@ ROUTES: Final = (
         scope="events:read",
         doc=OperationDoc("Retrieve an event", views.EventView, problems=("not_found",)),
     ),
+    *WEBHOOK_ROUTES,
     Route(
         "GET",
         "/api/v1/transfers",

@@ -53,12 +53,14 @@ def why_not_note(value: str) -> Wrong | None:
 # What msgspec says, and what we make of it: a code, and words for people of any programming language.
 _WORDS: Final = (
     (re.compile(r"Invalid enum value"), "unknown_value", "Must be one of the documented values, spelt exactly so."),
+    (re.compile(r"array of length >= (\d+)"), "too_short", "Must have at least {} entry, or be left out."),
     (re.compile(r"of length >= (\d+)"), "too_short", "Must have at least {} characters."),
     (re.compile(r"of length <= (\d+)"), "too_long", "Must have at most {} characters."),
     (re.compile(r"int >= (\d+)"), "out_of_range", "Must be at least {}."),
     (re.compile(r"int <= (\d+)"), "out_of_range", "Must be at most {}."),
     (re.compile(r"out of range"), "out_of_range", "Is out of every range."),
     (re.compile(r"Expected int"), "wrong_type", "Must be a whole number, without quotes or a decimal point."),
+    (re.compile(r"Expected array"), "wrong_type", "Must be a list."),
     (re.compile(r"Expected str"), "wrong_type", "Must be a string."),
 )
 

@@ -151,6 +151,11 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "replay_running": ProblemType(
         409, "Replay running", "A replay to this endpoint is under way. Start another when it has ended."
     ),
+    "secret_already_shown": ProblemType(
+        409,
+        "Secret already shown",
+        "This request was carried out before, and its secret was shown then. Rotate the secret to get another.",
+    ),
     "too_many": ProblemType(409, "Too many", "The maximum number is reached."),
     "test_and_live": ProblemType(409, "Test and live", "Test money and live money cannot be mixed."),
     "same_account": ProblemType(409, "Same account", "An account cannot pay itself."),

@@ -115,6 +115,7 @@ class RateLimits:
         self._email = share("email", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S)
         # One process has the control socket.
         self._operator = Limit("operator", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S, clock)
+        self._ping = share("ping", limits.PINGS_PER_MINUTE, _MINUTE_S)
         self._known = share("known", limits.KNOWN_DEVICE_TRIES_MAX, limits.EMAIL_FAILURES_S)
         self._page = share("page", limits.PAGES_PER_MINUTE, _MINUTE_S)
         self._mail_asked = share("mail", limits.MAILS_ASKED_PER_HOUR, _HOUR_S)
@@ -219,6 +220,10 @@ class RateLimits:
         if not known:
             self._count(request, self._code, purpose.encode() + self.address_of(request))
         self._count(request, self._code_of, f"{purpose} {known or email}")
+
+    def count_ping(self, request: Request, account: int) -> None:
+        """An owner or a key of an account has something sent to one of its webhook endpoints."""
+        self._count(request, self._ping, str(account))
 
     def address_of(self, request: Request) -> bytes:
         """What one client cannot change at will."""

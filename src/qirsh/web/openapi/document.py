@@ -6,7 +6,16 @@ from typing import Any, Final
 from msgspec import inspect
 
 from qirsh import __version__
-from qirsh.contract.examples import BASE_URL, EVENT_ID, PAYMENT_ID, REFUND_ID, REQUEST_ID, Json
+from qirsh.contract.examples import (
+    BASE_URL,
+    DELIVERY_ID,
+    ENDPOINT_ID,
+    EVENT_ID,
+    PAYMENT_ID,
+    REFUND_ID,
+    REQUEST_ID,
+    Json,
+)
 from qirsh.domain import limits
 from qirsh.web.http.authentication import KEY
 from qirsh.web.http.field_checks import in_words
@@ -14,7 +23,7 @@ from qirsh.web.http.message import IDEMPOTENCY_KEY_RULE
 from qirsh.web.http.problems import FieldError
 from qirsh.web.http.query import NO_INTEGER, Parameters
 from qirsh.web.http.route import OperationDoc, Route
-from qirsh.web.openapi import problems
+from qirsh.web.openapi import problems, webhooks
 from qirsh.web.openapi.field_docs import SINGLE_LINE, FieldDoc, field_doc
 from qirsh.web.openapi.schemas import Schema, Schemas, example_of, field_example
 
@@ -40,6 +49,8 @@ _TAGS: Final = {
     "remote-payments": "Remote payments",
     "refunds": "Refunds",
     "events": "Events",
+    "webhook-endpoints": "Webhooks",
+    "deliveries": "Webhooks",
     "balance": "Account",
     "transfers": "Account",
     "me": "Account",
@@ -52,6 +63,7 @@ _TAG_TEXTS: Final = {
     "Test mode": "Pretend to be the payer, with test keys and test money only.",
     "Refunds": "Money that goes back to the customer who paid.",
     "Events": "What happened to a merchant's payments, in order.",
+    "Webhooks": "Events sent to addresses of the merchant's, and what became of each.",
     "Account": "The merchant's balances and transfers, and the currencies.",
     "Wallet": "A customer's own app: sign in, see balances, see a payment and pay it.",
 }
@@ -59,6 +71,8 @@ _TAG_TEXTS: Final = {
 _IDS: Final = {
     "refunds": FieldDoc("The refund's identifier.", REFUND_ID),
     "events": FieldDoc("The event's identifier.", EVENT_ID),
+    "webhook-endpoints": FieldDoc("The endpoint's identifier.", ENDPOINT_ID),
+    "deliveries": FieldDoc("The delivery's identifier.", DELIVERY_ID),
     "remote-payments": FieldDoc("The payment's identifier: 16 digits.", PAYMENT_ID, {"pattern": "^[1-9][0-9]{15}$"}),
 }
 _ID: Final = FieldDoc("The identifier.")
@@ -101,6 +115,7 @@ def document(routes: tuple[Route, ...], base_url: str) -> Json:
         "tags": [{"name": name, "description": text} for name, text in _TAG_TEXTS.items() if name in used],
         "security": [{API_KEY: []}],
         "paths": paths,
+        "webhooks": webhooks.sent(described.schemas),
         "components": {
             "schemas": dict(sorted((described.schemas.schemas | problems.schemas()).items())),
             "responses": dict(sorted(described.responses.items())),
@@ -251,7 +266,9 @@ def operation_id(route: Route) -> str:
     """From the address, which never changes: `remotePaymentsCreate` for a POST to `/api/v1/remote-payments`."""
     *_, last = parts = [part for part in route.path.removeprefix("/api/v1/").split("/") if not part.startswith("{")]
     names = re.split("[/-]", "/".join(parts))
-    if route.path.endswith("}") or (route.method == "GET" and not last.endswith("s")):
+    if route.path.endswith("}"):
+        names.append({"GET": "retrieve", "PATCH": "update", "DELETE": "delete"}[route.method])
+    elif route.method == "GET" and not last.endswith("s"):
         names.append("retrieve")
     elif last.endswith("s"):
         names.append("list" if route.method == "GET" else "create")

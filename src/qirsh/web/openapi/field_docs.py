@@ -6,9 +6,12 @@ import msgspec
 
 from qirsh import __version__
 from qirsh.contract.examples import (
+    ARRIVED,
     BASE_URL,
     CREATED,
     CUSTOMER,
+    DELIVERY_ID,
+    ENDPOINT_ID,
     EVENT_ID,
     MERCHANT,
     METADATA,
@@ -18,6 +21,8 @@ from qirsh.contract.examples import (
     REFUNDED,
     SHOP_NAME,
     SHOP_URL,
+    WEBHOOK_SECRET,
+    WEBHOOK_URL,
     Json,
 )
 from qirsh.domain import limits
@@ -53,6 +58,25 @@ class FieldDoc(msgspec.Struct, frozen=True):
 
 _PAYMENT_ID: Final = FieldDoc("The payment's identifier: 16 digits.", PAYMENT_ID, _DIGITS_16)
 _ORIGIN_RULE: Final = "It must be on an origin that is registered for the account, else 422 `url_not_registered`."
+
+_STATUS_CODE: Final = FieldDoc("The status of the receiver's answer; null if there was none.", 200, {"minimum": 100})
+_REASON: Final = FieldDoc(
+    "Why it did not arrive: `status` (not 2xx), `redirect` (never followed), `timeout`, `no_connection`,"
+    " `no_public_address`, `bad_certificate` or `bad_answer`; null if it did.",
+    None,
+)
+_DELIVERY: Final = {
+    "id": FieldDoc("The delivery's identifier: the endpoint's, and the number of the event.", DELIVERY_ID),
+    "state": FieldDoc("`delivered`, `waiting` for its next try, or `failed` after ten tries.", "delivered"),
+    "attempts": FieldDoc("How many tries there were, those before a resend too.", 1, {"minimum": 0}),
+    "happenedAt": FieldDoc("When the event happened.", PAID, _MOMENT),
+    "createdAt": FieldDoc("When its first try was recorded, or it began to wait for it.", ARRIVED, _MOMENT),
+    "triedAt": FieldDoc("When the latest try was made; null before the first.", ARRIVED, _MOMENT),
+    "tookMs": FieldDoc("How many milliseconds the latest try took; null before the first.", 84, {"minimum": 0}),
+    "status": FieldDoc("The status of the receiver's latest answer; null if there was none.", 200, {"minimum": 100}),
+    "nextTryAt": FieldDoc("When it is tried next; null unless it waits.", None, _MOMENT),
+    "tries": FieldDoc("Every try, the latest first."),
+}
 
 # By name, or by shape and name where one shape says more than all the others. A name may also be that of a query's
 # parameter.
@@ -170,6 +194,9 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "wait": FieldDoc("For how many seconds the answer may wait for the status to become final.", 5),
     "EventParameters.wait": FieldDoc("For how many seconds the answer may wait for the next event.", 5),
     "EventParameters.type": FieldDoc("Only what is of this type.", "remote_payment.paid"),
+    "DeliveryParameters.state": FieldDoc("Only what is in this state.", "failed"),
+    "DeliveryParameters.type": FieldDoc("Only what is of this type.", "remote_payment.paid"),
+    "DeliveryParameters.paymentId": FieldDoc("Only what tells of this payment.", PAYMENT_ID, _DIGITS_16),
     # Events, transfers, keys.
     "type": FieldDoc("What happened.", "remote_payment.paid"),
     "data": FieldDoc("The object as a GET showed it at that version."),
@@ -186,6 +213,66 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "endedAt": FieldDoc("When it ended.", REFUNDED, _MOMENT),
     "KeyView.expiresAt": FieldDoc("When the key expires; null if it is valid until it is revoked.", None, _MOMENT),
     "scopes": FieldDoc("What the key may do.", list(SCOPES)),
+    # Webhooks.
+    **{f"{shape}.{name}": word for shape in ("DeliveryView", "DeliveryWithTries") for name, word in _DELIVERY.items()},
+    **{f"{shape}.status": _STATUS_CODE for shape in ("PingView", "TryView")},
+    "EndpointView.id": FieldDoc("The endpoint's identifier.", ENDPOINT_ID),
+    "endpointId": FieldDoc("The endpoint's identifier.", ENDPOINT_ID),
+    "eventId": FieldDoc("The event's identifier, which is also `webhook-id`.", EVENT_ID),
+    "url": FieldDoc(
+        "Where events are posted to: an `https` address on port 443 or 8443 whose name leads to public addresses only,"
+        " else 422 `url_not_allowed`. It is kept in ASCII, as it is used.",
+        WEBHOOK_URL,
+    ),
+    "EndpointView.url": FieldDoc("Where events are posted to.", WEBHOOK_URL, _ADDRESS),
+    "types": FieldDoc(
+        "Which types of events are sent, each named once.", ["remote_payment.paid", "remote_payment.expired"]
+    ),
+    "CreateEndpointBody.types": FieldDoc(
+        "Which types of events are sent, each named once; every type, also those to come, when absent.",
+        ["remote_payment.paid", "remote_payment.expired"],
+    ),
+    "EndpointView.types": FieldDoc("Which types of events are sent; null: every type, also those to come.", None),
+    "description": FieldDoc("What its owner calls it, on one line.", "The shop's orders", SINGLE_LINE),
+    "EndpointView.state": FieldDoc(
+        "`enabled`, `paused` by its owner, or `stopped` by us, until it is enabled again.", "enabled"
+    ),
+    "UpdateEndpointBody.state": FieldDoc("`paused` lets its events wait; `enabled` lets them flow again.", "enabled"),
+    "EndpointView.reason": FieldDoc(
+        "Why it was stopped: `failing` (nothing arrived for days) or `gone` (it answered 410); null if it was not.",
+        None,
+    ),
+    "reason": _REASON,
+    "restingSince": FieldDoc(
+        "Since when it rests, because five different events in a row failed or it asked for it; null if it does not.",
+        None,
+        _MOMENT,
+    ),
+    "nextTryAt": FieldDoc("While it rests: when it is tried next.", None, _MOMENT),
+    "replayRunning": FieldDoc("Whether a replay is under way.", False),  # noqa: FBT003 - the example is a boolean
+    "oldSecretUntil": FieldDoc("Until when the secret before the last rotation signs too; null if none does.", None),
+    "resumeFrom": FieldDoc(
+        "With `enabled`: `stopped` goes on where it stopped, at most 90 days back; `now` with what happens from now on."
+        " `stopped` when absent.",
+        "stopped",
+    ),
+    "overlapHours": FieldDoc(
+        "For how many hours the old secret signs too;"
+        f" {limits.WEBHOOK_OVERLAP_HOURS_DEFAULT} when absent, and with 0 it ends at once.",
+        limits.WEBHOOK_OVERLAP_HOURS_DEFAULT,
+    ),
+    "ReplayBody.from": FieldDoc("The time of the first event to send, at most 90 days ago.", CREATED, _MOMENT),
+    "secret": FieldDoc(
+        "What webhooks are signed with (Standard Webhooks), shown once. Keep it like a password.", WEBHOOK_SECRET
+    ),
+    "removedAt": FieldDoc("When it was removed.", REFUNDED, _MOMENT),
+    "delivered": FieldDoc("Whether the receiver answered with 2xx in time.", True),  # noqa: FBT003 - the example is a boolean
+    "tookMs": FieldDoc("How many milliseconds it took.", 84, {"minimum": 0}),
+    "excerpt": FieldDoc(
+        f"The first {limits.WEBHOOK_EXCERPT_CHARACTERS_MAX} characters of the receiver's answer, as plain text.", "ok"
+    ),
+    "number": FieldDoc("Which try it was, from 1.", 1, {"minimum": 1}),
+    "at": FieldDoc("When it was made.", ARRIVED, _MOMENT),
     "outcome": FieldDoc("The simulated outcome of the payer's attempt; `paid` when absent.", "paid"),
 }
 

@@ -42,7 +42,7 @@ class Schemas:
         """One schema for each type of event, told apart by the type."""
         mapping = {}
         for kind, held in _EVENT_DATA.items():
-            name = "".join(word.capitalize() for word in re.split("[._]", kind)) + "Event"
+            name = event_name(kind)
             schema = self._struct(EventView)
             fields = schema["properties"]
             fields["type"] = {"type": "string", "enum": [kind], "description": fields["type"]["description"]}
@@ -115,7 +115,8 @@ class Schemas:
             case inspect.StructType():
                 return self.reference(kind.cls)
             case inspect.ListType() | inspect.VarTupleType():
-                return {"type": "array", "items": self._schema(kind.item_type)}
+                bounds = _bounds(kind, minItems="min_length", maxItems="max_length")
+                return {"type": "array", "items": self._schema(kind.item_type)} | bounds
             case inspect.DictType():
                 return {"type": "object", "additionalProperties": self._schema(kind.value_type)}
             case inspect.RawType() | inspect.AnyType():
@@ -136,6 +137,11 @@ class Schemas:
                     schema["enum"] = [*schema["enum"], None]
             return schema
         return {"anyOf": [*schemas, {"type": "null"}] if is_nullable else schemas}
+
+
+def event_name(kind: str) -> str:
+    """What the schema of an event of this type is called."""
+    return "".join(word.capitalize() for word in re.split("[._]", kind)) + "Event"
 
 
 def example_of(struct: Schema, changed: Json | None = None) -> Json:

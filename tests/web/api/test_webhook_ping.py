@@ -1,0 +1,164 @@
+"""A ping over HTTP: sent to a real receiver at once, signed, and answered with what that said."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from qirsh.domain import limits
+from qirsh.outbound.guard import Guard
+from qirsh.outbound.outbound import Outbound
+from qirsh.web.http.rate_limit import RateLimits
+from tests.live import InProcess, Live, World, in_process, live, refused
+from tests.outbound.receiver import OK, Play, Visit, receiving, saying, then_closing
+from tests.postgres import PostgresServer
+from tests.web.webhooks import OWN_NETWORKS, act, create_endpoint, new_endpoint
+
+
+@pytest.fixture(scope="module")
+def small(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=2, people=1, more=OWN_NETWORKS) as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def served(engine: PostgresServer | None) -> Iterator[Live]:
+    with live(engine, shops=2, people=1, more=OWN_NETWORKS) as world:
+        yield world
+
+
+class Heard:
+    """What came to a receiver that answers with `ok`."""
+
+    def __init__(self) -> None:
+        self.requests: list[bytes] = []
+
+    async def play(self, visit: Visit) -> None:
+        while request := await visit.request():
+            self.requests.append(request)
+            await visit.say(OK)
+
+    def parts(self, number: int = -1) -> tuple[str, dict[str, str], bytes]:
+        """The request line, the headers and the body."""
+        head, _, body = self.requests[number].partition(b"\r\n\r\n")
+        line, *lines = head.decode().split("\r\n")
+        return line, dict(one.split(": ", 1) for one in lines), body
+
+
+def pinged(world: World, play: Play, *, rotates: bool = False) -> tuple[dict[str, Any], list[str]]:
+    """What a ping is answered with, and the secrets of the endpoint, the newest first."""
+    key = world.merchants[0].key
+
+    async def story() -> tuple[dict[str, Any], list[str]]:
+        async with receiving(play) as receiver:
+            made = (await world.sent(create_endpoint(key, url=f"http://127.0.0.1:{receiver.port}/hooks?a=b"))).json()
+            endpoint, secrets = made["data"]["id"], [made["data"]["secret"]]
+            if rotates:
+                turned = await world.sent(act(key, endpoint, "rotate", overlapHours=1))
+                secrets.insert(0, turned.json()["data"]["secret"])
+            answer = await world.sent(act(key, endpoint, "ping"))
+            assert answer.status_code == 200, answer.text
+            data: dict[str, Any] = answer.json()["data"]
+            # Nobody comes again.
+            await asyncio.sleep(0.1)
+            assert receiver.visits <= 1
+            await world.sent(
+                act(key, endpoint, "ping")._replace(method="DELETE", path=f"/api/v1/webhook-endpoints/{endpoint}")
+            )
+            return data, secrets
+
+    return world.run(story())
+
+
+@pytest.mark.parametrize("rotates", [False, True])
+def test_a_ping_is_signed_like_an_event(served: Live, *, rotates: bool) -> None:
+    heard = Heard()
+    said, secrets = pinged(served, heard.play, rotates=rotates)
+    took_ms = said.pop("tookMs")
+    assert said == {"delivered": True, "status": 200, "reason": None, "excerpt": "ok"}
+    assert 0 <= took_ms < 15_000
+    [_] = heard.requests
+    line, headers, body = heard.parts()
+    assert line == "POST /hooks?a=b HTTP/1.1"
+    assert headers["content-type"] == "application/json"
+    assert len(headers["webhook-signature"].split()) == len(secrets) == 1 + rotates
+    for secret in secrets:
+        told = Webhook(secret).verify(body, headers)["data"]
+    assert list(told) == ["id", "type", "createdAt", "data", "livemode"]
+    assert (told["type"], told["livemode"], told["id"]) == ("ping", True, headers["webhook-id"])
+    assert list(told["data"]) == ["endpointId"]
+    other = "whsec_" + base64.b64encode(bytes(32)).decode()
+    with pytest.raises(Exception, match="No matching signature"):
+        Webhook(other).verify(body, headers)
+
+
+@pytest.mark.parametrize(
+    ("play", "said"),
+    [
+        (saying(b"HTTP/1.1 500 Oh\r\ncontent-length: 5\r\n\r\nsorry"), (False, 500, "status", "sorry")),
+        (
+            saying(b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"),
+            (False, 302, "redirect", ""),
+        ),
+        (then_closing(b"hello"), (False, None, "bad_answer", "")),
+        (saying(b"HTTP/1.1 204 No Content\r\n\r\n"), (True, 204, None, "")),
+    ],
+    ids=["status", "redirect", "nonsense", "empty"],
+)
+def test_a_ping_tells_what_the_receiver_said(small: InProcess, play: Play, said: tuple[Any, ...]) -> None:
+    answer, _ = pinged(small, play)
+    assert tuple(answer[name] for name in ("delivered", "status", "reason", "excerpt")) == said
+    with small.books() as books:
+        assert books.select("SELECT count(*) FROM webhook_delivery") == [(0,)]
+
+
+def test_where_nobody_is_a_ping_says_so(small: InProcess) -> None:
+    merchant = small.merchants[0]
+    endpoint = new_endpoint(small, merchant.key)
+    answer = small.data(act(merchant.key, endpoint, "ping"))
+    assert (answer["delivered"], answer["status"], answer["reason"]) == (False, None, "no_connection")
+    # The operator has closed the network since.
+    before = small.context.outbound
+    small.change(outbound=Outbound(Guard()))
+    answer = small.data(act(merchant.key, endpoint, "ping"))
+    assert answer == {"delivered": False, "status": None, "tookMs": 0, "reason": "no_public_address", "excerpt": ""}
+    small.change(outbound=before)
+
+
+def test_an_account_has_ten_pings_a_minute(small: InProcess) -> None:
+    one, two = small.merchants[:2]
+    now = [0]
+    ids = {key: new_endpoint(small, key) for key in (one.key, one.test_key, two.key)}
+    second = new_endpoint(small, one.key)
+    small.limit(RateLimits(clock=lambda: now[0]))
+    for number in range(limits.PINGS_PER_MINUTE):
+        small.data(act(one.key, ids[one.key] if number % 2 else second, "ping"))
+    answer = small.send(act(one.key, ids[one.key], "ping"))
+    refused(answer, 429, "rate_limited")
+    assert answer.headers["retry-after"] == "6"
+    # Others have theirs, and what is not there costs nothing.
+    for key in (one.test_key, two.key):
+        small.data(act(key, ids[key], "ping"))
+    refused(small.send(act(one.key, "we_" + "0" * 24, "ping")), 404, "not_found")
+    now[0] += 6_000_000_000
+    small.data(act(one.key, second, "ping"))
+    small.change(limits=None)
+
+
+def test_a_suspended_shop_pings_nobody(small: InProcess) -> None:
+    merchant = small.merchants[1]
+    endpoints = {key: new_endpoint(small, key) for key in (merchant.key, merchant.test_key)}
+    small.act("account suspend", account=merchant.account)
+    for key, endpoint in endpoints.items():
+        refused(small.send(act(key, endpoint, "ping")), 403, "account_suspended")
+    small.act("account resume", account=merchant.account)
+
+
+def test_the_excerpt_is_inert_text(small: InProcess) -> None:
+    body = "<b>\u202e\x00\x1b[31m".encode()
+    answer, _ = pinged(small, saying(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)))
+    assert json.dumps(answer["excerpt"]) == json.dumps("<b>\ufffd\ufffd\ufffd[31m")
