@@ -653,12 +653,70 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
             ("operator", 2),
             (f"open payouts of account {NAMES['customer']}", 1),
             (f"passkeys of person {FILLED.customer.id}", 1),
+            (f"webhook endpoints of account {NAMES['hooked']}", 3),
         )
     ),
     (
         "a counter says how many there are",
         "DELETE FROM counter WHERE name LIKE 'open payouts of account %'",
         "the counter 'open payouts of account {customer}' stands at nothing, and there are 1",
+    ),
+    *(
+        (
+            "a webhook endpoint has its queue until it is removed",
+            sql,
+            f"webhook endpoint {named}",
+        )
+        for sql, named in (
+            *(
+                (
+                    f"DELETE FROM webhook_queue WHERE endpoint = '{endpoint}'",
+                    f"{endpoint} of account .+ is {state}, and its queue is of account nothing",
+                )
+                for endpoint, state in (("we_1", "enabled"), ("we_paused", "paused"), ("we_test", "stopped"))
+            ),
+            (
+                "UPDATE webhook_queue SET account = :shop WHERE endpoint = 'we_1'",
+                "we_1 of account {hooked} is enabled, and its queue is of account {shop}",
+            ),
+            (
+                "UPDATE webhook_queue SET endpoint = 'we_gone' WHERE endpoint = 'we_paused'",
+                "we_gone of account {hooked} is removed, and its queue is of account {hooked}",
+            ),
+        )
+    ),
+    *(
+        (
+            "a webhook queue stands within its log",
+            f"UPDATE webhook_queue SET {change} WHERE endpoint = 'we_1'",
+            f"the queue of webhook endpoint we_1 of account .+ goes on with event {named}",
+        )
+        for change, named in (
+            ("next = 8", "8 and replays to 4, the last event is 6"),
+            ("account = :other", "6 and replays to 4, the last event is nothing"),
+            ("replay_until = 6", "6 and replays to 6, the last event is 6"),
+        )
+    ),
+    *(
+        ("a delivery is of an event of its endpoint's account", sql, f"the delivery of event {named} is of no event")
+        for sql, named in (
+            (
+                "UPDATE webhook_delivery SET sequence = 7 WHERE endpoint = 'we_1' AND sequence = 1",
+                "7 to webhook endpoint we_1 of account {hooked}",
+            ),
+            (
+                "UPDATE webhook_endpoint SET account = :other WHERE id = 'we_1'",
+                "1 to webhook endpoint we_1 of account {other}",
+            ),
+            (
+                "DELETE FROM event WHERE account = :hooked AND sequence = 1",
+                "1 to webhook endpoint we_gone of account {hooked}",
+            ),
+            (
+                "UPDATE webhook_delivery SET endpoint = 'we_404' WHERE endpoint = 'we_test'",
+                "1 to webhook endpoint we_404 of account nothing",
+            ),
+        )
     ),
     *(
         ("a stop and its end are in the audit log", sql, f"stop {named}")

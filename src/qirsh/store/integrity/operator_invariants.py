@@ -16,7 +16,9 @@ _OF_STOP: Final = "a.subject = 'stop ' || CAST(s.id AS TEXT) AND a.action IN ('m
 _COUNTED: Final = """SELECT 'operator' AS name, count(*) AS times FROM operator WHERE ended_at IS NULL
             UNION ALL SELECT 'open payouts of account ' || CAST(account AS TEXT), count(*) FROM payout
             WHERE state IN ('asked', 'ordered') GROUP BY account
-            UNION ALL SELECT 'passkeys of person ' || CAST(person AS TEXT), count(*) FROM passkey GROUP BY person"""
+            UNION ALL SELECT 'passkeys of person ' || CAST(person AS TEXT), count(*) FROM passkey GROUP BY person
+            UNION ALL SELECT 'webhook endpoints of account ' || CAST(account AS TEXT), count(*) FROM webhook_endpoint
+            WHERE state <> 'removed' GROUP BY account"""
 
 # What was not written down at its time cannot be mended later, like the chain of seals.
 STOPS: Final = rule(
@@ -78,7 +80,8 @@ OPERATORS: Final = (
         "the counter '{}' stands at {}, and there are {}",
         f"""WITH counted AS ({_COUNTED}),
         known AS (SELECT name FROM counted UNION SELECT name FROM counter
-            WHERE name LIKE 'open payouts of account %' OR name LIKE 'passkeys of person %')
+            WHERE name LIKE 'open payouts of account %' OR name LIKE 'passkeys of person %'
+            OR name LIKE 'webhook endpoints of account %')
         SELECT k.name, c.last, coalesce(n.times, 0) FROM known k
         LEFT JOIN counter c ON c.name = k.name LEFT JOIN counted n ON n.name = k.name
         WHERE coalesce(c.last, 0) <> coalesce(n.times, 0)""",
