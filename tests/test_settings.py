@@ -109,3 +109,11 @@ def test_webhooks_go_to_networks_that_are_named() -> None:
     assert [str(network) for network in named] == ["127.0.0.0/8", "::1/128"]
     with pytest.raises(BadSetting, match="QIRSH_WEBHOOK_NETWORKS: must be addresses or networks"):
         read_settings({"QIRSH_WEBHOOK_NETWORKS": "localhost"})
+
+
+def test_deliveries_are_kept_for_some_days() -> None:
+    assert read_settings({}).delivery_days == 30
+    assert read_settings({"QIRSH_DELIVERY_DAYS": "3650"}).delivery_days == 3650
+    for text in ("0", "3651", "-1", "1.5", "ten", "\u0663"):
+        with pytest.raises(BadSetting, match="QIRSH_DELIVERY_DAYS: must be a number of days from 1 to 3650"):
+            read_settings({"QIRSH_DELIVERY_DAYS": text})

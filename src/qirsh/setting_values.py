@@ -34,6 +34,7 @@ _PHONE: Final = re.compile(r"\+?[0-9][0-9 ()/.-]{4,28}[0-9]")
 _PORT_MAX: Final = 65_535
 _WORKERS_MAX: Final = 256
 _IDENTITY_DAYS_MAX: Final = 365
+_DELIVERY_DAYS_MAX: Final = 3650
 
 
 class PostgresUrl(str):
@@ -110,8 +111,16 @@ def group(text: str) -> int | None:
 
 
 def identity_days(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _IDENTITY_DAYS_MAX:
-        message = f"must be a number of days from 1 to {_IDENTITY_DAYS_MAX}"
+    return _days(text, _IDENTITY_DAYS_MAX)
+
+
+def delivery_days(text: str) -> int:
+    return _days(text, _DELIVERY_DAYS_MAX)
+
+
+def _days(text: str, most: int) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= most:
+        message = f"must be a number of days from 1 to {most}"
         raise ValueError(message)
     return int(text)
 

@@ -63,6 +63,9 @@ SETTINGS: Final = {
     "QIRSH_IDENTITY_DAYS": (
         "days for which the photos of a document are kept after the decision on an identity (default: 30)"
     ),
+    "QIRSH_DELIVERY_DAYS": (
+        "days for which deliveries of webhooks and their tries are kept; the events stay (default: 30)"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
@@ -111,6 +114,7 @@ class Settings(msgspec.Struct, frozen=True):
     deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
     identity_days: int
+    delivery_days: int
 
     @property
     def control_socket(self) -> Path:
@@ -183,6 +187,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         pages_dir=_read(values, "QIRSH_PAGES_DIR", "", setting_values.pages_dir),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", setting_values.secret_keys),
         identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", setting_values.identity_days),
+        delivery_days=_read(values, "QIRSH_DELIVERY_DAYS", "30", setting_values.delivery_days),
     )
 
 
