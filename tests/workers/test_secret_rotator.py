@@ -6,15 +6,19 @@ from typing import Final
 import pytest
 
 from qirsh.domain.commands.identity import SubmitIdentity
+from qirsh.domain.commands.webhook import RemoveWebhookEndpoint, RotateWebhookSecret
 from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.tables import Tables
+from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts, unseal_picture
 from qirsh.engine.keyring import Keyring
+from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.store.verify import verify
 from qirsh.workers.secret_rotator import SecretRotator
 from tests.live import InProcess, in_process, pay
 from tests.postgres import PostgresServer
+from tests.workers.webhooks import Hooks, Shelf
 
 NEW: Final = b"a new secret of thirty-two bytes"
 OTHER: Final = b"another secret of thirty-two byt"
@@ -73,6 +77,33 @@ def test_what_is_sealed_is_sealed_anew_and_the_old_secret_is_not_needed_any_more
         assert unseal_picture(alone, image.sealed, person, "back") == b"two"
     world.change(keyring=alone)
     assert world.act("operator list")
+    assert verify(world.settings.database, lambda _: None) == []
+
+
+def test_webhooks_are_signed_with_the_same_secrets_before_and_after(world: InProcess) -> None:
+    both, alone = keyrings(world)
+    shop, context = world.merchants[0], world.context
+    before = WebhookSecrets(context.keyring)
+
+    async def made() -> tuple[list[str], dict[str, str]]:
+        hooks = Hooks(world, Shelf())
+        endpoints = [await hooks.endpoint(shop, path, port=1) for path in ("/one", "/two", "/gone")]
+        turned = RotateWebhookSecret(
+            endpoints[1], int(shop.account), before.sealed("newer", endpoints[1]), 1000, "test"
+        )
+        assert isinstance(await context.engine.submit(turned), WebhookEndpoint)
+        await context.engine.submit(RemoveWebhookEndpoint(endpoints[2], int(shop.account), "test"))
+        return endpoints, hooks.secrets
+
+    (one, two, gone), secrets = world.run(made())
+    # Two secrets of the second, none of the one that is gone; two operators' keys, and the mark of the database.
+    assert reseal(world, both) == 1 + 2 + 2 + 1
+    assert reseal(world, both) == 0
+    after = WebhookSecrets(alone)
+    for endpoint, expected in ((one, (secrets[one],)), (two, ("newer", secrets[two])), (gone, None)):
+        found = world.run(context.store.find(Tables.webhook_endpoints, endpoint))
+        assert found is not None
+        assert after.opened(found) == expected
     assert verify(world.settings.database, lambda _: None) == []
 
 

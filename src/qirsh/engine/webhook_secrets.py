@@ -5,7 +5,12 @@ from typing import Final
 from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.keyring import Keyring, row_purpose
 
-PURPOSE: Final = "webhook"
+_PURPOSE: Final = "webhook"
+
+
+def secret_purpose(endpoint: str) -> bytes:
+    """What an endpoint's secrets are sealed for: no other row can borrow them."""
+    return row_purpose(_PURPOSE, endpoint)
 
 
 class WebhookSecrets:
@@ -15,14 +20,14 @@ class WebhookSecrets:
         self._keyring = keyring
 
     def sealed(self, secret: str, endpoint: str) -> bytes:
-        """For this endpoint: no other row can borrow it."""
-        return self._keyring.seal(secret.encode(), row_purpose(PURPOSE, endpoint))
+        """For this endpoint and no other."""
+        return self._keyring.seal(secret.encode(), secret_purpose(endpoint))
 
     def opened(self, endpoint: WebhookEndpoint) -> tuple[str, ...] | None:
         """The secret, and the one before it where that is kept; None if one cannot be opened."""
         found = []
         for sealed in filter(None, (endpoint.secret_sealed, endpoint.old_secret_sealed)):
-            plain = self._keyring.unseal(sealed, row_purpose(PURPOSE, endpoint.id))
+            plain = self._keyring.unseal(sealed, secret_purpose(endpoint.id))
             if plain is None:
                 return None
             found.append(plain.decode())

@@ -15,6 +15,7 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.engine.identity_facts import facts_purpose, picture_purpose
 from qirsh.engine.keyring import Keyring, totp_purpose
+from qirsh.engine.webhook_secrets import secret_purpose
 from qirsh.store.interface import Query, Store
 from qirsh.workers.role import Role
 
@@ -57,6 +58,25 @@ _KINDS: Final = (
         ),
         (0, ""),
         picture_purpose,
+    ),
+    # A removed endpoint has none.
+    _Kind(
+        "webhook_secret",
+        Query(
+            "SELECT secret_sealed, id FROM webhook_endpoint WHERE length(secret_sealed) > 0"
+            " AND substr(secret_sealed, 1, 4) <> $1 AND id > $2 ORDER BY id LIMIT $3"
+        ),
+        ("",),
+        secret_purpose,
+    ),
+    _Kind(
+        "webhook_old_secret",
+        Query(
+            "SELECT old_secret_sealed, id FROM webhook_endpoint WHERE length(old_secret_sealed) > 0"
+            " AND substr(old_secret_sealed, 1, 4) <> $1 AND id > $2 ORDER BY id LIMIT $3"
+        ),
+        ("",),
+        secret_purpose,
     ),
 )
 

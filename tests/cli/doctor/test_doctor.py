@@ -8,6 +8,9 @@ from contextlib import closing
 import apsw
 import pytest
 
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.engine.webhook_secrets import WebhookSecrets
 from tests.cli.program import House, Running
 from tests.live import wait_until
 
@@ -121,6 +124,36 @@ def test_how_far_a_rotation_of_the_secret_has_come_is_told_until_the_old_one_can
     assert findings(house.invoke("doctor", QIRSH_SECRET_KEY=new).stdout)["Old secrets"] == "ok"
     with house.serving("serve", until="listening", QIRSH_SECRET_KEY=new):
         pass
+
+
+def test_endpoints_that_nothing_is_sent_to_for_want_of_their_secret_are_named(house: House) -> None:
+    assert findings(house.invoke("doctor").stdout)["Webhook secrets"] == "ok"
+    key = (house.folder / "secret.key").read_bytes().strip()
+    sealed = WebhookSecrets(Keyring([key], system_entropy)).sealed("whsec_x", "we_mine")
+    row = (
+        "INSERT INTO webhook_endpoint VALUES ('{}', (SELECT max(number) FROM account), 'https://shop.example', '', '',"
+    )
+    row += " '{}', '', {}, x'', NULL, 1, 1)"
+    run_sql(house, row.format("we_mine", "paused", f"x'{sealed.hex()}'"))
+    run_sql(house, row.format("we_gone", "removed", "x''"))
+    well = house.invoke("doctor").stdout
+    assert (findings(well)["Webhook secrets"], "we_mine" in well) == ("ok", False)
+    for endpoint in ("we_borrows", "we_borrows_too"):
+        run_sql(house, row.format(endpoint, "enabled", f"x'{sealed.hex()}'"))
+    told = house.invoke("doctor")
+    assert (told.returncode, findings(told.stdout)["Webhook secrets"]) == (1, "bad")
+    assert "nothing is sent to we_borrows, we_borrows_too: this secret key does not open their secrets" in told.stdout
+    other = house.invoke("doctor", QIRSH_SECRET_KEY="0123456789abcdef" * 2).stdout
+    assert "nothing is sent to we_borrows, we_borrows_too, we_mine:" in other
+    assert re.search(r"under a secret that is not set any more:.*3 webhook secrets", other)
+
+
+def test_a_database_of_an_earlier_version_has_no_endpoints_yet(house: House) -> None:
+    for table in ("attempt", "delivery", "queue", "endpoint"):
+        run_sql(house, f"DROP TABLE webhook_{table}")
+    run_sql(house, "DELETE FROM schema_migration WHERE number >= 3")
+    told = house.invoke("doctor").stdout
+    assert findings(told).items() >= {"Webhook secrets": "note", "Old secrets": "ok"}.items()
 
 
 def test_a_port_of_another_program_is_told(house: House) -> None:

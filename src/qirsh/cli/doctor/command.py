@@ -248,7 +248,7 @@ def money(settings: Settings) -> Finding:
 _FINE: Final = Finding("ok", "")
 _ASK_DATABASE: Final = {
     *("Database", "Durability", "Preferences", "Guards", "Connections", "Secret key", "Old secrets", "Clock"),
-    *("Operators", "Money", "Role"),
+    *("Operators", "Money", "Role", "Webhook secrets"),
 }
 # On SQLite, and on PostgreSQL.
 CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
@@ -270,6 +270,7 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Connections": (None, postgres_checks.connections),
     "Secret key": (secret_checks.secret_key, secret_checks.secret_key),
     "Old secrets": (secret_checks.old_secrets, secret_checks.old_secrets),
+    "Webhook secrets": (secret_checks.webhook_secrets, secret_checks.webhook_secrets),
     "Port": (port, port),
     "Base URL": (base_url, base_url),
     "Mail": (mail, mail),

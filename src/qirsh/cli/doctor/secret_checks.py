@@ -5,8 +5,10 @@ from typing import Final
 
 from qirsh.cli.database_probe import has_begun, operators, probe
 from qirsh.cli.doctor.doctor_check import Finding
+from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
+from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.settings import Settings
 from qirsh.web.auth.totp import unseal_seed
 
@@ -17,11 +19,22 @@ _UNDER: Final = {
     "authenticator keys, renewed within a minute or two": "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL",
     "identities, renewed likewise": "SELECT facts_sealed FROM identity",
     "pictures of documents, renewed likewise": "SELECT sealed FROM identity_image",
+    "webhook secrets, renewed likewise": "SELECT secret_sealed FROM webhook_endpoint WHERE length(secret_sealed) > 0",
+    "earlier webhook secrets, renewed likewise": (
+        "SELECT old_secret_sealed FROM webhook_endpoint WHERE length(old_secret_sealed) > 0"
+    ),
     "open payouts, until they end": "SELECT bank_sealed FROM payout WHERE length(bank_sealed) > 0",
     "mails, until they are sent": "SELECT sealed FROM mail",
     "mailed codes, until their time is over": "SELECT code_mac FROM challenge WHERE length(code_mac) > 0",
     "mark of the database, renewed last": "SELECT value FROM constant WHERE name = 'secret_check'",
 }
+
+
+_WEBHOOKS: Final = "webhook_endpoint"
+_ENDPOINTS: Final = (
+    f"SELECT {', '.join(WebhookEndpoint.__struct_fields__)} FROM {_WEBHOOKS} WHERE state <> 'removed' ORDER BY id"  # noqa: S608 - our own names
+)
+_NAMED_MAX: Final = 20  # Enough to see which; all of them is said in a number.
 
 
 def secret_key(settings: Settings) -> Finding:
@@ -51,7 +64,10 @@ def old_secrets(settings: Settings) -> Finding:
         return Finding("note", "there is nothing under a secret yet")
     newest, *old = _keyring(settings).ids
     left, lost = {}, {}
+    has_webhooks = _has_webhooks(settings)
     for words, sql in _UNDER.items():
+        if _WEBHOOKS in sql and not has_webhooks:
+            continue
         counts = _counts(settings, sql)
         counts.pop(newest, None)
         left[words] = sum(counts.get(one, 0) for one in old)
@@ -63,6 +79,30 @@ def old_secrets(settings: Settings) -> Finding:
     if old:
         return Finding("note", "nothing is under an old secret any more: drop it from QIRSH_SECRET_KEY")
     return Finding("ok", "none")
+
+
+def webhook_secrets(settings: Settings) -> Finding:
+    """Whether webhooks can be signed: an endpoint whose secret cannot be opened stands still."""
+    if not has_begun(settings) or not _has_webhooks(settings):
+        return Finding("note", "there are no endpoints yet")
+    if not (settings.secret_keys or settings.secret_file.exists()):
+        return Finding("note", "cannot be tried without the secret key")
+    secrets = WebhookSecrets(_keyring(settings))
+    endpoints = [WebhookEndpoint(*row) for row in probe(settings, _ENDPOINTS)]
+    closed = [endpoint.id for endpoint in endpoints if secrets.opened(endpoint) is None]
+    if closed:
+        named = ", ".join(closed[:_NAMED_MAX]) + (f" and {len(closed) - _NAMED_MAX} more" * (len(closed) > _NAMED_MAX))
+        return Finding(
+            "bad",
+            f"nothing is sent to {named}: this secret key does not open their secrets; add the old one to"
+            " QIRSH_SECRET_KEY, or have their owners rotate them",
+        )
+    return Finding("ok", f"{len(endpoints)}, and all can be opened" if endpoints else "there are none")
+
+
+def _has_webhooks(settings: Settings) -> bool:
+    """A database of an earlier version gets their tables at the next start."""
+    return bool(probe(settings, "SELECT 1 FROM schema_migration WHERE name = 'webhooks'"))
 
 
 def _keyring(settings: Settings) -> Keyring:
