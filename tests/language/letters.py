@@ -61,4 +61,24 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "deposited": {"amount": 1_000_000_00, "currency": "SYP"},
     "payout_paid": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0042"},
     "payout_refused": {"amount": 7_550, "currency": "EUR", "reason": "The name of the bank account is another one"},
+    "webhook_failing": {
+        "name": "Al-Sham Books",
+        "address": "shop.example/hooks",
+        "url": f"{BASE_URL}/wallet/business/1",
+    },
+    "webhook_stopped": {
+        "name": "سوق النور",
+        "address": "shop.example/hooks",
+        "url": f"{BASE_URL}/wallet/business/1",
+    },
+    "webhook_gone": {
+        "name": "Yılmaz Kitabevi",
+        "address": "shop.example/hooks",
+        "url": f"{BASE_URL}/wallet/business/1",
+    },
+    "webhook_working": {
+        "name": "Souq Al-Nour",
+        "address": "shop.example/hooks",
+        "url": f"{BASE_URL}/wallet/business/1",
+    },
 }

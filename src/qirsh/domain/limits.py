@@ -145,6 +145,7 @@ WEBHOOK_RESULTS_AT_ONCE: Final = 200  # Recorded by one command, so that no pay 
 WEBHOOK_RESENT_MAX: Final = 200  # Events that one command makes wait: the same.
 WEBHOOK_FORGOTTEN_AT_ONCE: Final = 200  # The same.
 WEBHOOK_FAILING_TOLD_MS: Final = 3600 * 1000  # Its owner hears of an endpoint that rests for so long.
+WEBHOOK_OWNERS_TOLD_AT_ONCE: Final = 100  # Endpoints, before the worker looks again.
 WEBHOOK_RATE_MS: Final = 24 * 3600 * 1000  # Deliveries of so long make the success rate,
 WEBHOOK_RATE_ROWS_MAX: Final = 10_000  # and of these at most so many, the latest.
 # Requests to receivers of webhooks, whose machines may be slow, broken or hostile.

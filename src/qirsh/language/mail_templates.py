@@ -33,6 +33,10 @@ _NOT_YOU: Final = (
 )
 _NOT_EXPECTED: Final = _("If you did not expect this, contact the other operators at once.")
 _ASK_US: Final = _("If you have questions, contact support.")
+_YOUR_BUSINESS: Final = (_("Open your business account here:"), Alone("url"))
+_ENABLE_AGAIN: Final = _(
+    "Its place is kept. When you enable the endpoint again, it gets what has happened since, up to 90 days back."
+)
 
 KINDS: Final[dict[str, Kind]] = {
     "sign_up_code": Kind(
@@ -350,6 +354,43 @@ KINDS: Final[dict[str, Kind]] = {
             _("We did not send %(amount)s to your bank account, for this reason:"),
             Alone("reason"),
             _("The money is back in your account. If you have questions, contact support."),
+        ),
+    ),
+    "webhook_failing": Kind(
+        _("A webhook endpoint is failing"),
+        (
+            _("Since %(time)s, this webhook endpoint of %(name)s has not accepted any event:"),
+            Alone("address"),
+            _("We keep every event and try again for about three days. Then we stop sending to this endpoint."),
+            *_YOUR_BUSINESS,
+        ),
+    ),
+    "webhook_stopped": Kind(
+        _("We stopped sending to a webhook endpoint"),
+        (
+            _("This webhook endpoint of %(name)s kept failing for about three days. We no longer send events to it:"),
+            Alone("address"),
+            _WHEN,
+            _ENABLE_AGAIN,
+            *_YOUR_BUSINESS,
+        ),
+    ),
+    "webhook_gone": Kind(
+        _("We stopped sending to a webhook endpoint"),
+        (
+            _("This webhook endpoint of %(name)s answered that it is gone (410). We no longer send events to it:"),
+            Alone("address"),
+            _WHEN,
+            _ENABLE_AGAIN,
+            *_YOUR_BUSINESS,
+        ),
+    ),
+    "webhook_working": Kind(
+        _("A webhook endpoint works again"),
+        (
+            _("This webhook endpoint of %(name)s accepts events again, and gets those that waited:"),
+            Alone("address"),
+            *_YOUR_BUSINESS,
         ),
     ),
 }

@@ -15,6 +15,7 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX, WEBHOOK_RATE_MS, WEBHOOK_RAT
 from qirsh.domain.webhook import (
     DELIVERY_STATES,
     DeliveryState,
+    Told,
     WebhookAttempt,
     WebhookDelivery,
     WebhookEndpoint,
@@ -114,7 +115,7 @@ EVENT_TYPES_BETWEEN: Final = Query(
 )
 
 # For those who tell and tidy. Whose owner has not heard that it fails since a time, was stopped, or works again; and
-# what to tell them.
+# what to tell them. While an account may not act nothing is sent, and nothing can be done about it.
 OWNERS_TO_TELL: Final = Query(
     f"SELECT told.word, {_ENDPOINT} FROM ("
     "SELECT q.endpoint, 'failing' AS word, 'enabled' AS state FROM webhook_queue q"
@@ -123,7 +124,9 @@ OWNERS_TO_TELL: Final = Query(
     " WHERE n.state = 'stopped' AND q.told <> 'stopped'"
     " UNION ALL SELECT q.endpoint, '', 'enabled' FROM webhook_queue q"
     " WHERE q.told <> '' AND q.failures = 0 AND q.resting_since IS NULL"
-    ") AS told JOIN webhook_endpoint n ON n.id = told.endpoint WHERE n.state = told.state ORDER BY n.id LIMIT $2"
+    ") AS told JOIN webhook_endpoint n ON n.id = told.endpoint JOIN account a ON a.number = n.account"
+    " LEFT JOIN account l ON l.number = a.live_account WHERE n.state = told.state"
+    " AND coalesce(l.state, a.state) = 'approved' ORDER BY n.id LIMIT $2"
 )
 # Made before a time. What waits is still owed, unless its endpoint is removed.
 OLD_DELIVERIES: Final = Query(
@@ -219,6 +222,12 @@ async def busy_queues_of(store: Store, account: int, *, now: int) -> list[BusyQu
 def _busy(row: tuple[Any, ...]) -> BusyQueue:
     end = _OF_ENDPOINT + _OF_QUEUE
     return BusyQueue(WebhookEndpoint(*row[:_OF_ENDPOINT]), WebhookQueue(*row[_OF_ENDPOINT:end]), row[end])
+
+
+async def owners_to_tell(store: Store, *, failing_since: int, limit: int) -> list[tuple[Told, WebhookEndpoint]]:
+    """What is to be told of which endpoint; empty: that it works again."""
+    rows = await store.search(OWNERS_TO_TELL, failing_since, limit)
+    return [(row[0], WebhookEndpoint(*row[1:])) for row in rows]
 
 
 async def search_deliveries(
