@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
+from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, wanted_types
 from qirsh.outbound.signature import SigningKey
 from qirsh.outbound.target import Target
@@ -43,6 +44,7 @@ class Lane:
         # New ones without a row: the queue's place stays before them.
         self._open = {sequence for sequence in unrecorded if sequence >= queue.next}
         self._tried = {*unrecorded}  # Those whose results are not recorded yet: they still look due.
+        self._failed_in_a_row = 0
         self._new_in_a_row = 0
 
     @property
@@ -98,6 +100,8 @@ class Lane:
 
     def may_try(self, now: int) -> bool:
         """Whether it does not rest. While it does, there is one try at a time, when that is due."""
+        if self._failed_in_a_row >= WEBHOOK_FAILURES_MAX and self._tried:
+            return False  # Whether it rests now is known once these are recorded.
         due_at = self.queue.due_at
         return due_at is None or (now >= due_at and not self.tries)
 
@@ -114,9 +118,10 @@ class Lane:
             return self._ahead.popleft()
         return None
 
-    def end_try(self, sequence: int) -> None:
+    def end_try(self, sequence: int, *, has_failed: bool) -> None:
         """It has a result."""
         self._tried.add(sequence)
+        self._failed_in_a_row = self._failed_in_a_row + 1 if has_failed else 0
 
     def learn(self, sequence: int) -> None:
         """The result is recorded: it has a row."""

@@ -263,7 +263,7 @@ class WebhookSender:
                 self._turns |= self._crowded
                 self._crowded.clear()
                 self._wanted.set()
-        lane.end_try(parcel.sequence)
+        lane.end_try(parcel.sequence, has_failed=not outcome.is_delivered)
         lane.pace.learn(
             has_failed=not outcome.is_delivered, took_ms=outcome.took_ms, is_more_waiting=lane.is_anything_waiting
         )
