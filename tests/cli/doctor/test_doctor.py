@@ -178,6 +178,15 @@ def test_of_a_demo_it_is_told_that_mails_are_shown_and_people_can_join(house: Ho
     assert "so nobody can join" not in ended.stdout
 
 
+def test_where_webhooks_may_go_is_told(house: House) -> None:
+    ended = house.invoke("doctor")
+    assert findings(ended.stdout)["Webhooks"] == "ok"
+    assert "public addresses only" in ended.stdout
+    ended = house.invoke("doctor", QIRSH_WEBHOOK_NETWORKS="10.1.0.0/16,::1")
+    assert (ended.returncode, findings(ended.stdout)["Webhooks"]) == (0, "note")
+    assert "go to 10.1.0.0/16, ::1/128 too, by http and to any port" in ended.stdout
+
+
 def test_whether_mail_can_be_sent_is_told(house: House) -> None:
     (house.folder / "demo.json").unlink()
     ended = house.invoke("doctor")

@@ -32,6 +32,7 @@ from qirsh.cli.serve.command import (
 )
 from qirsh.domain.tables import Tables
 from qirsh.service import opened
+from qirsh.setting_values import networks
 from qirsh.settings import Settings, read_settings
 from qirsh.web.http.context import Context
 from qirsh.web.http.site import Site, contact
@@ -41,6 +42,8 @@ _OPERATOR: Final = "Demo Payments"
 _SUPPORT: Final = "support@demo.example"
 _FROM: Final = "Qirsh <qirsh@demo.example>"
 _PROOFS: Final = {"password": "password", "pin": "PIN", "totp_secret": "authenticator key"}
+# A developer's receiver is on this machine, and so are the demo's own.
+_OWN_MACHINE: Final = networks("127.0.0.0/8,::1")
 # Pasted as it stands into any sh. What it prints last holds "status":"paid".
 _CURL: Final = """\
 # 1. The shop's server asks for 100.98 USD.
@@ -63,6 +66,8 @@ curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {a
 def demo_command(port: int | None, *, force: bool) -> None:
     """Start a service to try, with people, money and a week of payments."""
     settings = msgspec.structs.replace(read_settings(), workers=1)  # The demo is one process.
+    if not settings.webhook_networks:
+        settings = msgspec.structs.replace(settings, webhook_networks=_OWN_MACHINE)
     if port is not None:
         settings = msgspec.structs.replace(settings, port=port)
     if not force and not is_loopback(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}"):

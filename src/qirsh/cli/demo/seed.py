@@ -7,17 +7,21 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
-from qirsh.contract.examples import SHOP_NAME, SHOP_URL
+from qirsh.contract.examples import SHOP_NAME, SHOP_URL, WEBHOOK_URL
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.webhook import CreateWebhookEndpoint, RecordWebhookResults, UpdateWebhookEndpoint
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
+from qirsh.domain.webhook import WebhookResult, endpoint_id
 from qirsh.engine.clock import ManualClock
+from qirsh.outbound.signature import make_secret
+from qirsh.store.reads.events import last_sequence
 from qirsh.web.auth.totp import new_seed, seal_seed
 from qirsh.web.http.context import Context
 from qirsh.web.operator import actions
@@ -68,6 +72,7 @@ async def seed(context: Context, clock: ManualClock) -> Demo:
     clock.advance(_DAY_MS)
     await _trade(context, clock, demo)
     clock.now = now - _HOUR_MS
+    await _deliver(context, demo)
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
     requested = await actions.request_account(context, Actor(demo.operator.person), words)
     demo.requested_account = requested["account"]
@@ -193,6 +198,25 @@ async def _trade(context: Context, clock: ManualClock, demo: Demo) -> None:
                     "Sent back by the customer",
                 )
                 await _submit(context, refund)
+
+
+async def _deliver(context: Context, demo: Demo) -> None:
+    """The shop's last event has arrived at an endpoint, which is paused since: nobody answers there."""
+    made, shop, actor = endpoint_id(context.entropy(12)), int(demo.shop_account), f"person {demo.merchant.person}"
+    create = CreateWebhookEndpoint(
+        id=made,
+        account=shop,
+        url=WEBHOOK_URL,
+        types=(),
+        description="Paused, to look at",
+        secret_sealed=context.webhook_secrets.sealed(make_secret(context.entropy), made),
+        actor=actor,
+    )
+    await _submit(context, create)
+    await _submit(context, UpdateWebhookEndpoint(endpoint=made, account=shop, actor=actor, state="paused"))
+    last = await last_sequence(context.store, shop)
+    arrived = WebhookResult(made, last, context.clock(), took_ms=84, status=200, reason="", excerpt="ok")
+    await _submit(context, RecordWebhookResults((arrived,)))
 
 
 def _fate(context: Context, demo: Demo, payment: Payment, number: int) -> Command[Any]:

@@ -212,6 +212,14 @@ def mail(settings: Settings) -> Finding:
     return Finding("ok", f"through {settings.smtp.shown}, from {settings.mail_from}")
 
 
+def webhooks(settings: Settings) -> Finding:
+    """Where a business may have requests sent to."""
+    if not settings.webhook_networks:
+        return Finding("ok", "go by https to public addresses only")
+    opened = ", ".join(map(str, settings.webhook_networks))
+    return Finding("note", f"go to {opened} too, by http and to any port: whoever has a key can have them sent there")
+
+
 def clock(settings: Settings) -> Finding:
     now = system_clock()
     if now < _CLOCK_MS_MIN:
@@ -274,6 +282,7 @@ CHECKS: Final[dict[str, tuple[Check | None, Check | None]]] = {
     "Port": (port, port),
     "Base URL": (base_url, base_url),
     "Mail": (mail, mail),
+    "Webhooks": (webhooks, webhooks),
     "Clock": (clock, clock),
     "Operators": (operators_enough, operators_enough),
     "Money": (money, money),

@@ -9,6 +9,7 @@ import msgspec
 from qirsh.web.openapi.samples import FROM_ENVIRONMENT, Step, Variable
 
 _API: Final = "/api/v1"
+_WITH_BODY: Final = frozenset({"POST", "PATCH"})
 _LINE_CHARACTERS_MAX: Final = 40  # Of a body that stands on one line.
 
 
@@ -98,7 +99,9 @@ pick() {{ tee /dev/stderr | awk -F'"' -v name="$1" \\
 def _curl(step: Step) -> str:
     path = "".join(p if isinstance(p, str) else f"${_shell_name(p)}" for p in step.path)
     first = f'curl -sS --fail-with-body "$API{path}"'
-    lines = [first if step.method == "GET" or step.body is not None else f"{first} -X {step.method}"]
+    # What curl would choose by itself: GET, or with a body POST.
+    is_usual = step.method == ("GET" if step.body is None else "POST")
+    lines = [first if is_usual else f"{first} -X {step.method}"]
     if step.token is not None:
         lines.append(f'-H "Authorization: Bearer ${_shell_name(step.token)}"')
     if step.has_idempotency_key:
@@ -158,7 +161,7 @@ API = "{base_url}{_API}"
 def _python(step: Step) -> str:
     start = f'"{step.method}", {"" if _is_plain(step) else "f"}"{_address(_PYTHON, step, "{{{}}}")}"'
     token = "" if step.token is None else f"token={_snake_name(step.token)}"
-    if step.method != "POST":
+    if step.method not in _WITH_BODY:
         call = f"call({start}, {token})"
     else:
         key = "key=uuid.uuid4()" if step.has_idempotency_key else ""
@@ -211,7 +214,7 @@ def _node(step: Step) -> str:
     quote = '"' if _is_plain(step) else "`"
     start = f'"{step.method}", {quote}{_address(_NODE, step, "${{{}}}")}{quote}'
     token = "" if step.token is None else f"token: {_camel_name(step.token)}"
-    if step.method != "POST":
+    if step.method not in _WITH_BODY:
         call = f"await call({start}, {{ {token} }})"
     else:
         key = "key: randomUUID()" if step.has_idempotency_key else ""
@@ -265,7 +268,7 @@ def _php(step: Step) -> str:
     quote = "'" if _is_plain(step) else '"'
     start = f"'{step.method}', {quote}{_address(_PHP, step)}{quote}"
     token = "" if step.token is None else f"token: {_PHP.variable(step.token)}"
-    if step.method != "POST":
+    if step.method not in _WITH_BODY:
         call = f"call({start}, {token})"
     else:
         key = "key: bin2hex(random_bytes(16))" if step.has_idempotency_key else ""

@@ -30,6 +30,10 @@ _TEST_TO_EXPIRE: Final = Variable("test to expire")
 _TEST_TO_CANCEL: Final = Variable("test to cancel")
 _REFUND: Final = Variable("refund")
 _EVENT: Final = Variable("event")
+_ENDPOINT: Final = Variable("endpoint")
+_SINCE: Final = Variable("since")
+_LIVE_ENDPOINT: Final = Variable("live endpoint")
+_DELIVERY: Final = Variable("delivery")
 _SESSION: Final = Variable("session")
 _LIVE_PAYMENT: Final = Variable("live payment")
 
@@ -48,8 +52,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     remark: str = ""
 
 
-def _get(*path: str | Variable, token: Variable = TEST_KEY, keep: Variable | None = None, remark: str = "") -> Step:
-    return Step(method="GET", path=path, token=token, keep=keep, remark=remark)
+def _get(
+    *path: str | Variable,
+    token: Variable = TEST_KEY,
+    keep: Variable | None = None,
+    field: tuple[str | int, ...] = ("id",),
+    remark: str = "",
+) -> Step:
+    return Step(method="GET", path=path, token=token, keep=keep, field=field, remark=remark)
 
 
 def _post(
@@ -80,6 +90,8 @@ def _created(keep: Variable, remark: str, token: Variable = TEST_KEY) -> Step:
 _PAYMENTS: Final = "/remote-payments/"
 _TEST_PAYMENTS: Final = "/test/remote-payments/"
 _WALLET_PAYMENTS: Final = "/wallet/remote-payments/"
+_ENDPOINTS: Final = "/webhook-endpoints/"
+_FIRST: Final = ("items", 0, "id")
 
 # By operation, in the order of the page. The last step of each is the call itself.
 STORY: Final[dict[str, tuple[Step, ...]]] = {
@@ -126,15 +138,41 @@ STORY: Final[dict[str, tuple[Step, ...]]] = {
     "refundsList": (_get("/refunds?currency=USD&limit=2"),),
     "refundsRetrieve": (_get("/refunds/", _REFUND),),
     "eventsList": (
-        msgspec.structs.replace(
-            _get("/events?limit=1", keep=_EVENT, remark="The oldest one."), field=("items", 0, "id")
-        ),
+        _get("/events?limit=1", keep=_EVENT, field=_FIRST, remark="The oldest one."),
         _get(
             *("/events?cursor=", _EVENT, "&limit=2&wait=1"),
             remark="What came after it. If there is nothing yet, this waits for a second.",
         ),
     ),
     "eventsRetrieve": (_get("/events/", _EVENT),),
+    "webhookEndpointsCreate": (
+        _post(
+            "/webhook-endpoints",
+            status=201,
+            body={"url": "http://127.0.0.1:3000/hooks", "description": "The shop's orders"},
+            keep=_ENDPOINT,
+            remark="Of the demo, which may post to this machine. Other services take https addresses.",
+        ),
+    ),
+    "webhookEndpointsList": (_get("/webhook-endpoints"),),
+    "webhookEndpointsRetrieve": (_get(_ENDPOINTS, _ENDPOINT),),
+    "webhookEndpointsUpdate": (
+        Step(method="PATCH", path=(_ENDPOINTS, _ENDPOINT), token=TEST_KEY, body={"description": "All that is sold"}),
+    ),
+    "webhookEndpointsPing": (Step(method="POST", path=(_ENDPOINTS, _ENDPOINT, "/ping"), token=TEST_KEY),),
+    "webhookEndpointsRotate": (_post(_ENDPOINTS, _ENDPOINT, "/rotate", body={"overlapHours": 1}),),
+    "webhookEndpointsReplay": (
+        _get(_PAYMENTS, _PAYMENT, keep=_SINCE, field=("createdAt",), remark="All since that payment was created."),
+        _post(_ENDPOINTS, _ENDPOINT, "/replay", body={"from": _SINCE}),
+    ),
+    "webhookEndpointsDeliveriesList": (
+        _get("/webhook-endpoints", token=LIVE_KEY, keep=_LIVE_ENDPOINT, field=_FIRST, remark="With the live key."),
+        _get(_ENDPOINTS, _LIVE_ENDPOINT, "/deliveries?limit=2", token=LIVE_KEY, keep=_DELIVERY, field=_FIRST),
+    ),
+    "deliveriesRetrieve": (_get("/deliveries/", _DELIVERY, token=LIVE_KEY),),
+    "deliveriesResend": (_post("/deliveries/", _DELIVERY, "/resend", token=LIVE_KEY),),
+    "remotePaymentsDeliveriesList": (_get(_PAYMENTS, _PAYMENT, "/deliveries"),),
+    "webhookEndpointsDelete": (Step(method="DELETE", path=(_ENDPOINTS, _ENDPOINT), token=TEST_KEY),),
     "transfersList": (_get("/transfers?currency=USD&limit=2"),),
     "balanceRetrieve": (_get("/balance"),),
     "currenciesList": (_get("/currencies"),),
