@@ -119,8 +119,11 @@ def test_a_dead_endpoint_costs_a_few_rows_and_holds_up_nobody(world: InProcess) 
             for _ in range(40):
                 await hooks.cancelled(shop)
             await until(lambda: len({*hooks.shelf.ids("/well")}) == 40)
-            queue = await hooks.queue(dead)
-            assert queue.resting_since is not None
+
+            async def is_resting() -> bool:
+                return (await hooks.queue(dead)).resting_since is not None
+
+            await until(is_resting)
             assert len({*hooks.shelf.ids("/dead")}) < 10  # Five, and what was under way.
             # It comes back: the next try lets all of it flow.
             hooks.shelf.reply.clear()
