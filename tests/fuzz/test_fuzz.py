@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.web.routes import ROUTES
 from tests.live import PAYMENTS, Call, Customer, Live, create, live, pay, post
 from tests.postgres import PostgresServer
+from tests.web.webhooks import OWN_NETWORKS, new_delivery
 
 PAID = 10  # Payments that can be refunded: a run hardly makes one by itself.
 # What is there to be paid or to expire is paid or gone by then, unless chance has made another: in the long run it has.
@@ -34,7 +36,7 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="module")
 def fuzzed(engine: PostgresServer | None) -> Iterator[Live]:
-    with live(engine, shops=2, people=4) as served:
+    with live(engine, shops=2, people=4, more=OWN_NETWORKS) as served:
         yield served
         assert served.complaints() == []
         assert served.violations() == []
@@ -56,6 +58,8 @@ def fuzz(
         "FUZZ_EMAIL": customer.email,
         "FUZZ_PAID": " ".join(paid),
         "FUZZ_REFUND": refunded(world, key, paid[0]) if paid else "none",
+        "FUZZ_DELIVERY": new_delivery(world, key) if paid else "dlv_none_1",
+        "FUZZ_NOW": timestamp(world.now_ms()),
         "FUZZ_REPORT": str(report),
         "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks",
         "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}",
