@@ -14,6 +14,9 @@ from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.signature import make_secret
+from qirsh.workers import webhook_brake, webhook_recorder
+from qirsh.workers.webhook_brake import LOOK_S, SHARE, Brake
+from qirsh.workers.webhook_pace import WINDOW_FIRST
 from qirsh.workers.webhook_recorder import RESULTS_WAITING_MAX
 from tests.live import Call, InProcess, in_process
 from tests.postgres import PostgresServer
@@ -341,3 +344,57 @@ def test_while_results_cannot_be_recorded_nothing_more_is_sent_and_then_nothing_
             assert len({*hooks.shelf.ids("/full")}) == 1200
 
         play(world, scene)
+
+
+def test_while_the_loop_is_busy_with_payments_few_begin_and_all_come_afterwards(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, clock = world.merchants[0], [0.0, 0.0]
+    brake = Brake(wall=lambda: clock[0], worked=lambda: clock[1])
+    monkeypatch.setattr(webhook_brake, "DELIVERY_S", SHARE / 2 * LOOK_S)
+
+    async def scene(hooks: Hooks) -> None:
+        await hooks.endpoint(shop, "/in")
+        hooks.context.engine.listeners.append(brake.hear)
+        for _ in range(6):
+            await hooks.cancelled(shop)
+        hooks.context.engine.listeners.remove(brake.hear)
+        clock[:] = [LOOK_S, LOOK_S]
+        brake.look()
+        async with hooks.sending(brake):
+            await until(lambda: len(hooks.shelf.got) == 2)
+            await asyncio.sleep(0.6)
+            assert len(hooks.shelf.got) == 2
+            clock[0] += LOOK_S  # Nothing was to be done meanwhile.
+            await until(lambda: len(hooks.shelf.got) == 6)
+        assert len({*hooks.shelf.ids("/in")}) == 6
+
+    play(world, scene)
+
+
+def test_what_is_on_its_way_at_the_end_arrives_and_all_of_it_is_recorded(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+    monkeypatch.setattr(webhook_recorder, "WEBHOOK_RESULTS_AT_ONCE", 1)
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/slow")
+        first = (await hooks.queue(endpoint)).next
+        may_answer = asyncio.Event()
+
+        async def reply(_got: Got) -> int:
+            await may_answer.wait()
+            return 200
+
+        hooks.shelf.reply["/slow"] = reply
+        for _ in range(WINDOW_FIRST):
+            await hooks.cancelled(shop)
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.got) == WINDOW_FIRST)
+            asyncio.get_running_loop().call_later(0.2, may_answer.set)
+        rows = [await hooks.delivery(endpoint, first + number) for number in range(WINDOW_FIRST)]
+        assert [row.state for row in rows if row is not None] == ["delivered"] * WINDOW_FIRST
+        assert (await hooks.queue(endpoint)).next == first + WINDOW_FIRST
+
+    play(world, scene)

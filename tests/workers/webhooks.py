@@ -20,6 +20,7 @@ from qirsh.outbound.guard import Guard
 from qirsh.outbound.line_pool import LinePool, make_tls_context
 from qirsh.outbound.post import Poster
 from qirsh.outbound.signature import make_secret
+from qirsh.workers.webhook_brake import Brake
 from qirsh.workers.webhook_parcels import Parcels
 from qirsh.workers.webhook_sender import WebhookSender
 from tests.live import PAYMENTS, Call, InProcess, Merchant, create
@@ -87,7 +88,7 @@ class Hooks:
         self.context = world.context
         self.secrets: dict[str, str] = {}
 
-    def sender(self) -> WebhookSender:
+    def sender(self, brake: Brake | None = None) -> WebhookSender:
         context = self.context
         guard = Guard(networks=LOOPBACK)
         return WebhookSender(
@@ -98,11 +99,12 @@ class Hooks:
             poster=Poster(guard, LinePool(tls=make_tls_context())),
             parcels=Parcels(context.store, context.identifiers, context.base_url),
             networks=LOOPBACK,
+            brake=brake,
         )
 
     @contextlib.asynccontextmanager
-    async def sending(self) -> AsyncIterator[WebhookSender]:
-        sender = self.sender()
+    async def sending(self, brake: Brake | None = None) -> AsyncIterator[WebhookSender]:
+        sender = self.sender(brake)
         task = asyncio.create_task(sender.run())
         try:
             yield sender

@@ -17,12 +17,13 @@ from qirsh.engine.clock import Clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.post import Outcome, Poster
 from qirsh.outbound.public_address import Networks
-from qirsh.outbound.signature import SigningKey, sign
+from qirsh.outbound.signature import SigningKey, signed_headers
 from qirsh.outbound.target import UrlFault, read_target
 from qirsh.store.interface import Store
 from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
 from qirsh.workers.role import Role
+from qirsh.workers.webhook_brake import LOOK_S, Brake
 from qirsh.workers.webhook_lane import OPEN_MAX, Lane
 from qirsh.workers.webhook_pace import Floor
 from qirsh.workers.webhook_parcels import Parcel, Parcels
@@ -52,6 +53,7 @@ class WebhookSender:
         poster: Poster,
         parcels: Parcels,
         networks: Networks,
+        brake: Brake | None = None,
     ) -> None:
         self._role = Role("webhook sender", store, engine)
         self._store = store
@@ -70,18 +72,23 @@ class WebhookSender:
         self._wanted = asyncio.Event()
         self._next_sweep = 0.0
         self._floor = Floor()
+        self._brake = brake or Brake()
+        self._braked: set[str] = set()  # Lanes that wait until payments leave room.
         self._is_leaving = False
         self._recorder = WebhookRecorder(engine, places=self._places, recorded=self._learn)
 
     async def run(self) -> None:
         """Until it is cancelled. What is on its way then is given a moment to arrive and to be recorded."""
-        self._engine.listeners.append(self._hear)
+        self._engine.listeners += [self._hear, self._brake.hear]
         recording = asyncio.create_task(self._recorder.run(), name="webhook recorder")
+        braking = asyncio.create_task(self._look_at_brake(), name="webhook brake")
         try:
             await self._role.play(self._look, idle_s=_SWEEP_S, forget=self._forget)
         finally:
             self._is_leaving = True
+            braking.cancel()
             self._engine.listeners.remove(self._hear)
+            self._engine.listeners.remove(self._brake.hear)
             await self._leave()
             recording.cancel()
 
@@ -89,8 +96,10 @@ class WebhookSender:
         tries = [attempt for lane in self._lanes.values() for attempt in lane.tries.values()]
         if tries:
             await asyncio.wait(tries, timeout=_LEAVE_S)
-        if len(self._recorder):
+        while waiting := len(self._recorder):
             await self._recorder.flush()
+            if len(self._recorder) >= waiting:
+                break  # The database is away. What arrived without a row arrives again.
         self._forget()
 
     def _forget(self) -> None:
@@ -101,7 +110,17 @@ class WebhookSender:
         self._heard.clear()
         self._turns.clear()
         self._crowded.clear()
+        self._braked.clear()
         self._next_sweep = 0.0
+
+    async def _look_at_brake(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._brake.look()
+            if self._braked and self._brake.has_room:
+                self._turns |= self._braked
+                self._braked.clear()
+                self._wanted.set()
 
     def _hear(self, work: UnitOfWork) -> None:
         """Of a commit of this process. What it took away is not used for another try."""
@@ -211,6 +230,9 @@ class WebhookSender:
         now, account = self._clock(), lane.endpoint.account
         if not lane.may_try(now):
             return
+        if not self._brake.has_room:
+            self._braked.add(lane.id)
+            return
         if lane.wants_new:
             page = await self._parcels.page(account, lane.read, _PAGE)
             if page and not lane.take_page(page):
@@ -244,9 +266,13 @@ class WebhookSender:
                 if lane.pace.has_room:
                     self._crowded.add(lane.id)
                 break
+            if not self._brake.has_room:
+                self._braked.add(lane.id)
+                break
             parcel = lane.choose(now)
             if parcel is None:
                 break
+            self._brake.take()
             was_slow = self._floor.enter(lane.pace)
             lane.tries[parcel.sequence] = asyncio.create_task(self._try(lane, parcel, now, was_slow=was_slow))
 
@@ -289,7 +315,7 @@ class WebhookSender:
 
     async def _post(self, lane: Lane, parcel: Parcel, at: int) -> Outcome:
         assert lane.target is not None
-        headers = signed_headers(parcel, at // 1000, lane.keys(at))
+        headers = signed_headers(parcel.id, at // 1000, parcel.body, lane.keys(at))
         return await self._poster.post(lane.target, headers, parcel.body)
 
     def _places(self, results: Sequence[WebhookResult], moved: set[str]) -> tuple[tuple[str, int], ...]:
@@ -310,14 +336,3 @@ class WebhookSender:
                 lane.learn(result.sequence)
                 self._turns.add(lane.id)
         self._wanted.set()
-
-
-def signed_headers(parcel: Parcel, at_s: int, keys: Sequence[SigningKey]) -> dict[str, str]:
-    """Those of Standard Webhooks, and what the body is."""
-    return {
-        "content-type": "application/json",
-        "user-agent": "Qirsh-Webhooks",
-        "webhook-id": parcel.id,
-        "webhook-timestamp": str(at_s),
-        "webhook-signature": sign(parcel.id, at_s, parcel.body, keys),
-    }
