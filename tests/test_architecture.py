@@ -30,9 +30,10 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "workers": 3,
         "setting_values": 3,
         "settings": 4,
-        "service": 5,
-        "cli": 6,
-        "__main__": 7,
+        "roles": 5,
+        "service": 6,
+        "cli": 7,
+        "__main__": 8,
     },
     "store": {
         "__init__": -1,

@@ -13,14 +13,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final
-from urllib.parse import urlsplit
 
 import uvicorn
 
 from qirsh.domain.commands.account import OpenHouseAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
-from qirsh.domain.limits import REVOCATION_POLL_MS
 from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
@@ -31,8 +29,9 @@ from qirsh.engine.passwords import Passwords
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
+from qirsh.roles import start_roles
 from qirsh.settings import BadSetting, Settings
-from qirsh.store.interface import Store, StoreUnavailable, UnusableDatabase
+from qirsh.store.interface import Store, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import queries
 from qirsh.store.sqlite.files import has_bytes
@@ -50,16 +49,7 @@ from qirsh.web.routes import ROUTES
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
 from qirsh.web.site.information_files import BadInformationFile, read_information_files
-from qirsh.workers.identity_cleaner import IdentityCleaner
-from qirsh.workers.ledger_auditor import LedgerAuditor
-from qirsh.workers.mail_sender import MailSender
-from qirsh.workers.metadata_indexer import MetadataIndexer
-from qirsh.workers.notifier import Notifier
-from qirsh.workers.payment_expirer import PaymentExpirer
-from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
-from qirsh.workers.secret_rotator import SecretRotator
-from qirsh.workers.smtp_client import SmtpLine
 
 log = logging.getLogger(__name__)
 
@@ -216,7 +206,7 @@ async def serve(
     await context.callers.poll()
     if has_control:
         await control.open()
-    roles = _roles(settings, context)
+    roles = start_roles(settings, context)
     try:
         on_ready()
         await server.serve(listeners)
@@ -225,68 +215,6 @@ async def serve(
             role.cancel()
         await asyncio.gather(*roles, return_exceptions=True)
         await control.close()
-
-
-def _roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
-    """What works beside the answers."""
-    roles = [
-        asyncio.create_task(PaymentExpirer(context.store, context.engine).run(), name="payment-expirer"),
-        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
-        asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
-        asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
-        asyncio.create_task(
-            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
-            name="identity-cleaner",
-        ),
-        asyncio.create_task(
-            ResponseCleaner(context.store, context.engine, context.clock).run(), name="response-cleaner"
-        ),
-        asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
-    ]
-    if (mail_sender := _mail_sender(settings, context)) is not None:
-        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
-    if len(context.keyring.ids) > 1:
-        rotator = SecretRotator(context.store, context.engine, context.keyring)
-        roles.append(asyncio.create_task(rotator.run(), name="secret-rotator"))
-    if context.has_mail:
-        roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
-    return roles
-
-
-def _notifier(context: Context) -> Notifier:
-    return Notifier(
-        context.store,
-        context.engine,
-        context.clock,
-        keyring=context.keyring,
-        entropy=context.entropy,
-        identifiers=context.identifiers,
-        base_url=context.base_url,
-    )
-
-
-def _mail_sender(settings: Settings, context: Context) -> MailSender | None:
-    server, sender = settings.smtp, settings.mail_from
-    if server is None or sender is None:
-        return None
-    line = SmtpLine(
-        host=server.host,
-        port=server.port,
-        security=server.security,
-        user=server.user,
-        password=server.password,
-        own_name=urlsplit(context.base_url).hostname or "localhost",
-    )
-    return MailSender(
-        context.store,
-        context.engine,
-        context.clock,
-        keyring=context.keyring,
-        line=line,
-        sender=sender,
-        base_url=context.base_url,
-        zone=context.time_zone,
-    )
 
 
 class StoppingServer(uvicorn.Server):
@@ -309,25 +237,6 @@ class StoppingServer(uvicorn.Server):
         """A second Ctrl-C is the same wish: nobody who is being answered is cut off for it."""
         super().handle_exit(sig, frame)
         self.force_exit = False
-
-
-async def _poll_revocations(context: Context) -> None:
-    # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known, once.
-    is_away = False
-    while True:
-        await asyncio.sleep(REVOCATION_POLL_MS / 1000)
-        try:
-            await context.callers.poll()
-        except StoreUnavailable as error:
-            if not is_away:
-                log.warning("%s", error)
-            is_away = True
-        except Exception:
-            log.exception("revocation poll failed")
-        else:
-            if is_away:
-                log.warning("the database answers again")
-            is_away = False
 
 
 async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: Entropy) -> Keyring:

@@ -86,11 +86,11 @@ class Receiver:
 
 @contextlib.asynccontextmanager
 async def receiving(
-    play: Play, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+    play: Play, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[Receiver]:
-    """Open on a free port."""
+    """Open on a free port, unless one is named."""
     receiver = Receiver(play)
-    server = await asyncio.start_server(receiver.visit, host, 0, ssl=tls)
+    server = await asyncio.start_server(receiver.visit, host, port, ssl=tls)
     receiver.port = server.sockets[0].getsockname()[1]
     try:
         yield receiver

@@ -1,0 +1,144 @@
+"""Starts what works beside the answers: one task for each role, built from the parts that the service has."""
+
+import asyncio
+import logging
+from urllib.parse import urlsplit
+
+from qirsh.domain.limits import REVOCATION_POLL_MS
+from qirsh.outbound.guard import Guard
+from qirsh.outbound.outbound import Outbound
+from qirsh.settings import Settings
+from qirsh.store.interface import StoreUnavailable
+from qirsh.web.http.context import Context
+from qirsh.workers.delivery_cleaner import DeliveryCleaner
+from qirsh.workers.identity_cleaner import IdentityCleaner
+from qirsh.workers.ledger_auditor import LedgerAuditor
+from qirsh.workers.mail_sender import MailSender
+from qirsh.workers.metadata_indexer import MetadataIndexer
+from qirsh.workers.notifier import Notifier
+from qirsh.workers.payment_expirer import PaymentExpirer
+from qirsh.workers.response_cleaner import ResponseCleaner
+from qirsh.workers.sealer import Sealer
+from qirsh.workers.secret_rotator import SecretRotator
+from qirsh.workers.smtp_client import SmtpLine
+from qirsh.workers.webhook_notifier import WebhookNotifier
+from qirsh.workers.webhook_parcels import Parcels
+from qirsh.workers.webhook_sender import WebhookSender
+
+log = logging.getLogger(__name__)
+
+
+def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
+    """All that this process plays, or waits to play: most are for one process at a time."""
+    roles = [
+        asyncio.create_task(PaymentExpirer(context.store, context.engine).run(), name="payment-expirer"),
+        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
+        asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
+        asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
+        asyncio.create_task(
+            IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),
+            name="identity-cleaner",
+        ),
+        asyncio.create_task(
+            ResponseCleaner(context.store, context.engine, context.clock).run(), name="response-cleaner"
+        ),
+        asyncio.create_task(
+            DeliveryCleaner(context.store, context.engine, context.clock, days=settings.delivery_days).run(),
+            name="delivery-cleaner",
+        ),
+        asyncio.create_task(_send_webhooks(settings, context), name="webhook-sender"),
+        asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
+    ]
+    if (mail_sender := _mail_sender(settings, context)) is not None:
+        roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
+    if len(context.keyring.ids) > 1:
+        rotator = SecretRotator(context.store, context.engine, context.keyring)
+        roles.append(asyncio.create_task(rotator.run(), name="secret-rotator"))
+    if context.has_mail:
+        roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
+        roles.append(asyncio.create_task(_webhook_notifier(context).run(), name="webhook-notifier"))
+    return roles
+
+
+async def _send_webhooks(settings: Settings, context: Context) -> None:
+    """By names and connections of its own: whoever pings an endpoint does not wait behind it, nor it behind them."""
+    outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=context.clock)
+    try:
+        sender = WebhookSender(
+            context.store,
+            context.engine,
+            context.clock,
+            secrets=context.webhook_secrets,
+            poster=await outbound.poster(),
+            parcels=Parcels(context.store, context.identifiers, context.base_url),
+            networks=settings.webhook_networks,
+        )
+        await sender.run()
+    finally:
+        outbound.close()
+
+
+def _webhook_notifier(context: Context) -> WebhookNotifier:
+    return WebhookNotifier(
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        base_url=context.base_url,
+    )
+
+
+def _notifier(context: Context) -> Notifier:
+    return Notifier(
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        identifiers=context.identifiers,
+        base_url=context.base_url,
+    )
+
+
+def _mail_sender(settings: Settings, context: Context) -> MailSender | None:
+    server, sender = settings.smtp, settings.mail_from
+    if server is None or sender is None:
+        return None
+    line = SmtpLine(
+        host=server.host,
+        port=server.port,
+        security=server.security,
+        user=server.user,
+        password=server.password,
+        own_name=urlsplit(context.base_url).hostname or "localhost",
+    )
+    return MailSender(
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        line=line,
+        sender=sender,
+        base_url=context.base_url,
+        zone=context.time_zone,
+    )
+
+
+async def _poll_revocations(context: Context) -> None:
+    # Without a poll nobody is trusted from memory, so nothing is unsafe; but it should be known, once.
+    is_away = False
+    while True:
+        await asyncio.sleep(REVOCATION_POLL_MS / 1000)
+        try:
+            await context.callers.poll()
+        except StoreUnavailable as error:
+            if not is_away:
+                log.warning("%s", error)
+            is_away = True
+        except Exception:
+            log.exception("revocation poll failed")
+        else:
+            if is_away:
+                log.warning("the database answers again")
+            is_away = False

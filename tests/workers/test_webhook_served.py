@@ -1,0 +1,133 @@
+"""Webhooks of a service that is served: they leave, are signed, and are given time when it is told to end."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import pytest
+from standardwebhooks import Webhook
+
+from qirsh.engine.clock import system_clock
+from tests.live import PAYMENTS, Call, InProcess, Live, create, free_port, live
+from tests.outbound.receiver import receiving
+from tests.postgres import PostgresServer
+from tests.workers.webhooks import SCENE_S, Got, Hooks, Shelf, until
+
+NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
+
+
+class Served:
+    """A service with one endpoint, whose receiver is here."""
+
+    def __init__(self, world: Live) -> None:
+        self.world = world
+        self.shop = world.merchants[0]
+        self.shelf = Shelf()
+        self.shelf.port = free_port()
+        world.stop()
+        with InProcess(world.settings, system_clock) as still:
+            hooks = Hooks(still, self.shelf)
+            self.endpoint = still.run(hooks.endpoint(self.shop, "/in"))
+            self.secret = hooks.secrets[self.endpoint]
+        world.start()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(SCENE_S), receiving(self.shelf.play, port=self.shelf.port):
+            yield
+
+    async def cancelled(self) -> None:
+        """One event."""
+        made = (await self.world.sent(create(self.shop.key))).json()["data"]["id"]
+        answer = await self.world.sent(Call("POST", f"{PAYMENTS}/{made}/cancel", self.shop.key))
+        assert answer.status_code == 200, answer.text
+
+    def states(self) -> list[str]:
+        with self.world.books() as books:
+            return [state for (state,) in books.select("SELECT state FROM webhook_delivery ORDER BY sequence")]
+
+    async def are(self, *states: str) -> bool:
+        """The same while a scene is played. The books have a loop of their own, which needs a thread of its own."""
+        return await asyncio.to_thread(self.states) == [*states]
+
+    def play(self, scene: Callable[[], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            async with self.open():
+                await scene()
+
+        self.world.run(whole())
+
+
+@pytest.fixture
+def served(engine: PostgresServer | None) -> Iterator[Served]:
+    with live(engine, shops=1, people=0, processes=1 if engine is None else 2, more=NETWORKS) as world:
+        yield Served(world)
+
+
+def test_events_leave_signed_and_once_whichever_process_they_happen_in(served: Served) -> None:
+    async def scene() -> None:
+        for _ in range(6):
+            await served.cancelled()
+        await until(lambda: served.are(*["delivered"] * 6))
+        assert len(served.shelf.got) == len({*served.shelf.ids("/in")}) == 6
+        for got in served.shelf.got:
+            answer = await served.world.sent(Call("GET", f"/api/v1/events/{got.id}", served.shop.key))
+            assert got.body == answer.content
+            Webhook(served.secret).verify(got.body, got.headers)
+
+    served.play(scene)
+    assert served.world.complaints() == []
+
+
+def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Served) -> None:
+    may_answer = asyncio.Event()
+
+    async def reply(_got: Got) -> int:
+        await may_answer.wait()
+        return 200
+
+    served.shelf.reply["/in"] = reply
+
+    async def scene() -> None:
+        for _ in range(3):
+            await served.cancelled()
+        await until(lambda: len(served.shelf.got) == 3)
+        assert await served.are()
+        asyncio.get_running_loop().call_later(0.5, may_answer.set)
+        await asyncio.to_thread(served.world.stop, signal.SIGTERM)
+
+    served.play(scene)
+    assert served.states() == ["delivered"] * 3
+    assert len(served.shelf.got) == 3
+    assert served.world.complaints() == []
+
+
+def test_told_to_end_it_does_not_wait_for_a_receiver_that_hangs(served: Served) -> None:
+    may_answer = asyncio.Event()
+
+    async def reply(_got: Got) -> int:
+        await may_answer.wait()
+        return 200
+
+    served.shelf.reply["/in"] = reply
+
+    async def scene() -> None:
+        await served.cancelled()
+        await until(lambda: len(served.shelf.got) == 1)
+        await asyncio.to_thread(served.world.stop, signal.SIGTERM)
+        assert not may_answer.is_set()
+        may_answer.set()
+
+    served.play(scene)
+    assert served.states() == []
+    served.shelf.reply.clear()
+    served.world.start()
+
+    async def next_scene() -> None:
+        await until(lambda: served.are("delivered"))
+        first, *again = served.shelf.ids("/in")
+        assert {first} == {*again}
+
+    served.play(next_scene)
