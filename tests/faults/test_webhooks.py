@@ -1,0 +1,179 @@
+"""Whatever happens to who sends and who receives: every event arrives, none is invented, nobody is held up."""
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.faults.history import History
+from tests.faults.load import Load
+from tests.faults.served import Served
+from tests.faults.several import Several, settle
+from tests.faults.webhook_receiver import OK, WebhookReceiver, webhook_receiver
+from tests.live import PAYMENTS, Call, Live, Merchant, create, post, wait_until
+from tests.outbound.receiver import Visit
+
+ENDPOINTS: Final = "/api/v1/webhook-endpoints"
+ARRIVED_S: Final = 60  # After the last kill: what waits for its turn comes within seconds.
+
+
+@pytest.fixture(autouse=True)
+def _networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QIRSH_WEBHOOK_NETWORKS", "127.0.0.0/8")
+
+
+@pytest.fixture
+def receiver() -> Iterator[WebhookReceiver]:
+    with webhook_receiver() as opened:
+        yield opened
+
+
+def endpoint(world: Live, receiver: WebhookReceiver, shop: Merchant, path: str) -> str:
+    """The id of a new one for this path."""
+    made = world.data(post(ENDPOINTS, shop.key, {"url": receiver.url(path)}))
+    receiver.secrets[path] = made["secret"]
+    return str(made["id"])
+
+
+def events(world: Live, shop: Merchant) -> set[str]:
+    """The ids of all events of a shop."""
+    found: set[str] = set()
+    cursor = ""
+    while True:
+        page: dict[str, Any] = world.data(Call("GET", f"/api/v1/events?limit=100{cursor}", shop.key))
+        found |= {item["id"] for item in page["items"]}
+        if not page["hasMore"]:
+            return found
+        cursor = f"&cursor={page['nextCursor']}"
+
+
+def everything_arrives(world: Live, receiver: WebhookReceiver, paths: dict[str, Merchant]) -> None:
+    """At least once, and nothing that did not happen."""
+    for path, shop in paths.items():
+        happened = events(world, shop)
+        wait_until(lambda path=path, happened=happened: receiver.ids(path) >= happened, ARRIVED_S)  # type: ignore[misc]
+        assert receiver.ids(path) == happened
+    assert receiver.complaints == []
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills_under_load_lose_no_webhook_and_invent_none(world: Served, receiver: WebhookReceiver, kills: int) -> None:
+    chance = random.Random()
+    history = History(world)
+    load = Load(world, history, seed=chance.randrange(1 << 32))
+    paths = {f"/shop{number}": shop for number, shop in enumerate(world.merchants)}
+    for path, shop in paths.items():
+        endpoint(world, receiver, shop, path)
+    for _ in range(kills):
+
+        async def until_killed() -> None:
+            asyncio.get_running_loop().call_later(chance.uniform(0.05, 0.8), world.process.kill)
+            await load.run()
+
+        world.run(until_killed())
+        assert world.ended() == -signal.SIGKILL
+        world.restart()
+        unknown = history.having("unknown")
+        world.run(history.retry(unknown))
+        for operation in unknown:
+            load.resolved(operation)
+    history.check()
+    everything_arrives(world, receiver, paths)
+    assert sum(len(receiver.ids(path)) for path in paths) > kills
+    world.verify()
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(40, marks=pytest.mark.slow)])
+def test_of_two_processes_either_may_be_killed(several: Several, receiver: WebhookReceiver, kills: int) -> None:
+    chance = random.Random()
+    history = History(several)
+    load = Load(several, history, seed=chance.randrange(1 << 32), is_stubborn=True)
+    paths = {f"/shop{number}": shop for number, shop in enumerate(several.merchants)}
+    for path, shop in paths.items():
+        endpoint(several, receiver, shop, path)
+    for number in range(kills):
+        victim = number % 2
+
+        async def killed_and_started_again(victim: int = victim) -> None:
+            is_over = False
+            async with asyncio.TaskGroup() as group:
+                group.create_task(load.run(lambda: is_over))
+                await asyncio.sleep(chance.uniform(0.1, 0.8))
+                several.processes[victim].kill()
+                several.processes[victim].wait()
+                await asyncio.sleep(0.3)
+                several.spawn(victim)
+                await several.ready(30)
+                is_over = True
+
+        several.run(killed_and_started_again())
+        settle(several, history, load)
+    everything_arrives(several, receiver, paths)
+    several.verify()
+
+
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_dead_slow_and_hostile_receivers_hold_up_nobody(world: Served, receiver: WebhookReceiver, count: int) -> None:
+    """At 200 events a second; and the dead one has everything soon after it came back."""
+    shop = world.merchants[0]
+    is_dead = True
+
+    async def dead(visit: Visit) -> None:
+        if is_dead:
+            visit.reset()
+        else:
+            await visit.say(OK)
+
+    async def slow(visit: Visit) -> None:
+        await asyncio.sleep(10)
+        await visit.say(OK)
+
+    async def endless(visit: Visit) -> None:
+        await visit.say(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n")
+        while True:
+            await visit.say(b"x" * 65_536)
+            await asyncio.sleep(0)
+
+    receiver.manners |= {"/dead": dead, "/slow": slow, "/hostile": endless}
+    for path in ("/dead", "/slow", "/hostile", "/well"):
+        endpoint(world, receiver, shop, path)
+    happened: dict[str, float] = {}
+    started = memory_mb(world)
+
+    async def one() -> None:
+        made = (await world.sent(create(shop.key))).json()["data"]["id"]
+        happened[made] = time.monotonic()
+        answer = await world.sent(Call("POST", f"{PAYMENTS}/{made}/cancel", shop.key))
+        assert answer.status_code == 200
+
+    async def at_their_pace() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(count):
+                group.create_task(one())
+                await asyncio.sleep(1 / 200)
+
+    world.run(at_their_pace())
+    all_of_them = events(world, shop)
+    assert len(all_of_them) == count
+    wait_until(lambda: receiver.ids("/well") == all_of_them, ARRIVED_S)
+    assert len(receiver.arrivals["/well"]) == count  # Each once.
+    assert len(receiver.ids("/dead")) < count / 4
+    assert len(receiver.ids("/slow")) < count
+    is_dead = False
+    wait_until(lambda: receiver.ids("/dead") == all_of_them, ARRIVED_S)
+    assert receiver.most_at_once["/dead"] <= 32
+    assert receiver.most_at_once["/well"] <= 32
+    assert receiver.complaints == []
+    assert memory_mb(world) < started + 100
+    world.verify()
+
+
+def memory_mb(world: Served) -> float:
+    """What the serving process has resident now."""
+    status = Path(f"/proc/{world.process.pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
