@@ -51,6 +51,14 @@ def running_hello(log: Path) -> Iterator[Server]:
 
 
 @contextmanager
+def running_receiver(log: Path) -> Iterator[Server]:
+    """For webhooks."""
+    port = _free_port()
+    with _running(["bench.receiver", str(port)], {}, port, "/", log) as server:
+        yield server
+
+
+@contextmanager
 def running_service(data_dir: Path, **settings: str) -> Iterator[Server]:
     """The service as anybody starts it, without rate limits, on the data in this directory or wherever told."""
     port = _free_port()
