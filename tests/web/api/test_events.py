@@ -119,14 +119,14 @@ def test_pages_of_any_size_show_each_event_once(still: InProcess) -> None:
     assert told["nextCursor"] == everything[-1]["id"], "a puller always has something to go on from"
 
 
-def test_from_now_on_only_what_is_new_is_told(still: InProcess) -> None:
+def test_after_the_latest_only_what_is_new_is_told(still: InProcess) -> None:
     merchant = still.merchant()
-    told = still.data(asking(merchant.key, EVENTS, {"cursor": "now"}))
+    told = still.data(asking(merchant.key, EVENTS, {"cursor": "latest"}))
     assert told == {"items": [], "nextCursor": None, "hasMore": False}, "the first event is still to come"
     made = [still.payment(merchant) for _ in range(3)]
     for payment_id in made[:2]:
         still.data(cancel(merchant.key, payment_id))
-    told = still.data(asking(merchant.key, EVENTS, {"cursor": "now"}))
+    told = still.data(asking(merchant.key, EVENTS, {"cursor": "latest"}))
     assert (told["items"], told["hasMore"]) == ([], False)
     assert told["nextCursor"] == pull(still, merchant.key)[-1]["id"]
     still.data(cancel(merchant.key, made[2]))
@@ -228,6 +228,7 @@ def test_only_an_own_event_is_found_and_only_by_its_exact_id(still: InProcess) -
         ("wait=", {"wait": "wrong_type"}),
         ("wait=1&wait=1", {"wait": "repeated"}),
         ("cursor=", {"cursor": "too_short"}),
+        ("cursor=now", {"cursor": "invalid"}),
         ("status=paid", {"status": "unknown_parameter"}),
         ("type=ping&after=1", {"type": "unknown_value", "after": "unknown_parameter"}),
     ],

@@ -19,7 +19,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.http.query import read
 from qirsh.web.http.waiters import events_of
 
-_NOW: Final = "now"  # A cursor after the last event that there is.
+_LATEST: Final = "latest"  # A cursor after the last event that there is.
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ async def list_events(context: Context, request: Request) -> Response:
     assert caller is not None
     query = read(EventParameters, request.query)
     last = await events.last_sequence(context.store, caller.account)
-    if query.cursor == _NOW:
+    if query.cursor == _LATEST:
         after = last
     else:
         oldest = context.clock() - EVENTS_LISTED_MS
@@ -51,7 +51,7 @@ async def list_events(context: Context, request: Request) -> Response:
         found = await _wait(context, caller, found.seen, query)
     items = [_view(context, caller, row) for row in found.rows]
     next_cursor = query.cursor
-    if found.seen > after or query.cursor == _NOW:
+    if found.seen > after or query.cursor == _LATEST:
         next_cursor = await _cursor_at(context, caller.account, found.seen)
     return Response(200, data(EventPage(items, next_cursor, found.has_more)))
 

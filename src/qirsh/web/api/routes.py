@@ -140,8 +140,8 @@ ROUTES: Final = (
             views.EventPage,
             query=EventParameters,
             description="Oldest first, for 90 days. Continue with `nextCursor`, and nothing is missed or repeated."
-            " `cursor=now` begins after the last event that there is. With `type`, a page may hold fewer than `limit`"
-            " and not be the last: `hasMore` tells.",
+            " `cursor=latest` begins after the last event that there is. With `type`, a page may hold fewer than"
+            " `limit` and not be the last: `hasMore` tells.",
         ),
     ),
     Route(

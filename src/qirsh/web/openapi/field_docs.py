@@ -183,8 +183,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "limit": FieldDoc("How many rows a page has at most.", 20),
     "cursor": FieldDoc("The `nextCursor` of the page before; absent for the first page.", None),
     "EventParameters.cursor": FieldDoc(
-        "The id of the last event that was seen, or the `nextCursor` of the page before; `now` for what happens from"
-        " now on; absent for the oldest event that is listed.",
+        "The id of the last event that was seen, or the `nextCursor` of the page before; `latest` for what happens"
+        " from now on; absent for the oldest event that is listed.",
         None,
     ),
     "createdAfter": FieldDoc("Only what was created after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
