@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qirsh.setting_values import PostgresUrl
-from qirsh.settings import BadSetting, read_settings
+from qirsh.settings import BadSetting, developer_keys, read_settings
 
 TAKEN = {
     "postgresql://u:secret@127.0.0.1/db": "postgresql://u@127.0.0.1/db",
@@ -117,3 +117,11 @@ def test_deliveries_are_kept_for_some_days() -> None:
     for text in ("0", "3651", "-1", "1.5", "ten", "\u0663"):
         with pytest.raises(BadSetting, match="QIRSH_DELIVERY_DAYS: must be a number of days from 1 to 3650"):
             read_settings({"QIRSH_DELIVERY_DAYS": text})
+
+
+def test_a_developers_keys_are_found_and_not_shown() -> None:
+    keys = developer_keys({"QIRSH_API_KEY": "qk_live_1", "QIRSH_TEST_API_KEY": "qk_test_1"})
+    assert (keys.either, keys.test) == ("qk_live_1", "qk_test_1")
+    assert "qk_" not in f"{keys} {keys!r}"
+    keys = developer_keys({})
+    assert (keys.either, keys.test) == ("", "")

@@ -68,7 +68,8 @@ SETTINGS: Final = {
     ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
-# What `qirsh status --env` prints and the CLI reads back as an operator's credentials. No setting of the server.
+# What `qirsh status --env` prints, and the CLI reads back as an operator's credentials and a developer's keys. No
+# setting of the server.
 CLIENT_VARIABLES: Final = frozenset(
     {
         "QIRSH_API_KEY",
@@ -197,6 +198,23 @@ def operator_credentials(environment: Mapping[str, str] | None = None) -> dict[s
     names = {"email": "EMAIL", "password": "PASSWORD", "totp_secret": "TOTP_SECRET"}
     found = {key: environment.get(f"QIRSH_OPERATOR_{name}") for key, name in names.items()}
     return {key: value for key, value in found.items() if value}
+
+
+class DeveloperKeys(msgspec.Struct, frozen=True):
+    """The API keys of a developer's shell; empty if not set. Never shown."""
+
+    either: str  # QIRSH_API_KEY: live or test.
+    test: str  # QIRSH_TEST_API_KEY, as the demo has it beside a live one.
+
+    def __repr__(self) -> str:
+        """Without the keys."""
+        return "DeveloperKeys(...)"
+
+
+def developer_keys(environment: Mapping[str, str] | None = None) -> DeveloperKeys:
+    """What the environment has of them."""
+    environment = os.environ if environment is None else environment
+    return DeveloperKeys(environment.get("QIRSH_API_KEY", ""), environment.get("QIRSH_TEST_API_KEY", ""))
 
 
 def _read(values: Mapping[str, str], name: str, default: str, parse: Callable[[str], T]) -> T:

@@ -15,7 +15,10 @@ from qirsh.cli.main import qirsh
 from tests.cli.program import QIRSH, House
 from tests.forked import start
 
-COMMANDS = (["demo"], ["serve"], ["status"], ["verify"], ["doctor"], ["key", "revoke", "key_1"])
+COMMANDS = (
+    *(["demo"], ["serve"], ["status"], ["verify"], ["doctor"], ["key", "revoke", "key_1"]),
+    *(["listen", "--forward-to", "http://localhost:3000/"], ["trigger", "refund.created"], ["events", "list"]),
+)
 
 
 def parameters(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:

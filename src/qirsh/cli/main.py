@@ -13,6 +13,9 @@ import click
 
 from qirsh import __version__
 from qirsh.cli.demo.command import demo_command
+from qirsh.cli.developer.events import events_group
+from qirsh.cli.developer.listen import listen_command
+from qirsh.cli.developer.trigger import trigger_command
 from qirsh.cli.doctor.command import doctor_command
 from qirsh.cli.errors import Stopped
 from qirsh.cli.migrate import migrate_command
@@ -111,6 +114,9 @@ for command in (
     operator_command.withdraw_group,
     payout_group,
     operator_command.audit_group,
+    listen_command,
+    trigger_command,
+    events_group,
 ):
     qirsh.add_command(command)
 

@@ -1,0 +1,1 @@
+"""What developers of shops type: events on their own machine, and events to try."""
