@@ -12,7 +12,7 @@ from qirsh.domain.limits import RECEIVER_ANSWER_S_MAX, URL_CHARACTERS_MAX
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.line_pool import LinePool, make_tls_context
 from qirsh.outbound.post import Outcome, Poster
-from qirsh.outbound.signature import SigningKey, make_secret, sign
+from qirsh.outbound.signature import SigningKey, make_secret, signed_headers
 from qirsh.outbound.target import Target, UrlFault, read_target
 
 # The guard is for addresses that others chose. This one was typed by whose machine it is.
@@ -70,14 +70,7 @@ class LocalReceiver:
 
     def send(self, event: str, body: bytes) -> Outcome:
         """What became of it."""
-        at_s = int(time.time())
-        headers = {
-            "content-type": "application/json",
-            "user-agent": "Qirsh-Webhooks",
-            "webhook-id": event,
-            "webhook-timestamp": str(at_s),
-            "webhook-signature": sign(event, at_s, body, [self._signing_key]),
-        }
+        headers = signed_headers(event, int(time.time()), body, [self._signing_key])
         return asyncio.run(self._post(headers, body))
 
     async def _post(self, headers: dict[str, str], body: bytes) -> Outcome:
