@@ -143,7 +143,7 @@ def test_a_service_that_was_put_back_is_followed_from_now_on(made: Made, shell: 
         while not told:
             fed.join(0.05)
         event = placed.trigger("remote_payment.expired")[1]
-        fed.join(30)
+        fed.join(120)
     assert told == ["the service does not know the last event that was seen: going on from now", event]
 
 
