@@ -144,6 +144,7 @@ WEBHOOK_TRIES_SHOWN_MAX: Final = 500  # Of one delivery, the latest: fifty resen
 WEBHOOK_RESULTS_AT_ONCE: Final = 200  # Recorded by one command, so that no pay waits long behind it.
 WEBHOOK_RESENT_MAX: Final = 200  # Events that one command makes wait: the same.
 WEBHOOK_FORGOTTEN_AT_ONCE: Final = 200  # The same.
+WEBHOOK_FAILED_RESENT_MAX: Final = 10_000  # By one form, so that its answer comes within seconds.
 WEBHOOK_FAILING_TOLD_MS: Final = 3600 * 1000  # Its owner hears of an endpoint that rests for so long.
 WEBHOOK_OWNERS_TOLD_AT_ONCE: Final = 100  # Endpoints, before the worker looks again.
 WEBHOOK_RATE_MS: Final = 24 * 3600 * 1000  # Deliveries of so long make the success rate,

@@ -284,9 +284,11 @@ def test_what_did_not_arrive_is_counted_and_found_again(store: Play) -> None:
     async def scene(opened: Store) -> None:
         counted = await opened.search(webhooks.OPEN_DELIVERIES, "we_1")
         assert [tuple(row)[:3] for row in counted] == [("failed", 1, 4), ("waiting", 2, 3)]
-        assert [row[0] for row in await opened.select(webhooks.FAILED_SINCE, "we_1", 0, NOW, 9)] == [4]
-        assert await opened.select(webhooks.FAILED_SINCE, "we_1", 4, NOW, 9) == []
-        assert await opened.select(webhooks.FAILED_SINCE, "we_1", 0, LATER, 9) == []
+        [(sequence, kind)] = await opened.select(webhooks.FAILED_SINCE, "we_1", 0, NOW, 9, SHOP)
+        told = next(each for each in FILLED.events if (each.account, each.sequence) == (SHOP, 4))
+        assert (sequence, kind) == (4, told.type)
+        assert await opened.select(webhooks.FAILED_SINCE, "we_1", 4, NOW, 9, SHOP) == []
+        assert await opened.select(webhooks.FAILED_SINCE, "we_1", 0, LATER, 9, SHOP) == []
 
     store(scene)
 

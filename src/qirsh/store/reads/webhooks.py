@@ -52,10 +52,12 @@ OPEN_DELIVERIES: Final = Query(
     "SELECT state, count(*), min(sequence), min(created_at) FROM webhook_delivery"
     " WHERE endpoint = $1 AND state <> 'delivered' GROUP BY state ORDER BY state"
 )
-# The next of those that were given up, last tried at a time or later: to be resent page by page.
+# The next of those that were given up, last tried at a time or later, with the types of their events: to be resent
+# page by page.
 FAILED_SINCE: Final = Query(
-    "SELECT sequence FROM webhook_delivery WHERE endpoint = $1 AND state = 'failed' AND sequence > $2"
-    " AND tried_at >= $3 ORDER BY sequence LIMIT $4"
+    "SELECT failed.sequence, e.type FROM (SELECT sequence FROM webhook_delivery WHERE endpoint = $1"
+    " AND state = 'failed' AND sequence > $2 AND tried_at >= $3 ORDER BY sequence LIMIT $4) AS failed"
+    " JOIN event e ON e.account = $5 AND e.sequence = failed.sequence ORDER BY failed.sequence"
 )
 # The latest of an endpoint, and of these what was made after a time: an index on both would cost each delivery more.
 _RATE: Final = Query(

@@ -5,18 +5,14 @@ from qirsh.contract.webhook_views import DeliveryList, DeliveryPage, DeliveryVie
 from qirsh.domain.batch import Answer
 from qirsh.domain.commands.webhook import ResendDeliveries
 from qirsh.domain.event import ToldEvent
-from qirsh.domain.limits import WEBHOOK_TRIES_SHOWN_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import DeliveryKey, WebhookDelivery, parse_delivery_id, wanted_types
-from qirsh.domain.webhook_schedule import former_try
-from qirsh.store.reads import events
 from qirsh.store.reads.webhooks import (
     MAX_SEQUENCE,
     DeliveryFilter,
     ListedDelivery,
-    attempts_of,
     deliveries_of_payment,
     search_deliveries,
 )
@@ -26,6 +22,7 @@ from qirsh.web.api.parameters import DeliveryParameters
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import encode_cursor, numbers_of
+from qirsh.web.http.deliveries import find_event, tries_of
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.payments import find_payment_of
 from qirsh.web.http.problems import FieldError, Problem, to_problem
@@ -70,10 +67,8 @@ async def see_delivery(context: Context, request: Request) -> Response:
     delivery = await context.store.find(Tables.webhook_deliveries, key)
     if delivery is None:
         raise Problem("not_found")
-    event = await _find_event(context, caller.account, key[1])
-    latest = former_try(delivery)
-    tries = [] if latest is None else [latest]
-    tries += await attempts_of(context.store, *key, WEBHOOK_TRIES_SHOWN_MAX - 1)
+    event = await find_event(context, caller.account, key[1])
+    tries = await tries_of(context, delivery)
     return Response(200, data(with_tries(_view_of(context, delivery, event), tries)))
 
 
@@ -88,7 +83,7 @@ async def resend_delivery(context: Context, request: Request) -> Response:
     before = await context.store.find(Tables.webhook_deliveries, key)
     if before is None and key[1] >= queue.next:  # It has not had its turn, and comes anyway.
         raise Problem("not_found")
-    event = await _find_event(context, caller.account, key[1])
+    event = await find_event(context, caller.account, key[1])
     if event.type not in wanted_types(endpoint):
         detail = f"The endpoint does not want events of the type {event.type}."
         raise Problem("validation_failed", errors=[FieldError("id", "type_not_wanted", detail)])
@@ -109,14 +104,6 @@ def _key(request: Request) -> DeliveryKey:
     if key is None:
         raise Problem("not_found")
     return key
-
-
-async def _find_event(context: Context, account: int, sequence: int) -> ToldEvent:
-    for row in await context.store.search(events.EVENTS_AFTER, account, sequence - 1, 1):
-        event = events.told_event(account, row)
-        if event.sequence == sequence:
-            return event
-    raise Problem("not_found")
 
 
 def _view(context: Context, caller: Caller, listed: ListedDelivery) -> DeliveryView:

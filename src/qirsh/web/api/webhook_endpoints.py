@@ -36,6 +36,7 @@ from qirsh.web.api.bodies import no_body
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
+from qirsh.web.http.deliveries import resume_place
 from qirsh.web.http.message import REPLAYED, Request, Response, json_body, problem_response
 from qirsh.web.http.problems import FieldError, Problem, to_problem
 from qirsh.web.http.webhooks import allowed_url, find_endpoint, ping_endpoint, wait_for_senders
@@ -90,7 +91,7 @@ async def update_endpoint(context: Context, request: Request) -> Response:
     endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
     resume_at = None
     if body.state == "enabled":
-        resume_at = await _resume_at(context, caller.account, is_now=body.resume_from == "now")
+        resume_at = await resume_place(context, caller.account, is_now=body.resume_from == "now")
     command = UpdateWebhookEndpoint(
         endpoint=endpoint.id,
         account=caller.account,
@@ -208,14 +209,6 @@ async def _carry_out_with_secret(
         " Rotate the secret to get another."
     )
     return problem_response(Problem("secret_already_shown", detail=detail), request.id, [REPLAYED])
-
-
-async def _resume_at(context: Context, account: int, *, is_now: bool) -> int:
-    """The event that an endpoint goes on with: the next one, or the oldest that is not too old to be of use."""
-    last = await events.last_sequence(context.store, account)
-    if is_now:
-        return last + 1
-    return await events.first_since(context.store, account, context.clock() - EVENTS_LISTED_MS, last)
 
 
 def _caller(request: Request) -> Caller:

@@ -1,6 +1,7 @@
 """A merchant's webhook endpoints, for the API and for pages: one by its id, where it may lead, and a ping to it."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from qirsh.contract.views import data
@@ -45,12 +46,10 @@ async def allowed_url(context: Context, url: str) -> str:
 async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live: bool) -> Outcome:
     """Send something at once, signed like an event and never again, and hear what the receiver says."""
     await _refuse_idle_account(context, endpoint.account)
-    secrets = context.webhook_secrets.opened(endpoint)
-    if secrets is None:
+    keys = signing_keys(context, endpoint)
+    if not keys:
         raise Problem("move_not_allowed", detail="The secret of this endpoint cannot be opened any more. Rotate it.")
     now = context.clock()
-    until = endpoint.old_secret_until
-    keys = [SigningKey(secret) for secret in (secrets if until is not None and now < until else secrets[:1])]
     ping_id = f"ping_{context.entropy(12).hex()}"
     body = data(ping_event(endpoint, ping_id, now=now, is_live=is_live))
     target = read_target(endpoint.url, networks=context.outbound.networks)
@@ -58,6 +57,13 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
         return _NOWHERE
     poster = await context.outbound.poster()
     return await poster.post(target, signed_headers(ping_id, now // 1000, body, keys), body)
+
+
+def signing_keys(context: Context, endpoint: WebhookEndpoint) -> Sequence[SigningKey]:
+    """Of the secrets that sign now; none if they cannot be opened any more."""
+    secrets, until = context.webhook_secrets.opened(endpoint) or (), endpoint.old_secret_until
+    has_two = until is not None and context.clock() < until
+    return [SigningKey(secret) for secret in (secrets if has_two else secrets[:1])]
 
 
 async def wait_for_senders(context: Context) -> None:
