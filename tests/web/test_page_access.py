@@ -1,5 +1,6 @@
 """Who sees which page, and what a form needs to be heard: for every page of the table, so that none is forgotten."""
 
+from collections.abc import Callable
 from typing import Final
 
 import httpx2
@@ -8,7 +9,8 @@ import pytest
 from qirsh.web.http.route import Route
 from qirsh.web.routes import PAGE_ROUTES
 from tests.guest import FORM, Guest, multipart
-from tests.live import Call, InProcess
+from tests.live import Call, InProcess, Merchant
+from tests.web.webhooks import new_delivery, new_endpoint
 
 ROLES: Final = ("nobody", "newcomer", "customer", "owner", "operator")
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGE_ROUTES}
@@ -51,6 +53,12 @@ OPEN: Final = (
 EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
 # With these a page takes pictures along.
 UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
+# What an address names, where the page of something that is there tells more than that of nothing.
+MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
+    "/pay/": lambda still, merchant: still.payment(merchant),
+    "/wallet/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
+    "/wallet/deliveries/": lambda still, merchant: new_delivery(still, merchant.key),
+}
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; manifest-src 'self'; form-action 'self'"
@@ -61,6 +69,7 @@ POLICY: Final = (
 def guests(still: InProcess) -> dict[str, Guest]:
     """A browser of each kind of person."""
     merchant, operator = still.merchants[0], still.operators[0]
+    still.paid(merchant, still.customers[0])  # An event.
     emails = {
         "newcomer": still.person(verified=False).email,
         "customer": still.customer().email,
@@ -78,10 +87,11 @@ def guests(still: InProcess) -> dict[str, Guest]:
 
 
 def path_of(still: InProcess, route: Route) -> str:
-    """Its address, which names a payment, or something that nobody has."""
+    """Its address, which names something that the owner has, or that nobody has."""
     merchant = still.merchants[0]
     names = {"{token}": "x" * 43, "{account}": merchant.account}
-    path = route.path.replace("{id}", still.payment(merchant) if route.path.startswith("/pay/") else "none")
+    made = next((kind for kind in MADE if route.path.startswith(kind)), "")
+    path = route.path.replace("{id}", MADE[made](still, merchant) if made else "none")
     for name, value in names.items():
         path = path.replace(name, value)
     return path

@@ -6,18 +6,13 @@ Whatever is another's is answered like what does not exist.
 import re
 from typing import Final
 
-import msgspec
-
-from qirsh.domain.account import Account
 from qirsh.domain.api_key import SCOPES, ApiKey, key_kind, make_token, token_hash
-from qirsh.domain.business import Business
 from qirsh.domain.commands.account import IssueKey, RevokeKey
-from qirsh.domain.identifier import is_account_number
-from qirsh.domain.limits import KEY_DAYS_MAX, KEYS_MAX, NAME_CHARACTERS_MAX
+from qirsh.domain.limits import KEY_DAYS_MAX, NAME_CHARACTERS_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
-from qirsh.store.reads import people, queries
 from qirsh.web.business.business_page import new_nonce, once_form
+from qirsh.web.business.shop import Shop, find_shop
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated, mail_to_holder
@@ -31,25 +26,10 @@ _BOXES: Final = {scope: scope.replace(":", "-") for scope in SCOPES}
 _KEY_ID: Final = re.compile(r"key_[0-9a-f]{18}")
 
 
-class Shop(msgspec.Struct, frozen=True):
-    """A business as its owner sees it."""
-
-    account: Account
-    business: Business
-    test_account: int | None  # There is one once it was approved.
-    keys: list[ApiKey]
-    balances: list[tuple[str, int]]
-
-    @property
-    def address(self) -> str:
-        """The page of it."""
-        return f"/wallet/business/{self.account.number}"
-
-
 @signed_in
 async def show_business(page: PageContext) -> Response:
     """Where it stands, and the form for a key."""
-    shop = await _shop(page, page.request.arguments["account"])
+    shop = await find_shop(page, page.request.arguments["account"])
     typed = {"name": "", "mode": "test", "days": "", **dict.fromkeys(_BOXES.values(), "yes")}
     return await _page(page, shop, typed, {})
 
@@ -57,14 +37,14 @@ async def show_business(page: PageContext) -> Response:
 @signed_in
 async def show_business_after_keys(page: PageContext) -> Response:
     """The address of a form, opened: the page that has it is one step up."""
-    shop = await _shop(page, page.request.arguments["account"])
+    shop = await find_shop(page, page.request.arguments["account"])
     return page.redirect(shop.address)
 
 
 @signed_in
 async def issue_api_key(page: PageContext) -> Response:
     """The key stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
-    shop = await _shop(page, page.request.arguments["account"])
+    shop = await find_shop(page, page.request.arguments["account"])
     number = str(shop.account.number)
     typed = once_form(page, "key", "name", "mode", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
     errors, name, days = _read(typed)
@@ -121,27 +101,13 @@ async def revoke_api_key(page: PageContext) -> Response:
     return page.redirect(shop.address, f"{shop.account.number}.revoked")
 
 
-async def _shop(page: PageContext, number: str) -> Shop:
-    store = page.context.store
-    account = await store.find(Tables.accounts, int(number)) if is_account_number(number) else None
-    if account is None or account.owner != page.person or account.kind != "commercial" or account.mode != "live":
-        raise Problem("not_found")
-    business = await store.find(Tables.businesses, account.number)
-    assert business is not None, "a commercial account without its business"
-    found = await store.select(queries.TEST_ACCOUNT, account.number)
-    test_account: int | None = found[0][0] if found else None
-    keys = await store.select(people.KEYS_OF_BOTH, account.number, test_account or account.number, KEYS_MAX)
-    balances = await store.select(queries.BALANCES_OF, account.number)
-    return Shop(account, business, test_account, [ApiKey(*row) for row in keys], balances)
-
-
 async def _key(page: PageContext) -> tuple[ApiKey, Shop]:
     key_id = page.request.arguments["id"]
     key = await page.context.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
     account = await page.context.store.find(Tables.accounts, key.account) if key is not None else None
     if key is None or account is None or account.owner != page.person:
         raise Problem("not_found")
-    return key, await _shop(page, str(account.live_account or account.number))
+    return key, await find_shop(page, str(account.live_account or account.number))
 
 
 async def _page(
