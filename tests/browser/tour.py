@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 
 from tests.live import PASSWORD, PIN
 
+_RECEIVER: Final = "http://127.0.0.1:9/hooks"  # Nobody listens there.
 _NAMES: Final = {"en": "Huda Halabi", "ar": "هدى الحلبي", "tr": "Hüda Halepli"}
 
 
@@ -51,6 +52,39 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
     ):
         page.goto(f"{base}{path}")
         yield name
+
+
+def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iterator[str]:
+    """The same of the pages about webhooks, for the owner of the business, to whom an event waits to be sent."""
+    base, own = stage.base_url, f"/wallet/webhooks/{endpoint}"
+    page.goto(f"{base}/?lang={stage.code}")
+    _sign_in(page, base, stage.customer)
+    for name, path in (
+        ("endpoints", f"/wallet/business/{stage.business}/webhooks"),
+        ("endpoint", own),
+        ("edit", f"{own}/edit"),
+        ("rotate", f"{own}/rotate"),
+        ("remove", f"{own}/remove"),
+        ("verify", f"{own}/verify"),
+        ("again", f"{own}/again"),
+        ("deliveries", f"{own}/deliveries"),
+        ("no-deliveries", f"{own}/deliveries?state=failed"),
+        ("delivery", f"/wallet/deliveries/{delivery}"),
+    ):
+        page.goto(f"{base}{path}")
+        yield name
+    page.goto(f"{base}{own}")
+    _press(page, f'form[action="{own}/ping"] button')
+    yield "ping"
+    page.goto(f"{base}/wallet/business/{stage.business}/webhooks/new")
+    page.fill("#url", "https://10.0.0.1/hooks")
+    page.fill("#password", "wrong")
+    _press(page, "main form .button")
+    yield "new-with-mistakes"
+    page.fill("#url", _RECEIVER)
+    page.fill("#password", PASSWORD)
+    _press(page, "main form .button")
+    yield "secret"
 
 
 def _sign_up_with_mistakes(page: Page, stage: Stage) -> None:
