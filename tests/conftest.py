@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,10 @@ _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - folders in it are made as anyw
 _ROOM_BYTES: Final = 4 << 30
 if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES:
     os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+# A shell that starts the tests in the background has them ignore it, and so would the programs that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "ci",

@@ -74,6 +74,9 @@ async def _send_webhooks(settings: Settings, context: Context) -> None:
             networks=settings.webhook_networks,
         )
         await sender.run()
+    except Exception:
+        log.exception("webhooks are not sent by this process")
+        raise
     finally:
         outbound.close()
 

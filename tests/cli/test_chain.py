@@ -101,7 +101,7 @@ def test_the_books_are_checked_and_a_stop_is_lifted_from_the_command_line(house:
 
         add(7)
         # The sum, or the balance itself where the auditor has come to its transfers first.
-        wait_until(lambda: "money movement is stopped" in house.invoke("status").stdout, 8)
+        wait_until(lambda: "money movement is stopped" in house.invoke("status").stdout, 60)
         early = house.invoke("audit", "lift", "--reason", "early", **house.operator())
         assert early.returncode == 1
         assert "rules are still broken" in early.stderr

@@ -177,7 +177,7 @@ def run(loop: str, play: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
         runner.get_loop().set_exception_handler(lambda _loop, fault: faults.append(fault))
         runner.run(asyncio.wait_for(play, 60))
-    assert faults == []
+    assert faults == [], faults
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -261,7 +261,7 @@ def test_what_is_resent_and_replayed_arrives_once_more(world: InProcess) -> None
             for _ in range(6):
                 await hooks.cancelled(shop)
             await until(lambda: len(hooks.shelf.got) == 6)
-            first = int(hooks.shelf.got[0].id.rpartition("_")[2])
+            first = min(int(got.id.rpartition("_")[2]) for got in hooks.shelf.got)
 
             async def are_recorded() -> bool:
                 return (await hooks.queue(endpoint)).next == first + 6
@@ -270,7 +270,7 @@ def test_what_is_resent_and_replayed_arrives_once_more(world: InProcess) -> None
             engine = hooks.context.engine
             await engine.submit(ResendDeliveries(endpoint, int(shop.account), (first + 1,), "test"))
             await until(lambda: len(hooks.shelf.got) == 7)
-            assert hooks.shelf.got[6].id == hooks.shelf.got[1].id
+            assert hooks.shelf.got[6].id.endswith(f"_{first + 1}")
             await engine.submit(StartReplay(endpoint, int(shop.account), first, first + 5, "test"))
             await until(lambda: len(hooks.shelf.got) == 13)
             assert {*hooks.shelf.ids("/again")[7:]} == {*hooks.shelf.ids("/again")[:6]}
