@@ -138,3 +138,31 @@ def test_those_who_start_wait_for_a_migration_as_long_as_it_takes(url: str, monk
         await other.close()
 
     asyncio.run(scene())
+
+
+def test_in_the_middle_of_a_copy_it_loses_its_rows_to_who_waited_for_them(url: str) -> None:
+    """There the server looks at no time-out, however old the transaction is."""
+
+    async def never_more() -> AsyncIterator[bytes]:
+        yield b"1\n"
+        await asyncio.sleep(3600)
+
+    async def scene() -> None:
+        async with serving(url) as engine:
+            one = await connect(url)
+            await one.execute("BEGIN")
+            await one.execute(_SHOP)
+            await one.execute("CREATE TEMP TABLE half (number bigint)")
+            copying = asyncio.create_task(one.copy_to_table("half", source=never_more()))
+            done = None
+            with pytest.raises(StoreUnavailable, match="lock timeout"):
+                await paid(engine)
+            while done is None:
+                with contextlib.suppress(StoreUnavailable):
+                    done = await paid(engine)
+            assert done.status == "paid"
+            copying.cancel()
+            await asyncio.gather(copying, return_exceptions=True)
+            one.terminate()
+
+    asyncio.run(scene())

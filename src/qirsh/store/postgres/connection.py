@@ -7,7 +7,7 @@ from typing import Final
 import asyncpg
 
 from qirsh.store import migrate
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import Query, UnusableDatabase
 from qirsh.store.postgres import schema_guard
 
 VERSION_MIN: Final = 14
@@ -46,6 +46,13 @@ SETTINGS: Final = RELIED_ON | {
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
+# In the middle of a COPY the server looks at no time-out while it waits for the rest: only an end from outside helps.
+# One that lives sends the rest within moments.
+END_FROZEN: Final = Query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"  # noqa: S608 - ours
+    " AND usename = current_user AND application_name = 'qirsh' AND state = 'active' AND wait_event = 'ClientRead'"
+    f" AND xact_start < clock_timestamp() - make_interval(secs => {TRANSACTION_S_MAX})"
+)
 # Without any of these a crash loses what was acknowledged.
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
 NOW: Final = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"

@@ -29,6 +29,7 @@ from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.batch import lock_rows, read_first, write_changes
 from qirsh.store.postgres.connection import (
     DAMAGED,
+    END_FROZEN,
     LOST,
     NO_ROOM,
     NOW,
@@ -219,6 +220,9 @@ class PostgresStore:
                 if asyncio.get_running_loop().time() > end:
                     raise StoreUnavailable(away(error)) from error
                 await asyncio.sleep(0.1)
+            except asyncpg.LockNotAvailableError as error:
+                await self._end_frozen()
+                raise StoreUnavailable(str(error)) from error
             except (UnusableDatabase, *NO_ROOM, *DAMAGED) as error:
                 self._damages.note(error)
                 raise StoreUnavailable(str(error)) from error
@@ -229,6 +233,13 @@ class PostgresStore:
                 if attempt == _ATTEMPTS:
                     raise
                 await asyncio.sleep(random.uniform(0, 0.001) * 2 ** min(attempt, 6))  # noqa: S311 - two must not meet again
+
+    async def _end_frozen(self) -> None:
+        """Somebody has held rows for too long: if it is one who was to send more and does not, its rows are free."""
+        with suppress(StoreUnavailable):
+            ended = await self._searchers.read(END_FROZEN)
+            if ended:
+                log.warning("ended %d transactions of a process that does not go on", len(ended))
 
     async def _attempt(self, writer: _Writer, batch: Batch) -> UnitOfWork:
         connection = await writer.connected()
