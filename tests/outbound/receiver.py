@@ -54,7 +54,6 @@ class Visit:
 
     def reset(self) -> None:
         """The line is torn."""
-        assert isinstance(self.writer.transport, asyncio.Transport)
         self.writer.transport.abort()
 
 
