@@ -59,11 +59,11 @@ def show(report: Report, console: Console) -> None:
         console.print(str(check), style="" if check.is_met else "bold red", highlight=False, soft_wrap=True)
 
 
-def page(report: Report, machine: Machine) -> str:
+def page(report: Report, machine: Machine, *, command: str = "make bench") -> str:
     """A page of the documentation, whole."""
     parts = [
         f"# {report.title}",
-        f"Measured by `make bench` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
+        f"Measured by `{command}` on {datetime.now(UTC):%Y-%m-%d}, which writes this page.",
         f"Machine: {machine}.",
     ]
     for table in report.tables:

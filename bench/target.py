@@ -54,7 +54,7 @@ def running_hello(log: Path) -> Iterator[Server]:
 def running_receiver(log: Path) -> Iterator[Server]:
     """For webhooks."""
     port = _free_port()
-    with _running(["bench.receiver", str(port)], {}, port, "/", log) as server:
+    with _running(["bench.webhooks.receiver", str(port)], {}, port, "/", log) as server:
         yield server
 
 

@@ -15,7 +15,7 @@ from qirsh.engine.entropy import system_entropy
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.signature import make_secret
 from qirsh.workers import webhook_brake, webhook_recorder
-from qirsh.workers.webhook_brake import LOOK_S, SHARE, Brake
+from qirsh.workers.webhook_brake import LOOK_S, Brake
 from qirsh.workers.webhook_pace import WINDOW_FIRST
 from qirsh.workers.webhook_recorder import RESULTS_WAITING_MAX
 from tests.live import Call, InProcess, in_process
@@ -346,12 +346,13 @@ def test_while_results_cannot_be_recorded_nothing_more_is_sent_and_then_nothing_
         play(world, scene)
 
 
-def test_while_the_loop_is_busy_with_payments_few_begin_and_all_come_afterwards(
+def test_while_the_process_is_busy_with_payments_few_begin_and_all_come_afterwards(
     world: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop, clock = world.merchants[0], [0.0, 0.0]
     brake = Brake(wall=lambda: clock[0], worked=lambda: clock[1])
-    monkeypatch.setattr(webhook_brake, "DELIVERY_S", SHARE / 2 * LOOK_S)
+    monkeypatch.setattr(webhook_brake, "LEAST", 2)
+    monkeypatch.setattr(webhook_brake, "SHARE", 0.0)
 
     async def scene(hooks: Hooks) -> None:
         await hooks.endpoint(shop, "/in")

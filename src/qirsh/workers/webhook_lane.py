@@ -33,6 +33,7 @@ class Lane:
         self.queue = queue
         self.target = target  # None: the service may no longer send there.
         self.confirmed_at = 0.0  # When the database was last seen to have the endpoint like this.
+        self.may_be_due = True  # Whether rows have not been looked at since. While all goes well there are none.
         self._keys = keys  # The secret, and the one before it.
         self._have_rows = have_rows  # Events after the queue's place that were tried before this lane was made.
         self.types: Final = frozenset(wanted_types(endpoint))

@@ -203,6 +203,7 @@ class WebhookSender:
             if lane is not None:
                 lane.queue = busy.queue
                 lane.confirmed_at = confirmed_at
+                lane.may_be_due = True
                 self._turns.add(lane.id)
 
     async def _made(self, endpoint: WebhookEndpoint, queue: WebhookQueue) -> Lane | None:
@@ -239,8 +240,9 @@ class WebhookSender:
                 self._recorder.move(lane.id)  # Nothing that it wants: no result will tell how far it has come.
             if len(page) == _PAGE and lane.wants_new:
                 self._turns.add(lane.id)
-        if not lane.has_again:
+        if not lane.has_again and (lane.may_be_due or lane.queue.replay_next is not None):
             due = await self._store.search(webhooks.DUE_DELIVERIES, lane.id, now, _DUE_PAGE)
+            lane.may_be_due = len(due) == _DUE_PAGE
             lane.take_due(await self._parcels.some(account, [WebhookDelivery(*row).sequence for row in due]))
             if not due and lane.queue.replay_next is not None:
                 await self._turn_page(lane, lane.queue.replay_next)

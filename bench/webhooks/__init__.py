@@ -1,0 +1,1 @@
+"""What webhooks cost, what payments lose by them, and when they arrive."""
