@@ -123,7 +123,5 @@ for command in (
 
 def main() -> None:
     """The program."""
-    if not __debug__:
-        sys.exit("qirsh: python -O and PYTHONOPTIMIZE are refused, because assertions guard money")
     with _ending_with_reader():  # Errors are printed here.
         qirsh(prog_name="qirsh")
