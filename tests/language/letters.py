@@ -64,21 +64,21 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "webhook_failing": {
         "name": "Al-Sham Books",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/business/1",
+        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_stopped": {
         "name": "سوق النور",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/business/1",
+        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_gone": {
         "name": "Yılmaz Kitabevi",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/business/1",
+        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_working": {
         "name": "Souq Al-Nour",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/business/1",
+        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
     },
 }

@@ -114,7 +114,7 @@ class Desk:
         return [kind for _, _, kind, _ in self.told()]
 
     def words(self, **more: int) -> dict[str, str | int]:
-        return {"name": "Shop", "address": ADDRESS, "url": f"{BASE_URL}/wallet/business/{self.shop.account}", **more}
+        return {"name": "Shop", "address": ADDRESS, "url": f"{BASE_URL}/wallet/webhooks/{self.endpoint}", **more}
 
 
 @pytest.fixture

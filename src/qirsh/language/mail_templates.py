@@ -33,7 +33,7 @@ _NOT_YOU: Final = (
 )
 _NOT_EXPECTED: Final = _("If you did not expect this, contact the other operators at once.")
 _ASK_US: Final = _("If you have questions, contact support.")
-_YOUR_BUSINESS: Final = (_("Open your business account here:"), Alone("url"))
+_YOUR_ENDPOINT: Final = (_("Open the endpoint here:"), Alone("url"))
 _ENABLE_AGAIN: Final = _(
     "Its place is kept. When you enable the endpoint again, it gets what has happened since, up to 90 days back."
 )
@@ -362,7 +362,7 @@ KINDS: Final[dict[str, Kind]] = {
             _("Since %(time)s, this webhook endpoint of %(name)s has not accepted any event:"),
             Alone("address"),
             _("We keep every event and try again for about three days. Then we stop sending to this endpoint."),
-            *_YOUR_BUSINESS,
+            *_YOUR_ENDPOINT,
         ),
     ),
     "webhook_stopped": Kind(
@@ -372,7 +372,7 @@ KINDS: Final[dict[str, Kind]] = {
             Alone("address"),
             _WHEN,
             _ENABLE_AGAIN,
-            *_YOUR_BUSINESS,
+            *_YOUR_ENDPOINT,
         ),
     ),
     "webhook_gone": Kind(
@@ -382,7 +382,7 @@ KINDS: Final[dict[str, Kind]] = {
             Alone("address"),
             _WHEN,
             _ENABLE_AGAIN,
-            *_YOUR_BUSINESS,
+            *_YOUR_ENDPOINT,
         ),
     ),
     "webhook_working": Kind(
@@ -390,7 +390,7 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("This webhook endpoint of %(name)s accepts events again, and gets those that waited:"),
             Alone("address"),
-            *_YOUR_BUSINESS,
+            *_YOUR_ENDPOINT,
         ),
     ),
 }

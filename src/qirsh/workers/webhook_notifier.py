@@ -72,7 +72,7 @@ class WebhookNotifier:
         words: dict[str, str | int] = {
             "name": _named(account, owner.language),
             "address": _shown(endpoint.url),
-            "url": f"{self._base_url}/wallet/business/{live.number}",
+            "url": f"{self._base_url}/wallet/webhooks/{endpoint.id}",
         }
         match told:
             case "failing":
