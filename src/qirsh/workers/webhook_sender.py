@@ -220,7 +220,7 @@ class WebhookSender:
             queue,
             target=None if isinstance(target, UrlFault) else target,
             keys=tuple(map(SigningKey, secrets)),
-            have_rows=frozenset(sequence for sequence, _ in rows),
+            have_rows=frozenset(sequence for (sequence,) in rows),
             unrecorded=self._recorder.sequences_of(endpoint.id),
         )
         self._lanes[endpoint.id] = lane

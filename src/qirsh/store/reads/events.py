@@ -12,7 +12,7 @@ _OF_EVENT: Final = 6  # Columns before those of the payment.
 _OF_PAYMENT: Final = _OF_EVENT + len(Payment.__struct_fields__)
 
 # Events with their payment as it is now, what had been refunded of it then, and the refund that some tell of.
-EVENT_ROWS: Final = (
+_EVENT_ROWS: Final = (
     "SELECT e.sequence, e.epoch, e.type, e.version, e.created_at,"  # noqa: S608 - our own names
     " CAST((SELECT coalesce(sum(s.amount), 0) FROM refund s WHERE s.payment = e.payment AND s.version <= e.version)"
     f" AS BIGINT), {', '.join(f'p.{name}' for name in Payment.__struct_fields__)},"
@@ -21,11 +21,11 @@ EVENT_ROWS: Final = (
     " LEFT JOIN refund r ON r.payment = e.payment AND r.version = e.version"
     " WHERE e.account = $1"
 )
-EVENTS_AFTER: Final = Query(f"{EVENT_ROWS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
+EVENTS_AFTER: Final = Query(f"{_EVENT_ROWS} AND e.sequence > $2 ORDER BY e.sequence LIMIT $3")
 EVENTS_OF_TYPE: Final = Query(
-    f"{EVENT_ROWS} AND e.sequence > $2 AND e.sequence <= $3 AND e.type = $4 ORDER BY e.sequence LIMIT $5"
+    f"{_EVENT_ROWS} AND e.sequence > $2 AND e.sequence <= $3 AND e.type = $4 ORDER BY e.sequence LIMIT $5"
 )
-EVENT: Final = Query(f"{EVENT_ROWS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT: Final = Query(f"{_EVENT_ROWS} AND e.sequence = $2 AND e.epoch = $3")
 EVENT_EPOCH: Final = Query("SELECT epoch FROM event WHERE account = $1 AND sequence = $2")
 EVENT_UP_TO: Final = Query(
     "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"

@@ -22,7 +22,6 @@ from qirsh.domain.webhook import (
     WebhookQueue,
 )
 from qirsh.store.interface import Query, Store
-from qirsh.store.reads.events import EVENT_ROWS
 
 MAX_SEQUENCE: Final = 2**62  # Where a list that begins with the newest begins.
 
@@ -102,18 +101,9 @@ DUE_DELIVERIES: Final = Query(
     f"SELECT {_DELIVERY} FROM webhook_delivery d WHERE d.endpoint = $1 AND d.state = 'waiting' AND d.due_at <= $2"
     " ORDER BY d.due_at, d.sequence LIMIT $3"
 )
-# The events of these, as `events.EVENTS_AFTER` has them, by their numbers.
-DUE_EVENTS: Final = Query(
-    f"{EVENT_ROWS} AND e.sequence IN (SELECT sequence FROM webhook_delivery WHERE endpoint = $2 AND state = 'waiting'"
-    " AND due_at <= $3 ORDER BY due_at, sequence LIMIT $4) ORDER BY e.sequence"
-)
 # Which of a stretch of events have a row already: after a restart those are not sent as new.
 TRIED_BETWEEN: Final = Query(
-    "SELECT sequence, state FROM webhook_delivery WHERE endpoint = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence"
-)
-# Numbers and types of a stretch, for a page of a replay.
-EVENT_TYPES_BETWEEN: Final = Query(
-    "SELECT sequence, type FROM event WHERE account = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence LIMIT $4"
+    "SELECT sequence FROM webhook_delivery WHERE endpoint = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence"
 )
 
 # For those who tell and tidy. Whose owner has not heard that it fails since a time, was stopped, or works again; and
