@@ -295,11 +295,24 @@ def test_what_a_change_leaves_out_stays(still: InProcess) -> None:
         shown = {**shown, name: value, "updatedAt": "2027-01-15T08:00:01.000Z"}
         assert still.data(update(merchant.key, endpoint, **{name: value})) == shown
     assert still.data(update(merchant.key, endpoint)) == shown
-    assert still.data(update(merchant.key, endpoint, url=None, types=None, description=None, state=None)) == shown
+    assert still.data(update(merchant.key, endpoint, url=None, state=None)) == shown
     assert still.data(see(merchant.key, endpoint)) == shown
     actions = [action.partition(".")[2] for _, action in audited(still, endpoint)]
     assert actions == ["created", "updated", "updated", "updated", "paused"]
     still.clock.now = START
+
+
+@pytest.mark.parametrize("beside", [{}, {"url": None, "state": None}])
+def test_null_in_a_change_means_every_type_and_no_description(still: InProcess, beside: dict[str, None]) -> None:
+    merchant = still.merchants[0]
+    endpoint = new_endpoint(still, merchant.key, types=[TYPES[0]], description="orders")
+    shown = still.data(see(merchant.key, endpoint))
+    shown["types"] = None
+    assert still.data(update(merchant.key, endpoint, types=None, **beside)) == shown
+    assert row(still, endpoint).types == ""
+    shown["description"] = ""
+    assert still.data(update(merchant.key, endpoint, description=None, **beside)) == shown
+    assert still.data(see(merchant.key, endpoint)) == shown
 
 
 @pytest.mark.parametrize(
@@ -311,7 +324,11 @@ def test_what_a_change_leaves_out_stays(still: InProcess) -> None:
         ({"state": "paused", "resumeFrom": "now"}, {"resumeFrom": "invalid"}),
         ({"state": "enabled", "resumeFrom": "yesterday"}, {"resumeFrom": "unknown_value"}),
         ({"types": []}, {"types": "too_short"}),
+        ({"types": "null"}, {"types": "wrong_type"}),
+        ({"types": [None]}, {"types": "wrong_type"}),
+        ({"types": None, "description": 5}, {"description": "wrong_type"}),
         ({"types": [TYPES[0], TYPES[0]]}, {"types": "repeated"}),
+        ({"description": "a\nb"}, {"description": "control_character"}),
         ({"secret": "whsec_x"}, {"secret": "unknown_field"}),
     ],
 )

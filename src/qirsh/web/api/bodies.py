@@ -1,7 +1,10 @@
 """JSON bodies of requests: read strictly and fast; when something is wrong, again slowly, to name every wrong field."""
 
+import functools
 import json
+import operator
 from collections.abc import Callable
+from types import NoneType
 from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, get_args, get_type_hints
 
 import msgspec
@@ -125,7 +128,9 @@ def make_reader(kind: type[Body]) -> Reader:
 
 def _without_unset(hint: Any) -> Any:  # noqa: ANN401 - types
     is_optional = UnsetType in get_args(hint)
-    return next(kind for kind in get_args(hint) if kind is not UnsetType) if is_optional else hint
+    return (
+        functools.reduce(operator.or_, (one for one in get_args(hint) if one is not UnsetType)) if is_optional else hint
+    )
 
 
 CREATE_PAYMENT: Final = make_reader(CreatePaymentBody)
@@ -153,7 +158,7 @@ def read(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own
         if kind is msgspec.Raw:
             if _metadata(value):
                 return _read_slowly(reader, text)
-        elif check is not None and check(value):
+        elif check is not None and value is not None and check(value):
             return _read_slowly(reader, text)
     if text.count(b":") > fields:  # Or each colon belongs to a field of its own, and none came twice.
         _refuse_duplicates(text)
@@ -167,7 +172,10 @@ def no_body(request: Request) -> None:
 
 
 def _read_slowly(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the reader's own kind of body
-    """Field by field, against the same types and checks. An optional field that is null is as good as absent."""
+    """Field by field, against the same types and checks.
+
+    An optional field that is null is as good as absent, unless its type says that null means something there.
+    """
     loaded = _load(text)
     if type(loaded) is not dict:
         raise Problem("validation_failed", errors=[FieldError("", "wrong_type", "The body must be a JSON object.")])
@@ -175,8 +183,9 @@ def _read_slowly(reader: Reader, text: bytes) -> Any:  # noqa: ANN401 - the read
     names = [name for _, name, _, _ in reader.fields]
     nulls = [
         name
-        for _, name, default, _ in reader.fields
-        if default is not msgspec.NODEFAULT and bytes(raws.get(name, b"")) == b"null"
+        for _, name, default, kind in reader.fields
+        if default is not msgspec.NODEFAULT and NoneType not in get_args(kind)
+        if bytes(raws.get(name, b"")) == b"null"
     ]
     for name in nulls:
         del raws[name]
@@ -201,7 +210,7 @@ def _why_not(raw: msgspec.Raw, kind: Any, check: Check | None) -> Wrong | None: 
         value = msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
         return in_words(str(error).replace("`", ""))
-    return None if check is None else check(value)
+    return None if check is None or value is None else check(value)
 
 
 def _value(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON is anything

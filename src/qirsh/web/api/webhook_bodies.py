@@ -45,8 +45,8 @@ class UpdateEndpointBody(Body):
     """A merchant changes an endpoint. What is left out stays."""
 
     url: Url | UnsetType = UNSET
-    types: Types | UnsetType = UNSET
-    description: Description | UnsetType = UNSET
+    types: Types | UnsetType | None = UNSET  # Null: every type.
+    description: Description | UnsetType | None = UNSET  # Null: none.
     state: Literal["enabled", "paused"] | UnsetType = UNSET
     resume_from: Literal["stopped", "now"] | UnsetType = UNSET
 

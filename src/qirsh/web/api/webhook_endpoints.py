@@ -97,8 +97,8 @@ async def update_endpoint(context: Context, request: Request) -> Response:
         account=caller.account,
         actor=_actor(caller),
         url=None if body.url is UNSET else await allowed_url(context, body.url),
-        types=None if body.types is UNSET else tuple(body.types),
-        description=None if body.description is UNSET else body.description,
+        types=None if body.types is UNSET else tuple(body.types or ()),
+        description=None if body.description is UNSET else body.description or "",
         state=body.state or None,
         resume_at=resume_at,
     )

@@ -62,8 +62,9 @@ WEBHOOK_ROUTES: Final = (
             views.EndpointView,
             body=webhook_bodies.UpdateEndpointBody,
             problems=_STANDING,
-            description="Changes what is sent, and leaves the rest as it is. While an endpoint is paused, its events"
-            " wait. One that was paused or stopped and is enabled again goes on where it stopped, at most 90 days back,"
+            description="Changes what is sent, and leaves the rest as it is. With null for `types` every type is sent"
+            " again; null for `description` empties it. While an endpoint is paused, its events wait. One that was"
+            " paused or stopped and is enabled again goes on where it stopped, at most 90 days back,"
             ' or with what happens from now on (`"resumeFrom": "now"`).',
         ),
     ),

@@ -232,8 +232,15 @@ WORDS: Final[dict[str, FieldDoc]] = {
         "Which types of events are sent, each named once; every type, also those to come, when absent.",
         ["remote_payment.paid", "remote_payment.expired"],
     ),
+    "UpdateEndpointBody.types": FieldDoc(
+        "Which types of events are sent, each named once; null: every type, also those to come.",
+        ["remote_payment.paid", "remote_payment.expired"],
+    ),
     "EndpointView.types": FieldDoc("Which types of events are sent; null: every type, also those to come.", None),
     "description": FieldDoc("What its owner calls it, on one line.", "The shop's orders", SINGLE_LINE),
+    "UpdateEndpointBody.description": FieldDoc(
+        "What its owner calls it, on one line; null empties it.", "The shop's orders", SINGLE_LINE
+    ),
     "EndpointView.state": FieldDoc(
         "`enabled`, `paused` by its owner, or `stopped` by us, until it is enabled again.", "enabled"
     ),

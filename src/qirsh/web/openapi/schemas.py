@@ -217,7 +217,9 @@ def _narrowed(schema: Json, word: FieldDoc) -> Json:
 
 
 def _or_null(schema: Json) -> Json:
-    """An optional field of a body may be null."""
+    """An optional field of a body may be null, also where that means something else than its absence."""
+    if isinstance(schema["type"], list):
+        return schema
     nullable = schema | {"type": [schema["type"], "null"]}
     return nullable | {"enum": [*schema["enum"], None]} if "enum" in schema else nullable
 
