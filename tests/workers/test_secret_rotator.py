@@ -89,7 +89,7 @@ def test_webhooks_are_signed_with_the_same_secrets_before_and_after(world: InPro
         hooks = Hooks(world, Shelf())
         endpoints = [await hooks.endpoint(shop, path, port=1) for path in ("/one", "/two", "/gone")]
         turned = RotateWebhookSecret(
-            endpoints[1], int(shop.account), before.sealed("newer", endpoints[1]), 1000, "test"
+            endpoints[1], int(shop.account), before.sealed("newer", endpoints[1]), 3_600_000, "test"
         )
         assert isinstance(await context.engine.submit(turned), WebhookEndpoint)
         await context.engine.submit(RemoveWebhookEndpoint(endpoints[2], int(shop.account), "test"))
@@ -103,7 +103,7 @@ def test_webhooks_are_signed_with_the_same_secrets_before_and_after(world: InPro
     for endpoint, expected in ((one, (secrets[one],)), (two, ("newer", secrets[two])), (gone, None)):
         found = world.run(context.store.find(Tables.webhook_endpoints, endpoint))
         assert found is not None
-        assert after.opened(found) == expected
+        assert after.opened(found, now=world.now_ms()) == expected
     assert verify(world.settings.database, lambda _: None) == []
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from qirsh.domain.commands.webhook import RemoveWebhookEndpoint, ResendDeliveries, RotateWebhookSecret, StartReplay
+from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.domain.webhook_schedule import WAITS_MS
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
@@ -248,6 +249,29 @@ def test_an_endpoint_whose_secret_cannot_be_opened_stands_still(
         assert [line for line in caplog.messages if endpoint in line] == [
             f"webhook endpoint {endpoint} stands still: its secret cannot be opened with this key"
         ]
+
+    play(world, scene)
+
+
+def test_an_old_secret_that_cannot_be_opened_holds_up_the_new_one_only_in_its_time(world: InProcess) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint, other = await hooks.endpoint(shop, "/late"), await hooks.endpoint(shop, "/well")
+        engine, secrets = hooks.context.engine, WebhookSecrets(hooks.context.keyring)
+        borrowed = secrets.sealed(hooks.secrets[other], other)
+        await engine.submit(RotateWebhookSecret(endpoint, int(shop.account), borrowed, 0, "test"))
+        good = secrets.sealed(hooks.secrets[endpoint], endpoint)
+        turned = await engine.submit(RotateWebhookSecret(endpoint, int(shop.account), good, 2000, "test"))
+        assert isinstance(turned, WebhookEndpoint)
+        assert turned.old_secret_until is not None
+        async with hooks.sending():
+            await hooks.cancelled(shop)
+            await until(lambda: hooks.shelf.ids("/late") != [])
+            assert system_clock() >= turned.old_secret_until
+        [got] = [got for got in hooks.shelf.got if got.path == "/late"]
+        assert len(got.headers["webhook-signature"].split()) == 1
+        hooks.verify(endpoint, got)
 
     play(world, scene)
 

@@ -23,12 +23,18 @@ class WebhookSecrets:
         """For this endpoint and no other."""
         return self._keyring.seal(secret.encode(), secret_purpose(endpoint))
 
-    def opened(self, endpoint: WebhookEndpoint) -> tuple[str, ...] | None:
-        """The secret, and the one before it where that is kept; None if one cannot be opened."""
-        found = []
-        for sealed in filter(None, (endpoint.secret_sealed, endpoint.old_secret_sealed)):
-            plain = self._keyring.unseal(sealed, secret_purpose(endpoint.id))
-            if plain is None:
-                return None
-            found.append(plain.decode())
-        return tuple(found) or None
+    def opened(self, endpoint: WebhookEndpoint, *, now: int) -> tuple[str, ...] | None:
+        """The secrets that sign now, the newest first; None if one of them cannot be opened.
+
+        An old one whose time is over is left closed: the key that it is under may be gone.
+        """
+        sealed = [endpoint.secret_sealed]
+        if endpoint.old_secret_until is not None and now < endpoint.old_secret_until:
+            sealed.append(endpoint.old_secret_sealed)
+        found = [self._keyring.unseal(one, secret_purpose(endpoint.id)) for one in sealed]
+        secrets = tuple(plain.decode() for plain in found if plain is not None)
+        return secrets if len(secrets) == len(sealed) else None
+
+    def can_open(self, endpoint: WebhookEndpoint) -> bool:
+        """Whether its secret can be opened, whatever became of the one before it."""
+        return self._keyring.unseal(endpoint.secret_sealed, secret_purpose(endpoint.id)) is not None

@@ -207,12 +207,13 @@ class WebhookSender:
                 self._turns.add(lane.id)
 
     async def _made(self, endpoint: WebhookEndpoint, queue: WebhookQueue) -> Lane | None:
-        secrets = self._secrets.opened(endpoint)
+        secrets = self._secrets.opened(endpoint, now=self._clock())
         if secrets is None:
             if endpoint.id not in self._unsigned:
                 self._unsigned.add(endpoint.id)
                 log.error("webhook endpoint %s stands still: its secret cannot be opened with this key", endpoint.id)
             return None
+        self._unsigned.discard(endpoint.id)
         target = read_target(endpoint.url, networks=self._networks)
         rows = await self._store.search(webhooks.TRIED_BETWEEN, endpoint.id, queue.next, queue.next + 2 * OPEN_MAX)
         lane = Lane(

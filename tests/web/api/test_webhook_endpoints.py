@@ -48,7 +48,7 @@ def queue(world: InProcess, endpoint: str) -> WebhookQueue:
 
 
 def secrets_of(world: InProcess, endpoint: str) -> tuple[str, ...] | None:
-    return world.context.webhook_secrets.opened(row(world, endpoint))
+    return world.context.webhook_secrets.opened(row(world, endpoint), now=world.now_ms())
 
 
 def audited(world: World, endpoint: str) -> list[tuple[Any, ...]]:

@@ -90,7 +90,7 @@ def test_a_secret_is_shown_once_signs_and_is_nowhere_else(still: InProcess, mode
     [secret] = set(SECRET.findall(guest.page))
     [endpoint] = set(re.findall(r"/wallet/webhooks/(we_\w+)", guest.page))
     found = stored(still, endpoint)
-    assert still.context.webhook_secrets.opened(found) == (secret,)
+    assert still.context.webhook_secrets.opened(found, now=still.now_ms()) == (secret,)
     assert found.account == int(merchant.account if mode == "live" else merchant.test_account)
     assert (found.types, found.description, found.state) == ("", "<Orders>", "enabled")
     again = guest.seen(still.send(call))
@@ -216,15 +216,15 @@ def test_a_rotated_secret_is_shown_once_and_the_old_one_signs_for_as_long_as_was
     answer = guest.seen(still.send(call))
     assert answer.status_code == 200
     [new] = set(SECRET.findall(guest.page))
-    assert still.context.webhook_secrets.opened(stored(still, endpoint)) == (new, old)
+    assert still.context.webhook_secrets.opened(stored(still, endpoint), now=still.now_ms()) == (new, old)
     guest.follow(guest.seen(still.send(call)))
     assert "was already shown" in guest.text
     assert "The old secret ends on" in guest.text
-    assert still.context.webhook_secrets.opened(stored(still, endpoint)) == (new, old)
+    assert still.context.webhook_secrets.opened(stored(still, endpoint), now=still.now_ms()) == (new, old)
     guest.open(path)
     assert guest.post(path, overlap="0", password=PASSWORD).status_code == 200
     [newest] = set(SECRET.findall(guest.page))
-    assert still.context.webhook_secrets.opened(stored(still, endpoint)) == (newest,)
+    assert still.context.webhook_secrets.opened(stored(still, endpoint), now=still.now_ms()) == (newest,)
 
 
 def test_a_secret_that_cannot_be_opened_is_told_and_rotated_away(still: InProcess) -> None:

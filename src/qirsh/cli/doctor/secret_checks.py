@@ -6,6 +6,7 @@ from typing import Final
 from qirsh.cli.database_probe import has_begun, operators, probe
 from qirsh.cli.doctor.doctor_check import Finding
 from qirsh.domain.webhook import WebhookEndpoint
+from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -89,7 +90,8 @@ def webhook_secrets(settings: Settings) -> Finding:
         return Finding("note", "cannot be tried without the secret key")
     secrets = WebhookSecrets(_keyring(settings))
     endpoints = [WebhookEndpoint(*row) for row in probe(settings, _ENDPOINTS)]
-    closed = [endpoint.id for endpoint in endpoints if secrets.opened(endpoint) is None]
+    now = system_clock()
+    closed = [endpoint.id for endpoint in endpoints if secrets.opened(endpoint, now=now) is None]
     if closed:
         named = ", ".join(closed[:_NAMED_MAX]) + (f" and {len(closed) - _NAMED_MAX} more" * (len(closed) > _NAMED_MAX))
         return Finding(

@@ -1,7 +1,5 @@
 """A merchant's calls about its webhook endpoints: where events go, under which secret, and what is sent once more."""
 
-from typing import Final
-
 from msgspec import UNSET
 
 from qirsh.contract.timestamps import milliseconds, timestamp
@@ -39,9 +37,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.deliveries import resume_place
 from qirsh.web.http.message import REPLAYED, Request, Response, json_body, problem_response
 from qirsh.web.http.problems import FieldError, Problem, to_problem
-from qirsh.web.http.webhooks import allowed_url, find_endpoint, ping_endpoint, wait_for_senders
-
-_HOUR_MS: Final = 3600 * 1000
+from qirsh.web.http.webhooks import allowed_url, find_endpoint, overlap_ms, ping_endpoint, wait_for_senders
 
 
 async def create_endpoint(context: Context, request: Request) -> Response:
@@ -132,20 +128,17 @@ async def rotate_secret(context: Context, request: Request) -> Response:
     key = idempotency_key_of(context, request, caller, text)
     body = bodies.read(webhook_bodies.ROTATE_SECRET, text)
     endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
-    # One that cannot be opened signs nothing, and would keep the new one from signing.
-    is_old_good = context.webhook_secrets.opened(endpoint) is not None
-    overlap_ms = body.overlap_hours * _HOUR_MS if is_old_good else 0
-    secret = make_secret(context.entropy)
+    secret, kept_ms = make_secret(context.entropy), overlap_ms(context, endpoint, body.overlap_hours)
     command = RotateWebhookSecret(
         endpoint=endpoint.id,
         account=caller.account,
         secret_sealed=context.webhook_secrets.sealed(secret, endpoint.id),
-        overlap_ms=overlap_ms,
+        overlap_ms=kept_ms,
         actor=_actor(caller),
     )
     if shown_before := await _carry_out_with_secret(context, request, command, key):
         return shown_before
-    if not overlap_ms:
+    if not kept_ms:
         await wait_for_senders(context)
     return Response(200, data(SecretView(secret)))
 

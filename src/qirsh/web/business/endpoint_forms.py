@@ -30,10 +30,9 @@ from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
-from qirsh.web.http.webhooks import wait_for_senders
+from qirsh.web.http.webhooks import HOUR_MS, overlap_ms, wait_for_senders
 
-_HOUR_MS: Final = 3600 * 1000
-_OVERLAP_HOURS: Final = (0, 1, WEBHOOK_OVERLAP_HOURS_DEFAULT, WEBHOOK_OVERLAP_MS_MAX // _HOUR_MS)
+_OVERLAP_HOURS: Final = (0, 1, WEBHOOK_OVERLAP_HOURS_DEFAULT, WEBHOOK_OVERLAP_MS_MAX // HOUR_MS)
 _MODES: Final = ("test", "live")
 # Checkboxes have a name each, without the dot that no id of a page should have.
 _BOXES: Final = {kind: kind.replace(".", "-") for kind in TYPES}
@@ -145,14 +144,12 @@ async def rotate_secret_from_page(page: PageContext) -> Response:
         errors = {"proof": "wrong"}
     if errors:
         return await _rotate_form(page, own, fields, errors, status=422)
-    # One that cannot be opened signs nothing, and would keep the new one from signing.
-    overlap_hours = int(fields["overlap"]) if context.webhook_secrets.opened(endpoint) is not None else 0
-    secret = make_secret(context.entropy)
+    secret, kept_ms = make_secret(context.entropy), overlap_ms(context, endpoint, int(fields["overlap"]))
     command = RotateWebhookSecret(
         endpoint=endpoint.id,
         account=endpoint.account,
         secret_sealed=context.webhook_secrets.sealed(secret, endpoint.id),
-        overlap_ms=overlap_hours * _HOUR_MS,
+        overlap_ms=kept_ms,
         actor=f"person {page.person}",
         owner=page.person,
     )
@@ -163,10 +160,10 @@ async def rotate_secret_from_page(page: PageContext) -> Response:
         raise to_problem(outcome)
     if outcome.replayed:
         return page.redirect(own.address, f"{endpoint.id}.shown-before")
-    if not overlap_hours:
+    if not kept_ms:
         await wait_for_senders(context)
     return page.render(
-        "business/endpoint_secret.html", own=own, secret=secret, is_new=False, overlap_hours=overlap_hours
+        "business/endpoint_secret.html", own=own, secret=secret, is_new=False, overlap_hours=kept_ms // HOUR_MS
     )
 
 

@@ -21,6 +21,7 @@ URL_RULE: Final = (
     f"Must be an https address of at most {URL_CHARACTERS_MAX} characters, on port 443 or 8443, without a user name or"
     " a fragment, whose name leads to public addresses only."
 )
+HOUR_MS: Final = 3600 * 1000
 _NOWHERE: Final = Outcome("no_public_address", None, 0)
 
 
@@ -61,9 +62,12 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
 
 def signing_keys(context: Context, endpoint: WebhookEndpoint) -> Sequence[SigningKey]:
     """Of the secrets that sign now; none if they cannot be opened any more."""
-    secrets, until = context.webhook_secrets.opened(endpoint) or (), endpoint.old_secret_until
-    has_two = until is not None and context.clock() < until
-    return [SigningKey(secret) for secret in (secrets if has_two else secrets[:1])]
+    return [SigningKey(secret) for secret in context.webhook_secrets.opened(endpoint, now=context.clock()) or ()]
+
+
+def overlap_ms(context: Context, endpoint: WebhookEndpoint, hours: int) -> int:
+    """How long the secret signs beside a new one. One that cannot be opened would keep the new one from signing."""
+    return hours * HOUR_MS if context.webhook_secrets.can_open(endpoint) else 0
 
 
 async def wait_for_senders(context: Context) -> None:
