@@ -196,3 +196,15 @@ def test_a_payment_tells_what_became_of_its_events_everywhere(still: InProcess) 
     refused(still.send(Call("GET", path, merchant.test_key)), 404, "not_found")
     answer = still.send(Call("GET", f"{path}?limit=1", merchant.key))
     assert field_errors(answer) == {"limit": "unknown_parameter"}
+
+
+def test_a_resend_is_answered_as_before_when_the_type_is_not_wanted_any_more(still: InProcess) -> None:
+    merchant, endpoint, _ = shop_with_events(still)
+    tried(still, endpoint, 1, 200)
+    call = resend(merchant.key, f"dlv_{endpoint[3:]}_1").once("while it was wanted")
+    first = still.send(call)
+    assert first.status_code == 200
+    still.data(update(merchant.key, endpoint, types=["refund.created"]))
+    again = still.send(call)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["idempotency-replayed"] == "true"

@@ -139,6 +139,24 @@ def test_a_secret_is_not_shown_again_under_its_key(anywhere: World) -> None:
     )
 
 
+def test_a_repeat_is_answered_as_before_when_the_name_leads_nowhere_any_more(still: InProcess) -> None:
+    merchant, url = still.merchant(), "https://shop.example/hooks"
+    call = create_endpoint(merchant.key, url=url).once("while the name was known")
+    with closed(still, NAMES):
+        made = still.data(call)["id"]
+    with closed(still, {}):
+        again = still.send(call)
+        assert made in refused(again, 409, "secret_already_shown")["detail"]
+        assert again.headers["idempotency-replayed"] == "true"
+        other = create_endpoint(merchant.key, url=url, description="x").once("while the name was known")
+        refused(still.send(other), 422, "idempotency_key_reused")
+        assert field_errors(still.send(call.once("another key"))) == {"url": "url_not_allowed"}
+        still.clock.advance(limits.IDEMPOTENCY_KEPT_MS)
+        assert field_errors(still.send(call)) == {"url": "url_not_allowed"}
+    still.clock.now = START
+    assert [one["id"] for one in endpoints(still, merchant.key)] == [made]
+
+
 def test_no_secret_lies_in_the_data_or_the_log(world: Live) -> None:
     merchant = world.merchant()
     made = world.data(create_endpoint(merchant.key).once("a webhook key to remember"))
@@ -518,3 +536,17 @@ def test_a_replay_of_nothing_does_not_run(still: InProcess) -> None:
     assert (
         still.data(act(merchant.key, endpoint, "replay", **{"from": "2027-01-15T00:00:00Z"}))["replayRunning"] is False
     )
+
+
+def test_a_replay_is_answered_as_before_when_its_time_is_too_long_ago_by_now(still: InProcess) -> None:
+    merchant = still.merchant()
+    still.paid(merchant, still.customers[0])
+    endpoint = new_endpoint(still, merchant.key)
+    call = act(merchant.key, endpoint, "replay", **{"from": "2026-10-17T08:00:00.000Z"}).once("all of it")
+    first = still.send(call)
+    assert first.json()["data"]["replayRunning"] is True
+    still.clock.advance(1)
+    again = still.send(call)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    still.clock.now = START

@@ -17,7 +17,7 @@ from qirsh.store.reads.webhooks import (
     search_deliveries,
 )
 from qirsh.web.api.bodies import no_body
-from qirsh.web.api.idempotency import idempotency_key_of, replay_header
+from qirsh.web.api.idempotency import idempotency_key_of, replay_header, stored_answer
 from qirsh.web.api.parameters import DeliveryParameters
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
@@ -80,6 +80,8 @@ async def resend_delivery(context: Context, request: Request) -> Response:
     idempotency_key = idempotency_key_of(context, request, caller, b"")
     key = _key(request)
     endpoint, queue = await find_endpoint(context, caller.account, key[0])
+    if answered := await stored_answer(context, idempotency_key):
+        return Response(answered.status, answered.body, replay_header(is_replayed=True))
     before = await context.store.find(Tables.webhook_deliveries, key)
     if before is None and key[1] >= queue.next:  # It has not had its turn, and comes anyway.
         raise Problem("not_found")

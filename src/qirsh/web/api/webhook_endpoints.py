@@ -31,7 +31,7 @@ from qirsh.store.reads import events
 from qirsh.store.reads.webhooks import endpoints_of
 from qirsh.web.api import bodies, webhook_bodies
 from qirsh.web.api.bodies import no_body
-from qirsh.web.api.idempotency import idempotency_key_of, replay_header
+from qirsh.web.api.idempotency import idempotency_key_of, replay_header, stored_answer
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
 from qirsh.web.http.deliveries import resume_place
@@ -46,6 +46,8 @@ async def create_endpoint(context: Context, request: Request) -> Response:
     text = json_body(request)
     key = idempotency_key_of(context, request, caller, text)
     body = bodies.read(webhook_bodies.CREATE_ENDPOINT, text)
+    if before := await stored_answer(context, key):
+        return _shown_before(request, before)
     url = await allowed_url(context, body.url)
     made_id, secret = endpoint_id(context.entropy(12)), make_secret(context.entropy)
     command = CreateWebhookEndpoint(
@@ -162,9 +164,11 @@ async def replay(context: Context, request: Request) -> Response:
     key = idempotency_key_of(context, request, caller, text)
     since = milliseconds(bodies.read(webhook_bodies.REPLAY, text).since)
     assert since is not None, "it was checked when it was read"
+    endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
+    if before := await stored_answer(context, key):
+        return Response(before.status, before.body, replay_header(is_replayed=True))
     if since < context.clock() - EVENTS_LISTED_MS:
         raise _wrong("from", "out_of_range", f"Must be at most {EVENTS_LISTED_MS // 86_400_000} days ago.")
-    endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
     last = await events.last_sequence(context.store, caller.account)
     first = await events.first_since(context.store, caller.account, since, last)
     command = StartReplay(endpoint.id, caller.account, first, last, _actor(caller))
@@ -195,10 +199,12 @@ async def _carry_out_with_secret(
     outcome = await context.engine.submit_and_render(command, render, idempotency_key=key)
     if type(outcome) is Refused:
         raise to_problem(outcome)
-    if not outcome.replayed:
-        return None
+    return _shown_before(request, outcome) if outcome.replayed else None
+
+
+def _shown_before(request: Request, kept: Answer) -> Response:
     detail = (
-        f"This request was carried out before, for the endpoint {outcome.body.decode()}, and its secret was shown then."
+        f"This request was carried out before, for the endpoint {kept.body.decode()}, and its secret was shown then."
         " Rotate the secret to get another."
     )
     return problem_response(Problem("secret_already_shown", detail=detail), request.id, [REPLAYED])
