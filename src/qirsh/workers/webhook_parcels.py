@@ -28,10 +28,13 @@ class Parcel(msgspec.Struct, frozen=True):
 class Parcels:
     """Reads events, and keeps the latest that were read: endpoints of one account mostly stand side by side."""
 
-    def __init__(self, store: Store, identifiers: Identifiers, base_url: str) -> None:
+    def __init__(
+        self, store: Store, identifiers: Identifiers, base_url: str, *, kept_bytes_max: int = _KEPT_BYTES_MAX
+    ) -> None:
         self._store = store
         self._identifiers = identifiers
         self._base_url = base_url
+        self._kept_bytes_max = kept_bytes_max
         self._kept: OrderedDict[tuple[int, int], Parcel] = OrderedDict()
         self._kept_bytes = 0
         self._is_live: dict[int, bool] = {}  # An account's mode never changes.
@@ -75,8 +78,11 @@ class Parcels:
         return self._is_live[account]
 
     def _keep(self, account: int, parcel: Parcel) -> None:
+        # A page that begins before what is kept brings it once more.
+        if (before := self._kept.pop((account, parcel.sequence), None)) is not None:
+            self._kept_bytes -= len(before.body)
         self._kept[account, parcel.sequence] = parcel
         self._kept_bytes += len(parcel.body)
-        while len(self._kept) > _KEPT_MAX or self._kept_bytes > _KEPT_BYTES_MAX:
+        while len(self._kept) > _KEPT_MAX or self._kept_bytes > self._kept_bytes_max:
             _, oldest = self._kept.popitem(last=False)
             self._kept_bytes -= len(oldest.body)
