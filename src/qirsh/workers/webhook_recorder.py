@@ -30,6 +30,7 @@ class WebhookRecorder:
         self._recorded = recorded
         self._waiting: deque[WebhookResult] = deque()
         self._moved: set[str] = set()
+        self._at_once = WEBHOOK_RESULTS_AT_ONCE  # Fewer after a failure of ours.
         self._wanted = asyncio.Event()
         self._is_full = asyncio.Event()
         self._turn = asyncio.Lock()
@@ -67,12 +68,16 @@ class WebhookRecorder:
             await self.flush()
 
     async def flush(self) -> None:
-        """One command. On trouble all of it is kept, and tried again after a while."""
+        """One command. On trouble all of it is kept, and tried again after a while.
+
+        After a failure that nobody foresaw, results are recorded one by one at first: whichever is to blame goes to the
+        end and holds up no other. It is not given up, since its event would be passed over then.
+        """
         async with self._turn:
             await self._flush()
 
     async def _flush(self) -> None:
-        results = tuple(self._waiting[n] for n in range(min(len(self._waiting), WEBHOOK_RESULTS_AT_ONCE)))
+        results = tuple(self._waiting[n] for n in range(min(len(self._waiting), self._at_once)))
         moved, self._moved = self._moved, set()
         self._wanted.clear()
         try:
@@ -82,12 +87,23 @@ class WebhookRecorder:
         except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
             # What was recorded all the same is no news the next time.
             log.warning("results of webhooks wait: %r", error)
-            self._moved |= moved
-            self._wanted.set()
-            await asyncio.sleep(_AGAIN_S)
+            await self._rest(moved)
             return
+        except Exception:
+            log.exception("%d results of webhooks cannot be recorded", len(results))
+            if len(results) == 1:
+                self._waiting.rotate(-1)
+            self._at_once = 1
+            await self._rest(moved)
+            return
+        self._at_once = min(2 * self._at_once, WEBHOOK_RESULTS_AT_ONCE)
         for _ in results:
             self._waiting.popleft()
         if self._waiting:
             self._wanted.set()
         self._recorded(results)
+
+    async def _rest(self, moved: set[str]) -> None:
+        self._moved |= moved
+        self._wanted.set()
+        await asyncio.sleep(_AGAIN_S)
