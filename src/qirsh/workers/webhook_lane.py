@@ -100,11 +100,11 @@ class Lane:
         self._again.extend(parcel for parcel in parcels if parcel.sequence not in held)
 
     def may_try(self, now: int) -> bool:
-        """Whether it does not rest. While it does, there is one try at a time, when that is due."""
+        """Whether it does not rest. While it does, one try is made when due, and no other until that is recorded."""
         if self._failed_in_a_row >= WEBHOOK_FAILURES_MAX and self._tried:
             return False  # Whether it rests now is known once these are recorded.
         due_at = self.queue.due_at
-        return due_at is None or (now >= due_at and not self.tries)
+        return due_at is None or (now >= due_at and not self.tries and not self._tried)
 
     def choose(self, now: int) -> Parcel | None:
         """The event to be tried now, if one may be."""
