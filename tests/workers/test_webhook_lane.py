@@ -1,12 +1,15 @@
 """One endpoint as the sender works for it: what it may try, and when."""
 
+import asyncio
 from typing import Final
 
 import msgspec
+import pytest
 
 from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue
-from qirsh.workers.webhook_lane import Lane
+from qirsh.workers.webhook_lane import Lane, Try
+from qirsh.workers.webhook_pace import Floor
 from qirsh.workers.webhook_parcels import Parcel
 
 NOW: Final = 1_000_000
@@ -61,3 +64,16 @@ def test_one_that_does_not_rest_goes_on_until_so_many_have_failed_that_it_may() 
     for number in range(1, WEBHOOK_FAILURES_MAX + 1):
         awake.learn(number)
     assert awake.choose(NOW) is not None
+
+
+def test_a_try_that_is_ended_before_it_began_gives_its_room_back() -> None:
+    async def scene() -> None:
+        ended, floor = lane(QUEUE), Floor()
+        begun = asyncio.create_task(asyncio.sleep(0))
+        ended.tries[1] = Try(begun, floor.enter(ended.pace))
+        ended.end()
+        with pytest.raises(asyncio.CancelledError):
+            await begun
+        assert (floor.in_flight, ended.pace.in_flight) == (0, 0)
+
+    asyncio.run(scene())

@@ -11,6 +11,7 @@ from qirsh.workers.webhook_pace import (
     WINDOW_MAX,
     Floor,
     Pace,
+    Slot,
 )
 
 RESULTS = st.tuples(st.booleans(), st.integers(0, 15_000), st.booleans())
@@ -53,17 +54,18 @@ def test_all_together_stay_within_theirs_and_slow_ones_within_half(
     floor, paces = Floor(), [Pace() for _ in range(40)]
     for pace in paces:
         pace.window = WINDOW_MAX
-    begun: list[tuple[Pace, bool]] = []
+    begun: list[tuple[Pace, Slot]] = []
     for number, is_start, result in steps:
         if is_start:
             while floor.has_room(paces[number]):
                 begun.append((paces[number], floor.enter(paces[number])))
         elif begun:
-            pace, was_slow = begun.pop(number % len(begun))
-            floor.leave(pace, was_slow=was_slow)
+            pace, slot = begun.pop(number % len(begun))
+            slot.leave()
+            slot.leave()  # Whoever says it twice takes nothing from the others.
             learnt(pace, result)
         assert floor.in_flight == len(begun) <= IN_FLIGHT_MAX == 512
-        assert sum(was_slow for _, was_slow in begun) <= SLOW_IN_FLIGHT_MAX == 256
+        assert floor.slow_in_flight == sum(slot.is_slow for _, slot in begun) <= SLOW_IN_FLIGHT_MAX == 256
         assert all(pace.in_flight >= 0 for pace in paces)
 
 

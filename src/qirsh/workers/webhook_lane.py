@@ -2,18 +2,25 @@
 
 import asyncio
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, wanted_types
 from qirsh.outbound.signature import SigningKey
 from qirsh.outbound.target import Target
-from qirsh.workers.webhook_pace import Pace
+from qirsh.workers.webhook_pace import Pace, Slot
 from qirsh.workers.webhook_parcels import Parcel
 
 AHEAD_MIN: Final = 32  # Events in hand, below which more are read.
 OPEN_MAX: Final = 10_000  # Events after the first that is not recorded yet: one that hangs does not hold up the rest.
 _NEW_FOR_ONE_AGAIN: Final = 4  # What is new goes first, and what waits is not forgotten over it.
+
+
+class Try(NamedTuple):
+    """One that is on its way."""
+
+    task: asyncio.Task[None]
+    slot: Slot
 
 
 class Lane:
@@ -39,7 +46,7 @@ class Lane:
         self.types: Final = frozenset(wanted_types(endpoint))
         self.pace = Pace()
         self.read = queue.next  # The next number to be read from the log.
-        self.tries: dict[int, asyncio.Task[None]] = {}
+        self.tries: dict[int, Try] = {}
         self._ahead: deque[Parcel] = deque()  # New, and not begun.
         self._again: deque[Parcel] = deque()  # Rows that are due.
         # New ones without a row: the queue's place stays before them.
@@ -134,4 +141,5 @@ class Lane:
         self._ahead.clear()
         self._again.clear()
         for attempt in self.tries.values():
-            attempt.cancel()
+            attempt.task.cancel()
+            attempt.slot.leave()  # A task that has not begun yet never will, and could not say it itself.

@@ -33,35 +33,44 @@ class Pace:
             self.window = min(WINDOW_MAX, self.window + 1)
 
 
+class Slot:
+    """The room that one try takes, until it is left: once, whoever says so first."""
+
+    __slots__ = ("_floor", "_is_left", "_pace", "is_slow")
+
+    def __init__(self, floor: "Floor", pace: Pace) -> None:
+        self._floor = floor
+        self._pace = pace
+        self._is_left = False
+        self.is_slow = pace.is_slow  # As its endpoint was when it began.
+
+    def leave(self) -> None:
+        """The try has ended, or never began."""
+        if not self._is_left:
+            self._is_left = True
+            self._pace.in_flight -= 1
+            self._floor.in_flight -= 1
+            self._floor.slow_in_flight -= self.is_slow
+
+
 class Floor:
     """Of all endpoints together."""
 
-    __slots__ = ("_in_flight", "_slow_in_flight")
+    __slots__ = ("in_flight", "slow_in_flight")
 
     def __init__(self) -> None:
-        self._in_flight = 0
-        self._slow_in_flight = 0
-
-    @property
-    def in_flight(self) -> int:
-        """Tries that are on their way."""
-        return self._in_flight
+        self.in_flight = 0  # Tries that are on their way,
+        self.slow_in_flight = 0  # and those of them to slow endpoints.
 
     def has_room(self, pace: Pace) -> bool:
         """For one more try of this endpoint, by its own pace and beside all others."""
-        if self._in_flight >= IN_FLIGHT_MAX or not pace.has_room:
+        if self.in_flight >= IN_FLIGHT_MAX or not pace.has_room:
             return False
-        return not pace.is_slow or self._slow_in_flight < SLOW_IN_FLIGHT_MAX
+        return not pace.is_slow or self.slow_in_flight < SLOW_IN_FLIGHT_MAX
 
-    def enter(self, pace: Pace) -> bool:
-        """A try begins. Whether it counts among the slow ones, to be told when it leaves."""
-        self._in_flight += 1
+    def enter(self, pace: Pace) -> Slot:
+        """A try begins."""
+        self.in_flight += 1
         pace.in_flight += 1
-        self._slow_in_flight += pace.is_slow
-        return pace.is_slow
-
-    def leave(self, pace: Pace, *, was_slow: bool) -> None:
-        """It has ended."""
-        self._in_flight -= 1
-        pace.in_flight -= 1
-        self._slow_in_flight -= was_slow
+        self.slow_in_flight += pace.is_slow
+        return Slot(self, pace)

@@ -24,8 +24,8 @@ from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
 from qirsh.workers.role import Role
 from qirsh.workers.webhook_brake import LOOK_S, Brake
-from qirsh.workers.webhook_lane import OPEN_MAX, Lane
-from qirsh.workers.webhook_pace import Floor
+from qirsh.workers.webhook_lane import OPEN_MAX, Lane, Try
+from qirsh.workers.webhook_pace import Floor, Slot
 from qirsh.workers.webhook_parcels import Parcel, Parcels
 from qirsh.workers.webhook_recorder import RESULTS_WAITING_MAX, WebhookRecorder
 
@@ -93,7 +93,7 @@ class WebhookSender:
             recording.cancel()
 
     async def _leave(self) -> None:
-        tries = [attempt for lane in self._lanes.values() for attempt in lane.tries.values()]
+        tries = [attempt.task for lane in self._lanes.values() for attempt in lane.tries.values()]
         if tries:
             await asyncio.wait(tries, timeout=_LEAVE_S)
         while waiting := len(self._recorder):
@@ -276,17 +276,17 @@ class WebhookSender:
             if parcel is None:
                 break
             self._brake.take()
-            was_slow = self._floor.enter(lane.pace)
-            lane.tries[parcel.sequence] = asyncio.create_task(self._try(lane, parcel, now, was_slow=was_slow))
+            slot = self._floor.enter(lane.pace)
+            lane.tries[parcel.sequence] = Try(asyncio.create_task(self._try(lane, parcel, now, slot)), slot)
 
-    async def _try(self, lane: Lane, parcel: Parcel, at: int, *, was_slow: bool) -> None:
+    async def _try(self, lane: Lane, parcel: Parcel, at: int, slot: Slot) -> None:
         try:
             outcome = _NOWHERE if lane.target is None else await self._post(lane, parcel, at)
         except Exception:
             log.exception("a webhook could not be sent")
             outcome = _UNSENT
         finally:
-            self._floor.leave(lane.pace, was_slow=was_slow)
+            slot.leave()
             lane.tries.pop(parcel.sequence, None)
             if self._crowded:
                 self._turns |= self._crowded
