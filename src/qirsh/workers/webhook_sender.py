@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
 from qirsh.domain.commands.webhook import TurnReplayPage
@@ -66,6 +66,9 @@ class WebhookSender:
         self._lanes: dict[str, Lane] = {}
         self._accounts: set[int] = set()  # Those with endpoints: an event of another wakes nobody.
         self._heard: set[int] = set()  # Those with new events.
+        # Heard of since the last read of queues began, which may not have seen it yet.
+        self._changed: set[str] = set()  # Endpoints.
+        self._newer: dict[str, WebhookQueue] = {}
         self._turns: set[str] = set()  # Lanes that are to be looked at.
         self._crowded: set[str] = set()  # Lanes that found no room beside the others.
         self._unsigned: set[str] = set()  # Endpoints whose secret cannot be opened: told once.
@@ -131,11 +134,13 @@ class WebhookSender:
                 self._wanted.set()
         for endpoint in work.webhook_endpoints.changed.values():
             self._end(endpoint.id)
+            self._changed.add(endpoint.id)
             self._heard.add(endpoint.account)
             self._wanted.set()
         for endpoint in work.webhook_endpoints.added.values():
             accounts.add(endpoint.account)
         for queue in work.webhook_queues.changed.values():
+            self._newer[queue.endpoint] = queue
             if lane := self._lanes.get(queue.endpoint):
                 lane.queue = queue
                 self._turns.add(lane.id)
@@ -170,8 +175,7 @@ class WebhookSender:
             self._accounts |= {account for (account,) in rows}
         seen: set[str] = set()
         after, now = "", self._clock()
-        while page := await webhooks.busy_queues(self._store, now=now, after=after, limit=_QUEUES_PAGE):
-            await self._open(page)
+        while page := await self._open(webhooks.busy_queues(self._store, now=now, after=after, limit=_QUEUES_PAGE)):
             seen.update(busy.endpoint.id for busy in page)
             after = page[-1].endpoint.id
             if len(page) < _QUEUES_PAGE:
@@ -188,23 +192,29 @@ class WebhookSender:
         if known and all(lane.confirmed_at > since for lane in known):
             self._turns.update(lane.id for lane in known)
         else:
-            await self._open(await webhooks.busy_queues_of(self._store, account, now=self._clock()))
+            await self._open(webhooks.busy_queues_of(self._store, account, now=self._clock()))
 
-    async def _open(self, page: list[BusyQueue]) -> None:
-        """A lane for each, as it is now."""
+    async def _open(self, reading: Awaitable[list[BusyQueue]]) -> list[BusyQueue]:
+        """A lane for each that is read, as it is now: what was heard of meanwhile is newer."""
+        self._changed.clear()
+        self._newer.clear()
         confirmed_at = asyncio.get_running_loop().time()
+        page = await reading
         for busy in page:
             endpoint = busy.endpoint
             self._accounts.add(endpoint.account)
+            if endpoint.id in self._changed:
+                continue  # Its account is looked at again.
             lane = self._lanes.get(endpoint.id)
             if lane is None or lane.endpoint != endpoint:
                 self._end(endpoint.id)
                 lane = await self._made(endpoint, busy.queue)
             if lane is not None:
-                lane.queue = busy.queue
+                lane.queue = self._newer.get(lane.id, busy.queue)
                 lane.confirmed_at = confirmed_at
                 lane.may_be_due = True
                 self._turns.add(lane.id)
+        return page
 
     async def _made(self, endpoint: WebhookEndpoint, queue: WebhookQueue) -> Lane | None:
         secrets = self._secrets.opened(endpoint, now=self._clock())
@@ -216,6 +226,8 @@ class WebhookSender:
         self._unsigned.discard(endpoint.id)
         target = read_target(endpoint.url, networks=self._networks)
         rows = await self._store.search(webhooks.TRIED_BETWEEN, endpoint.id, queue.next, queue.next + 2 * OPEN_MAX)
+        if endpoint.id in self._changed:
+            return None
         lane = Lane(
             endpoint,
             queue,

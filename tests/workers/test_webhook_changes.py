@@ -1,0 +1,102 @@
+"""What changes while the sender is looking: it goes by the newest that it has heard of, and looks in time."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from qirsh.domain.commands.webhook import RecordWebhookResults, RemoveWebhookEndpoint, RotateWebhookSecret
+from qirsh.domain.webhook import WebhookResult
+from qirsh.engine.clock import system_clock
+from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.store.reads import webhooks
+from qirsh.store.reads.webhooks import BusyQueue
+from tests.live import InProcess, in_process
+from tests.postgres import PostgresServer
+from tests.workers.webhooks import Hooks, play, until
+
+
+@pytest.fixture
+def world(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=1, people=1, clock=system_clock) as world:
+        yield world
+
+
+def after_first_read(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], Awaitable[object]]) -> None:
+    """Once the sender has read that there is something to do, and before it learns of it, something happens."""
+    is_done = False
+
+    def late(read: Callable[..., Awaitable[list[BusyQueue]]]) -> Callable[..., Awaitable[list[BusyQueue]]]:
+        async def reading(*arguments: Any, **named: Any) -> list[BusyQueue]:  # noqa: ANN401 - handed through
+            nonlocal is_done
+            page = await read(*arguments, **named)
+            if page and not is_done:
+                is_done = True
+                await meanwhile()
+            return page
+
+        return reading
+
+    for name in ("busy_queues", "busy_queues_of"):
+        monkeypatch.setattr(webhooks, name, late(getattr(webhooks, name)))
+
+
+def test_an_endpoint_that_is_removed_while_it_is_read_gets_nothing(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        leaves = await hooks.endpoint(shop, "/leaves")
+        await hooks.endpoint(shop, "/well")
+        await hooks.cancelled(shop)
+        removing = RemoveWebhookEndpoint(leaves, int(shop.account), "test")
+        after_first_read(monkeypatch, lambda: hooks.context.engine.submit(removing))
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.ids("/well")) == 1)
+            await hooks.cancelled(shop)
+            await until(lambda: len(hooks.shelf.ids("/well")) == 2)
+        assert hooks.shelf.ids("/leaves") == []
+
+    play(world, scene)
+
+
+def test_a_secret_that_is_rotated_while_it_is_read_signs_nothing(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint, other = await hooks.endpoint(shop, "/turns"), await hooks.endpoint(shop, "/well")
+        await hooks.cancelled(shop)
+        new = hooks.secrets[other]
+        sealed = WebhookSecrets(hooks.context.keyring).sealed(new, endpoint)
+        rotating = RotateWebhookSecret(endpoint, int(shop.account), sealed, 0, "test")
+        after_first_read(monkeypatch, lambda: hooks.context.engine.submit(rotating))
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.ids("/turns")) == 1)
+        hooks.secrets[endpoint] = new
+        [got] = [got for got in hooks.shelf.got if got.path == "/turns"]
+        hooks.verify(endpoint, got)
+
+    play(world, scene)
+
+
+def test_an_endpoint_that_begins_to_rest_while_it_is_read_is_left_alone(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        rests = await hooks.endpoint(shop, "/rests")
+        await hooks.endpoint(shop, "/well")
+        sequence = (await hooks.queue(rests)).next
+        for _ in range(3):
+            await hooks.cancelled(shop)
+        asked = WebhookResult(rests, sequence, system_clock(), 1, 503, "status", retry_after_ms=3_600_000)
+        after_first_read(monkeypatch, lambda: hooks.context.engine.submit(RecordWebhookResults((asked,))))
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.ids("/well")) == 3)
+        assert hooks.shelf.ids("/rests") == []
+
+    play(world, scene)
