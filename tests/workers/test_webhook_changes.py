@@ -1,5 +1,6 @@
 """What changes while the sender is looking: it goes by the newest that it has heard of, and looks in time."""
 
+import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from qirsh.engine.clock import system_clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
+from qirsh.workers import webhook_sender
+from qirsh.workers.webhook_parcels import Parcels
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
 from tests.workers.webhooks import Hooks, play, until
@@ -98,5 +101,41 @@ def test_an_endpoint_that_begins_to_rest_while_it_is_read_is_left_alone(
         async with hooks.sending():
             await until(lambda: len(hooks.shelf.ids("/well")) == 3)
         assert hooks.shelf.ids("/rests") == []
+
+    play(world, scene)
+
+
+def test_between_two_pages_of_a_long_log_it_looks_at_what_others_have_changed(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+    monkeypatch.setattr(webhook_sender, "_SWEEP_S", 0.0)  # As if each page took longer than that.
+    monkeypatch.setattr(webhook_sender, "_PAGE", 1)
+    steps: list[str] = []
+    sweep, page = webhooks.busy_queues, Parcels.page
+
+    async def sweeping(*arguments: Any, **named: Any) -> list[BusyQueue]:  # noqa: ANN401 - handed through
+        steps.append("sweep")
+        return await sweep(*arguments, **named)
+
+    async def turning(*arguments: Any) -> Any:  # noqa: ANN401 - handed through
+        steps.append("page")
+        return await page(*arguments)
+
+    async def scene(hooks: Hooks) -> None:
+        passes = await hooks.endpoint(shop, "/passes", "remote_payment.paid")
+        for _ in range(12):
+            await hooks.cancelled(shop)
+        last = len(await hooks.events(shop))
+        monkeypatch.setattr(webhooks, "busy_queues", sweeping)
+        monkeypatch.setattr(Parcels, "page", turning)
+
+        async def has_passed() -> bool:
+            return (await hooks.queue(passes)).next == last + 1
+
+        async with hooks.sending():
+            await until(has_passed)
+        assert steps.count("page") >= 12
+        assert ("page", "page") not in {*itertools.pairwise(steps)}
 
     play(world, scene)

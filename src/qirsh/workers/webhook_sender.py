@@ -157,11 +157,16 @@ class WebhookSender:
             self._heard.clear()
             await self._sweep()
             self._next_sweep = loop.time() + _SWEEP_S
+        # Neither ends while much is going on: the lease, and what other processes have changed, do not wait for it.
         while self._heard:
             await self._look_at(self._heard.pop())
+            if loop.time() >= self._next_sweep:
+                break
         while self._turns:
             if lane := self._lanes.get(self._turns.pop()):
                 await self._turn(lane)
+            if loop.time() >= self._next_sweep:
+                break
         if (left_s := self._next_sweep - loop.time()) > 0:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left_s):
@@ -204,7 +209,7 @@ class WebhookSender:
             endpoint = busy.endpoint
             self._accounts.add(endpoint.account)
             if endpoint.id in self._changed:
-                continue  # Its account is looked at again.
+                continue  # The next look finds it as it is.
             lane = self._lanes.get(endpoint.id)
             if lane is None or lane.endpoint != endpoint:
                 self._end(endpoint.id)
