@@ -1,5 +1,6 @@
 """What changes while the sender is looking: it goes by the newest that it has heard of, and looks in time."""
 
+import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -137,5 +138,33 @@ def test_between_two_pages_of_a_long_log_it_looks_at_what_others_have_changed(
             await until(has_passed)
         assert steps.count("page") >= 12
         assert ("page", "page") not in {*itertools.pairwise(steps)}
+
+    play(world, scene)
+
+
+def test_an_endpoint_that_cannot_be_served_holds_up_no_other(
+    world: InProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        broken = await hooks.endpoint(shop, "/broken")
+        await hooks.endpoint(shop, "/well")
+        sealed = WebhookSecrets(hooks.context.keyring).sealed("no secret of ours", broken)
+        engine, account = hooks.context.engine, int(shop.account)
+        await engine.submit(RotateWebhookSecret(broken, account, sealed, 0, "test"))
+        async with hooks.sending():
+            for number in range(1, 4):
+                await hooks.cancelled(shop)
+                await until(lambda: len(hooks.shelf.ids("/well")) == number)  # noqa: B023 - it is awaited here
+                await asyncio.sleep(0.3)
+            assert hooks.shelf.ids("/broken") == []
+            assert [line for line in caplog.messages if broken in line] == [
+                f"webhook endpoint {broken} cannot be served"
+            ]
+            # Mended, it gets all of them.
+            good = WebhookSecrets(hooks.context.keyring).sealed(hooks.secrets[broken], broken)
+            await engine.submit(RotateWebhookSecret(broken, account, good, 0, "test"))
+            await until(lambda: len(hooks.shelf.ids("/broken")) == 3)
 
     play(world, scene)

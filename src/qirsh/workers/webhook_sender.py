@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Final
 
 from qirsh.domain.commands.webhook import TurnReplayPage
@@ -12,14 +12,14 @@ from qirsh.domain.limits import WEBHOOK_RESENT_MAX, WEBHOOK_SPREAD_MAX
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookDelivery, WebhookEndpoint, WebhookQueue, WebhookResult
-from qirsh.engine.batcher import Engine
+from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.engine.clock import Clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.post import Outcome, Poster
 from qirsh.outbound.public_address import Networks
 from qirsh.outbound.signature import SigningKey, signed_headers
 from qirsh.outbound.target import UrlFault, read_target
-from qirsh.store.interface import Store
+from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
 from qirsh.workers.role import Role
@@ -35,6 +35,7 @@ _SWEEP_S: Final = 0.25  # For what other processes have committed.
 _PAGE: Final = 100  # Events read at once.
 _DUE_PAGE: Final = 64  # Rows that are due, read at once.
 _QUEUES_PAGE: Final = 1000
+_LEFT_ALONE_S: Final = 30.0  # An endpoint that could not be served, by a fault of ours.
 _LEAVE_S: Final = 5.0  # Tries that are on their way when the process is to end get this long.
 _NOWHERE: Final = Outcome("no_public_address", None, 0)
 _UNSENT: Final = Outcome("no_connection", None, 0)
@@ -72,6 +73,7 @@ class WebhookSender:
         self._turns: set[str] = set()  # Lanes that are to be looked at.
         self._crowded: set[str] = set()  # Lanes that found no room beside the others.
         self._unsigned: set[str] = set()  # Endpoints whose secret cannot be opened: told once.
+        self._left_alone: dict[str, float] = {}  # Endpoints that could not be served, and until when.
         self._wanted = asyncio.Event()
         self._next_sweep = 0.0
         self._floor = Floor()
@@ -135,6 +137,7 @@ class WebhookSender:
         for endpoint in work.webhook_endpoints.changed.values():
             self._end(endpoint.id)
             self._changed.add(endpoint.id)
+            self._left_alone.pop(endpoint.id, None)
             self._heard.add(endpoint.account)
             self._wanted.set()
         for endpoint in work.webhook_endpoints.added.values():
@@ -164,7 +167,8 @@ class WebhookSender:
                 break
         while self._turns:
             if lane := self._lanes.get(self._turns.pop()):
-                await self._turn(lane)
+                with self._holding_up_no_other(lane.id):
+                    await self._turn(lane)
             if loop.time() >= self._next_sweep:
                 break
         if (left_s := self._next_sweep - loop.time()) > 0:
@@ -208,18 +212,32 @@ class WebhookSender:
         for busy in page:
             endpoint = busy.endpoint
             self._accounts.add(endpoint.account)
-            if endpoint.id in self._changed:
-                continue  # The next look finds it as it is.
+            if endpoint.id in self._changed or self._left_alone.get(endpoint.id, 0.0) > confirmed_at:
+                continue  # A later look finds it as it is then.
             lane = self._lanes.get(endpoint.id)
             if lane is None or lane.endpoint != endpoint:
                 self._end(endpoint.id)
-                lane = await self._made(endpoint, busy.queue)
+                lane = None
+                with self._holding_up_no_other(endpoint.id):
+                    lane = await self._made(endpoint, busy.queue)
             if lane is not None:
                 lane.queue = self._newer.get(lane.id, busy.queue)
                 lane.confirmed_at = confirmed_at
                 lane.may_be_due = True
                 self._turns.add(lane.id)
         return page
+
+    @contextlib.contextmanager
+    def _holding_up_no_other(self, endpoint: str) -> Iterator[None]:
+        """A failure that nobody foresaw is this endpoint's own: it is told, and the endpoint left alone for a while."""
+        try:
+            yield
+        except (Overloaded, StoreUnavailable, OutcomeUnknown):
+            raise
+        except Exception:
+            log.exception("webhook endpoint %s cannot be served", endpoint)
+            self._end(endpoint)
+            self._left_alone[endpoint] = asyncio.get_running_loop().time() + _LEFT_ALONE_S
 
     async def _made(self, endpoint: WebhookEndpoint, queue: WebhookQueue) -> Lane | None:
         secrets = self._secrets.opened(endpoint, now=self._clock())
