@@ -7,6 +7,8 @@ from typing import Final
 
 import pytest
 
+from qirsh.domain.limits import LEASE_MS
+from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.role import Role
@@ -100,3 +102,35 @@ def test_a_sealer_or_an_auditor_that_fails_in_each_cycle_makes_the_service_not_r
 
 async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_a_role_is_given_up_when_what_was_under_way_has_ended(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=0, people=0) as world:
+        store, name = world.context.store, "sweeper"
+
+        async def holder() -> str:
+            found = await store.find(Tables.leases, name)
+            return "" if found is None or found.until <= world.now_ms() else found.holder
+
+        async def scene() -> list[str]:
+            held, has_begun = [], asyncio.Event()
+
+            async def look() -> float:
+                held.append(await holder())
+                has_begun.set()
+                return 0.01
+
+            async def leave() -> None:
+                await asyncio.sleep(LEASE_MS / 1000 * 1.5)
+                held.append(await holder())
+
+            role = Role(name, store, world.context.engine)
+            playing = asyncio.create_task(role.play(look, idle_s=0.01, leave=leave))
+            await has_begun.wait()
+            playing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await playing
+            return [held[0], held[-1], await holder()]
+
+        # Where no other process can be, there is no lease.
+        assert world.run(scene()) == [store.name, store.name, ""]

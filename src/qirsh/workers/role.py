@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
@@ -32,11 +32,17 @@ class Role:
         self._next_look = 0.0
 
     async def play(
-        self, look: Callable[[], Awaitable[float]], *, idle_s: float, forget: Callable[[], None] = lambda: None
+        self,
+        look: Callable[[], Awaitable[float]],
+        *,
+        idle_s: float,
+        forget: Callable[[], None] = lambda: None,
+        leave: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         """Until it is cancelled: look while the role is our own, and rest for as many seconds as the look says.
 
-        A failure is told and tried again. After one, and while another has the role, nothing is remembered.
+        A failure is told and tried again. After one, and while another has the role, nothing is remembered. At the end
+        the role is kept until we have left: what is under way must not be begun by another.
         """
         try:
             while True:
@@ -59,7 +65,17 @@ class Role:
                         self._engine.role_troubles[self._name] = f"the {self._name} fails: {error!r}"
                 await self._rest(rest_s)
         finally:
-            await self.give_up()
+            try:
+                if leave is not None:
+                    await self._leave(leave)
+            finally:
+                await self.give_up()
+
+    async def _leave(self, leave: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._may_be_held:
+            await self.during(asyncio.create_task(leave()))
+        else:
+            await leave()
 
     async def _rest(self, seconds: float) -> None:
         """The lease goes on meanwhile: a long rest must not hand the role to one who begins from the start."""

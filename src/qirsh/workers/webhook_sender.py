@@ -88,16 +88,16 @@ class WebhookSender:
         recording = asyncio.create_task(self._recorder.run(), name="webhook recorder")
         braking = asyncio.create_task(self._look_at_brake(), name="webhook brake")
         try:
-            await self._role.play(self._look, idle_s=_SWEEP_S, forget=self._forget)
+            await self._role.play(self._look, idle_s=_SWEEP_S, forget=self._forget, leave=self._leave)
         finally:
-            self._is_leaving = True
             braking.cancel()
             self._engine.listeners.remove(self._hear)
             self._engine.listeners.remove(self._brake.hear)
-            await self._leave()
             recording.cancel()
 
     async def _leave(self) -> None:
+        """Before another process may begin with what is on its way here."""
+        self._is_leaving = True
         tries = [attempt.task for lane in self._lanes.values() for attempt in lane.tries.values()]
         if tries:
             await asyncio.wait(tries, timeout=_LEAVE_S)
