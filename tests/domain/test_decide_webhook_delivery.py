@@ -45,7 +45,7 @@ def market() -> Market:
 
 
 def record(market: Market, *results: WebhookResult, place: int = 1) -> int:
-    news: int = market.do(RecordWebhookResults(results, ((ID, place),)))
+    news: int = market.do(RecordWebhookResults(results, ((ID, place, ""),)))
     return news
 
 
@@ -140,8 +140,25 @@ def test_a_queue_goes_on_and_never_back(market: Market) -> None:
 def test_what_came_of_a_removed_or_unknown_endpoint_is_dropped(market: Market) -> None:
     market.do(RemoveWebhookEndpoint(ID, market.shop, "test"))
     before = market.tables()
-    assert market.do(RecordWebhookResults((success(1, T), success(1, T, endpoint="we_404")), (("we_404", 9),))) == 0
+    assert market.do(RecordWebhookResults((success(1, T), success(1, T, endpoint="we_404")), (("we_404", 9, ""),))) == 0
     assert market.tables() == before
+
+
+def test_a_place_that_was_found_for_other_types_is_not_taken(market: Market) -> None:
+    some = UpdateWebhookEndpoint(ID, market.shop, "test", types=("refund.created",))
+    every = UpdateWebhookEndpoint(ID, market.shop, "test", types=())
+    market.do(some)
+    # What it wants since then may stand before the place of a sender that has not heard of it yet.
+    market.do(every)
+    late = RecordWebhookResults((success(1, T),), ((ID, 9, "refund.created"),))
+    assert market.do(late) == 1
+    assert queue_of(market).next == 1
+    assert market.webhook_deliveries[ID, 1].state == "delivered"
+    market.do(RecordWebhookResults((), ((ID, 2, ""),)))
+    assert queue_of(market).next == 2
+    market.do(some)
+    market.do(RecordWebhookResults((), ((ID, 9, "refund.created"),)))
+    assert queue_of(market).next == 9
 
 
 def test_a_command_has_a_bounded_number_of_results(market: Market) -> None:
@@ -274,7 +291,7 @@ failures = results.filter(lambda result: bool(result.reason))
 def test_whatever_is_recorded_once_more_changes_nothing(drawn: list[list[WebhookResult]]) -> None:
     market: Market = SETTLED.fork()
     for batch in drawn:
-        told = RecordWebhookResults(tuple(batch), ((ID, 1 + len(batch)),))
+        told = RecordWebhookResults(tuple(batch), ((ID, 1 + len(batch), ""),))
         market.do(told)
         newest = tuple(
             {(each.endpoint, each.sequence): each for each in sorted(batch, key=lambda one: one.at)}.values()

@@ -124,7 +124,7 @@ def test_a_change_of_nothing_leaves_nothing(market: Market) -> None:
 def rest(market: Market) -> None:
     """Five events fail, and the owner hears of it."""
     endpoint_in(market, 9)
-    market.do(RecordWebhookResults(tuple(failure(each, market.now) for each in range(1, 6)), ((ID, 6),)))
+    market.do(RecordWebhookResults(tuple(failure(each, market.now) for each in range(1, 6)), ((ID, 6, ""),)))
     market.change("webhook_queues", ID, told="failing", told_at=1)
     assert market.webhook_queues[ID].due_at is not None
 
@@ -154,7 +154,7 @@ def test_enabled_again_it_goes_on_where_it_stopped_or_later_and_never_past_the_l
     market: Market, resume_at: int | None, expected: int
 ) -> None:
     endpoint_in(market, 5)
-    market.do(RecordWebhookResults((success(1, market.now),), ((ID, 2),)))
+    market.do(RecordWebhookResults((success(1, market.now),), ((ID, 2, ""),)))
     paused = market.do(updating(market, state="paused"))
     assert (paused.state, market.webhook_queues[ID].next) == ("paused", 2)
     market.do(updating(market, state="enabled", resume_at=resume_at))
@@ -188,7 +188,7 @@ def test_the_old_secret_signs_for_as_long_as_asked(market: Market) -> None:
 
 def test_a_replay_has_its_own_place_and_stays_behind_what_is_new(market: Market) -> None:
     endpoint_in(market, 5)
-    market.do(RecordWebhookResults((), ((ID, 4),)))
+    market.do(RecordWebhookResults((), ((ID, 4, ""),)))
     queue = market.do(StartReplay(ID, market.shop, first=2, until=99, actor="test"))
     assert (queue.next, queue.replay_next, queue.replay_until) == (4, 2, 3)
     assert market.refuse(StartReplay(ID, market.shop, 1, 1, "test")).why is Refusal.REPLAY_RUNNING
@@ -201,7 +201,7 @@ def test_a_replay_of_what_comes_anyway_does_not_begin(market: Market) -> None:
 
 def test_pages_of_a_replay_become_deliveries_that_wait_until_it_ends(market: Market) -> None:
     endpoint_in(market, 5)
-    market.do(RecordWebhookResults((success(2, market.now),), ((ID, 6),)))
+    market.do(RecordWebhookResults((success(2, market.now),), ((ID, 6, ""),)))
     market.do(StartReplay(ID, market.shop, first=2, until=5, actor="test"))
     market.now += 7
     assert market.do(TurnReplayPage(ID, (2, 3), next=4)) == 2
@@ -221,7 +221,7 @@ def test_pages_of_a_replay_become_deliveries_that_wait_until_it_ends(market: Mar
 def test_what_is_resent_waits_with_its_whole_schedule_and_counts_its_tries_on(market: Market) -> None:
     endpoint_in(market, 4)
     tries = tuple(failure(1, market.now + each) for each in range(10))
-    market.do(RecordWebhookResults((*tries, success(2, market.now)), ((ID, 4),)))
+    market.do(RecordWebhookResults((*tries, success(2, market.now)), ((ID, 4, ""),)))
     assert market.webhook_deliveries[ID, 1].state == "failed"
     market.now += 99
     # Of those without a row, the third was not wanted when it was its turn, and the fourth comes anyway.

@@ -80,7 +80,7 @@ def _update(market: Market) -> Command[Any]:
 
 def _replay(market: Market) -> Command[Any]:
     endpoint = endpoint_in(market, 3)
-    market.do(RecordWebhookResults((), ((ID, 4),)))
+    market.do(RecordWebhookResults((), ((ID, 4, ""),)))
     return StartReplay(endpoint.id, market.shop, first=1, until=2, actor="test")
 
 
@@ -122,7 +122,7 @@ WEBHOOK_CASES: Final[dict[type[Command[Any]], Any]] = {
         {**_NOT_ACTING, **_NOT_THERE},
     ),
     # Nothing refuses these.
-    RecordWebhookResults: (lambda _: RecordWebhookResults((failure(1, 1),), ((ID, 1),)), {}),
+    RecordWebhookResults: (lambda _: RecordWebhookResults((failure(1, 1),), ((ID, 1, ""),)), {}),
     TurnReplayPage: (lambda _: TurnReplayPage(ID, (1,), next=2), {}),
     TellWebhookOwner: (lambda _: TellWebhookOwner(ID, "failing", ()), {}),
     ForgetDeliveries: (lambda _: ForgetDeliveries(((ID, 1),)), {}),

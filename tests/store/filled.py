@@ -129,7 +129,7 @@ class Filled(Market):
         happen(self, 1, till)
         now = self.now
         first = (success(1, now), failure(2, now), failure(3, now, status=None, reason="timeout"), failure(4, now))
-        self.do(RecordWebhookResults(first, (("we_1", 6),)))
+        self.do(RecordWebhookResults(first, (("we_1", 6, ""),)))
         self.do(RecordWebhookResults((success(2, now + 1), *(failure(4, now + each) for each in range(1, 10)))))
         self.do(ResendDeliveries("we_1", shop, (5,), "test"))
         self.do(StartReplay("we_1", shop, first=1, until=4, actor="test"))

@@ -70,7 +70,7 @@ def tried(world: InProcess, endpoint: str, *sequences: int, is_failure: bool = F
         )
         for sequence in sequences
     )
-    command = RecordWebhookResults(results, ((endpoint, max(sequences) + 1),))
+    command = RecordWebhookResults(results, ((endpoint, max(sequences) + 1, ""),))
     world.run(world.context.engine.submit(command))
 
 

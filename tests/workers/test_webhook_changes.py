@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from qirsh.domain.commands.webhook import RecordWebhookResults, RemoveWebhookEndpoint, RotateWebhookSecret
+from qirsh.domain.commands.webhook import (
+    RecordWebhookResults,
+    RemoveWebhookEndpoint,
+    RotateWebhookSecret,
+    UpdateWebhookEndpoint,
+)
 from qirsh.domain.webhook import WebhookResult
 from qirsh.engine.clock import system_clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -102,6 +107,34 @@ def test_an_endpoint_that_begins_to_rest_while_it_is_read_is_left_alone(
         async with hooks.sending():
             await until(lambda: len(hooks.shelf.ids("/well")) == 3)
         assert hooks.shelf.ids("/rests") == []
+
+    play(world, scene)
+
+
+def test_an_event_that_another_process_has_just_begun_to_want_is_not_passed_by(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        endpoint = await hooks.endpoint(shop, "/wider", "remote_payment.paid")
+        await hooks.cancelled(shop)
+        engine = hooks.context.engine
+        wider = UpdateWebhookEndpoint(endpoint, int(shop.account), "test", types=())
+        async with hooks.sending() as sender:
+            hear = sender._hear  # noqa: SLF001 - as if another had committed
+
+            async def elsewhere() -> None:
+                engine.listeners.remove(hear)
+                await engine.submit(wider)
+                await hooks.cancelled(shop)
+                engine.listeners.append(hear)
+
+            after_first_read(monkeypatch, elsewhere)
+            await until(lambda: hooks.shelf.ids("/wider") != [])
+        # The one before it happened when nobody wanted it: it may come too.
+        last = len(await hooks.events(shop))
+        assert f"_{last}" in {"_" + one.rpartition("_")[2] for one in hooks.shelf.ids("/wider")}
 
     play(world, scene)
 

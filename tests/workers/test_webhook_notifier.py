@@ -74,7 +74,7 @@ class Desk:
             status=status,
             reason="" if status == 200 else "status",
         )
-        self.submit(RecordWebhookResults((result,), ((self.endpoint, self.first + WEBHOOK_FAILURES_MAX),)))
+        self.submit(RecordWebhookResults((result,), ((self.endpoint, self.first + WEBHOOK_FAILURES_MAX, ""),)))
 
     def fail(self) -> int:
         """Until it rests; since when."""

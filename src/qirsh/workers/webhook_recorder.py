@@ -18,7 +18,7 @@ _GATHER_S: Final = 0.1
 _AGAIN_S: Final = 0.25
 RESULTS_WAITING_MAX: Final = 1000  # While they cannot be recorded, nothing more is sent.
 
-Places = Callable[[Sequence[WebhookResult], set[str]], tuple[tuple[str, int], ...]]
+Places = Callable[[Sequence[WebhookResult], set[str]], tuple[tuple[str, int, str], ...]]
 
 
 class WebhookRecorder:

@@ -356,15 +356,15 @@ class WebhookSender:
         headers = signed_headers(parcel.id, at // 1000, parcel.body, lane.keys(at))
         return await self._poster.post(lane.target, headers, parcel.body)
 
-    def _places(self, results: Sequence[WebhookResult], moved: set[str]) -> tuple[tuple[str, int], ...]:
+    def _places(self, results: Sequence[WebhookResult], moved: set[str]) -> tuple[tuple[str, int, str], ...]:
         """How far queues have come once these results are recorded."""
         recorded: dict[str, set[int]] = {endpoint: set() for endpoint in moved}
         for result in results:
             recorded.setdefault(result.endpoint, set()).add(result.sequence)
         return tuple(
-            (endpoint, self._lanes[endpoint].place_after(sequences))
+            (endpoint, lane.place_after(sequences), lane.endpoint.types)
             for endpoint, sequences in recorded.items()
-            if endpoint in self._lanes
+            if (lane := self._lanes.get(endpoint)) is not None
         )
 
     def _learn(self, results: Sequence[WebhookResult]) -> None:

@@ -18,7 +18,7 @@ def tried(
     """The sender has tried, and somebody or nobody has answered."""
     reason: Any = "no_connection" if status is None else "" if status == 200 else "status"
     result = WebhookResult(endpoint, sequence, START + at, 7, status, reason, excerpt)
-    outcome = world.run(world.context.engine.submit(RecordWebhookResults((result,), ((endpoint, sequence + 1),))))
+    outcome = world.run(world.context.engine.submit(RecordWebhookResults((result,), ((endpoint, sequence + 1, ""),))))
     assert not isinstance(outcome, Refused)
 
 

@@ -64,7 +64,7 @@ def record(world: InProcess, endpoint: str, sequence: int, **fields: object) -> 
     """As the sender tells what a try came to."""
     told: dict[str, object] = {"at": world.now_ms(), "took_ms": 40, "status": 200, "reason": "", **fields}
     result = WebhookResult(endpoint=endpoint, sequence=sequence, **told)  # type: ignore[arg-type]
-    done = world.run(world.context.engine.submit(RecordWebhookResults((result,), ((endpoint, sequence + 1),))))
+    done = world.run(world.context.engine.submit(RecordWebhookResults((result,), ((endpoint, sequence + 1, ""),))))
     assert done == 1
 
 

@@ -79,10 +79,14 @@ class ResendDeliveries(Command[tuple[WebhookDelivery, ...]], frozen=True):
 
 
 class RecordWebhookResults(Command[int], frozen=True):
-    """The sender tells what tries came to, and how far queues have come. The outcome is how many were news."""
+    """The sender tells what tries came to, and how far queues have come. The outcome is how many were news.
+
+    A place is an endpoint, the event to be sent to it next for the first time, and the types that it wanted, as the
+    sender knew them: of an endpoint that wants others by now, events before the place may be owed.
+    """
 
     results: tuple[WebhookResult, ...]
-    places: tuple[tuple[str, int], ...] = ()  # Endpoint, and the event to be sent next for the first time.
+    places: tuple[tuple[str, int, str], ...] = ()
 
 
 class TurnReplayPage(Command[int], frozen=True):

@@ -15,7 +15,7 @@ from qirsh.domain.webhook_schedule import after_result, after_try, former_try, i
 
 def record_locks(command: RecordWebhookResults, _work: UnitOfWork, keys: RowKeys) -> None:
     # The queue is held by whoever adds a delivery: of two senders, the second sees what the first has recorded.
-    endpoints = {result.endpoint for result in command.results} | {endpoint for endpoint, _ in command.places}
+    endpoints = {result.endpoint for result in command.results} | {endpoint for endpoint, *_ in command.places}
     keys.webhook_endpoints.update(endpoints)
     keys.webhook_queues.update(endpoints)
     keys.webhook_deliveries.update((result.endpoint, result.sequence) for result in command.results)
@@ -24,9 +24,9 @@ def record_locks(command: RecordWebhookResults, _work: UnitOfWork, keys: RowKeys
 def record(command: RecordWebhookResults, work: UnitOfWork) -> int:
     assert len(command.results) <= WEBHOOK_RESULTS_AT_ONCE
     news = sum(_record(result, work) for result in command.results)
-    for endpoint, place in command.places:
-        queue = work.webhook_queues.get(endpoint)
-        if queue is not None and place > queue.next:
+    for endpoint, place, types in command.places:
+        queue, current = work.webhook_queues.get(endpoint), work.webhook_endpoints.get(endpoint)
+        if queue is not None and current is not None and current.types == types and place > queue.next:
             work.webhook_queues.change(endpoint, msgspec.structs.replace(queue, next=place))
     return news
 
