@@ -176,6 +176,19 @@ def test_what_is_due_comes_longest_due_first(store: Play) -> None:
     store(scene)
 
 
+def test_what_was_last_tried_by_a_clock_that_is_ahead_is_not_due_before_that(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        ahead = NOW + 2000  # Of a process that has played the role before.
+        await submit(opened, creating(SHOP, "we_new"), RecordWebhookResults((success(1, ahead, endpoint="we_new"),)))
+        await submit(opened, ResendDeliveries("we_new", SHOP, (1,), "test"))
+        # A result of a try before that would be no news, and the row would be due for ever.
+        assert await opened.search(webhooks.DUE_DELIVERIES, "we_new", ahead, 9) == []
+        [due] = await opened.search(webhooks.DUE_DELIVERIES, "we_new", ahead + 1, 9)
+        assert WebhookDelivery(*due).tried_at == ahead
+
+    store(scene)
+
+
 def test_which_events_of_a_stretch_were_tried_is_read_by_number(store: Play) -> None:
     async def scene(opened: Store) -> None:
         tried = await opened.select(webhooks.TRIED_BETWEEN, "we_1", 2, 4)

@@ -96,10 +96,11 @@ BUSY_QUEUES_OF: Final = Query(
     " AND n.account = $1 AND q.next <= c.last AND (q.due_at IS NULL OR q.due_at <= $2)"
 )
 ACCOUNTS_WITH_ENDPOINTS: Final = Query("SELECT DISTINCT account FROM webhook_endpoint WHERE state <> 'removed'")
-# Of one endpoint, what waits and is due, the longest due first.
+# Of one endpoint, what waits and is due, the longest due first. A try that is not later than the last one is no news to
+# the rules: where clocks differ, a row that was resent waits until this one has come so far, and is not sent all along.
 DUE_DELIVERIES: Final = Query(
     f"SELECT {_DELIVERY} FROM webhook_delivery d WHERE d.endpoint = $1 AND d.state = 'waiting' AND d.due_at <= $2"
-    " ORDER BY d.due_at, d.sequence LIMIT $3"
+    " AND (d.tried_at IS NULL OR d.tried_at < $2) ORDER BY d.due_at, d.sequence LIMIT $3"
 )
 # Which of a stretch of events have a row already: after a restart those are not sent as new.
 TRIED_BETWEEN: Final = Query(
