@@ -15,7 +15,7 @@ from qirsh.domain.commands.webhook import (
     TellWebhookOwner,
     UpdateWebhookEndpoint,
 )
-from qirsh.domain.limits import WEBHOOK_FAILURES_MAX, WEBHOOK_RESULTS_AT_ONCE, WEBHOOK_RETRY_AFTER_MS_MAX
+from qirsh.domain.limits import RETRY_AFTER_MS_MAX, WEBHOOK_FAILURES_MAX, WEBHOOK_RESULTS_AT_ONCE
 from qirsh.domain.mail import Letter
 from qirsh.domain.webhook import WebhookAttempt, WebhookDelivery, WebhookQueue, WebhookResult
 from qirsh.domain.webhook_schedule import TRIES_MAX, WAITS_MS, after_result, after_try, is_news, wait_ms, waiting
@@ -247,7 +247,7 @@ def test_a_receiver_that_says_when_is_left_alone_until_then(market: Market, stat
 
 def test_nobody_is_left_alone_for_longer_than_a_day_nor_asked_to_by_other_answers(market: Market) -> None:
     record(market, failure(1, T, status=429, retry_after_ms=99 * H))
-    assert queue_of(market).due_at == T + 10 + WEBHOOK_RETRY_AFTER_MS_MAX
+    assert queue_of(market).due_at == T + 10 + RETRY_AFTER_MS_MAX
     market.do(UpdateWebhookEndpoint(ID, market.shop, "test", url="https://new.example"))
     record(market, failure(2, T, status=500, retry_after_ms=60_000))
     assert queue_of(market).due_at is None

@@ -131,10 +131,8 @@ MAIL_SHOWN_MAX: Final = 50  # Of the demo's, which sends none.
 
 WEBHOOK_ENDPOINTS_MAX: Final = 16  # Of one account: a service each for some departments, not one a customer.
 WEBHOOK_DESCRIPTION_CHARACTERS_MAX: Final = 200
-WEBHOOK_EXCERPT_CHARACTERS_MAX: Final = 1000  # Of a receiver's answer: what a stack trace begins with.
 WEBHOOK_FAILURES_MAX: Final = 5  # Different events in a row, until it is the endpoint and not the event.
 WEBHOOK_SPREAD_MAX: Final = 200  # Per mille, by which a wait is longer or shorter.
-WEBHOOK_RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # What a receiver may ask for: the longest wait of our own.
 WEBHOOK_OVERLAP_MS_MAX: Final = 72 * 3600 * 1000  # An old secret signs no longer: a long weekend.
 WEBHOOK_OVERLAP_HOURS_DEFAULT: Final = 24  # A day to put the new one in its place.
 # Where other processes may send, they look four times a second, and what is on its way then may still be signed: after
@@ -156,11 +154,11 @@ RECEIVER_HEAD_BYTES_MAX: Final = 16_384
 RECEIVER_HEADERS_MAX: Final = 64
 RECEIVER_BODY_BYTES_MAX: Final = 65_536  # A framework's error page, with its traces. Whoever sends more is cut off.
 RECEIVER_INTERIM_MAX: Final = 8  # Answers of 1xx before the real one.
-RECEIVER_EXCERPT_CHARACTERS_MAX: Final = 1000  # Of the body, for people to read.
+RECEIVER_EXCERPT_CHARACTERS_MAX: Final = 1000  # Of the body, for people to read: what a stack trace begins with.
 RECEIVER_LINE_KEPT_S: Final = 60  # A connection without use.
 RECEIVER_LINES_KEPT_MAX: Final = 256  # Of those, in all.
 RECEIVER_ADDRESSES_DIALLED_MAX: Final = 4  # Of one name; all are checked.
-RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # A longer wait that a receiver asks for is cut to this.
+RETRY_AFTER_MS_MAX: Final = 24 * 3600 * 1000  # A longer wait that a receiver asks for is cut to this, our own longest.
 LOOKUP_S_MAX: Final = 5  # Of a name, with the wait for a thread.
 LOOKUP_KEPT_S: Final = 10  # What was found and checked, so that a busy receiver's name is not asked for each time.
 LOOKUPS_KEPT_MAX: Final = 4096

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.limits import WEBHOOK_FAILURES_MAX, WEBHOOK_RETRY_AFTER_MS_MAX, WEBHOOK_SPREAD_MAX
+from qirsh.domain.limits import RETRY_AFTER_MS_MAX, WEBHOOK_FAILURES_MAX, WEBHOOK_SPREAD_MAX
 from qirsh.domain.webhook import StopReason, WebhookAttempt, WebhookDelivery, WebhookQueue, WebhookResult
 
 _S: Final = 1000
@@ -144,4 +144,4 @@ def _asked_for(result: WebhookResult) -> int:
     """Until when the receiver wants to be left alone; 0 if it did not say."""
     if result.status not in _SAY_WHEN or not result.retry_after_ms:
         return 0
-    return _ended(result) + min(result.retry_after_ms, WEBHOOK_RETRY_AFTER_MS_MAX)
+    return _ended(result) + min(result.retry_after_ms, RETRY_AFTER_MS_MAX)

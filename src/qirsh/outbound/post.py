@@ -43,6 +43,10 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.reason is None
 
 
+# Of what was not even tried: the operator has closed a network since.
+NOWHERE: Final = Outcome("no_public_address", None, 0)
+
+
 class Poster:
     """Posts to receivers. Belongs to one event loop."""
 

@@ -15,7 +15,7 @@ from qirsh.domain.webhook import WebhookDelivery, WebhookEndpoint, WebhookQueue,
 from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.engine.clock import Clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
-from qirsh.outbound.post import Outcome, Poster
+from qirsh.outbound.post import NOWHERE, Outcome, Poster
 from qirsh.outbound.public_address import Networks
 from qirsh.outbound.signature import SigningKey, signed_headers
 from qirsh.outbound.target import UrlFault, read_target
@@ -37,7 +37,6 @@ _DUE_PAGE: Final = 64  # Rows that are due, read at once.
 _QUEUES_PAGE: Final = 1000
 _LEFT_ALONE_S: Final = 30.0  # An endpoint that could not be served, by a fault of ours.
 _LEAVE_S: Final = 5.0  # Tries that are on their way when the process is to end get this long.
-_NOWHERE: Final = Outcome("no_public_address", None, 0)
 _UNSENT: Final = Outcome("no_connection", None, 0)
 
 
@@ -316,7 +315,7 @@ class WebhookSender:
 
     async def _try(self, lane: Lane, parcel: Parcel, at: int, slot: Slot) -> None:
         try:
-            outcome = _NOWHERE if lane.target is None else await self._post(lane, parcel, at)
+            outcome = NOWHERE if lane.target is None else await self._post(lane, parcel, at)
         except Exception:
             log.exception("a webhook could not be sent")
             outcome = _UNSENT

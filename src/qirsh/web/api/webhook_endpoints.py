@@ -18,7 +18,6 @@ from qirsh.domain.commands.webhook import (
     CreateWebhookEndpoint,
     RemoveWebhookEndpoint,
     RotateWebhookSecret,
-    StartReplay,
     UpdateWebhookEndpoint,
 )
 from qirsh.domain.idempotency import IdempotencyKey
@@ -27,14 +26,13 @@ from qirsh.domain.refusal import Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, endpoint_id
 from qirsh.outbound.signature import make_secret
-from qirsh.store.reads import events
 from qirsh.store.reads.webhooks import endpoints_of
 from qirsh.web.api import bodies, webhook_bodies
 from qirsh.web.api.bodies import no_body
 from qirsh.web.api.idempotency import idempotency_key_of, replay_header, stored_answer
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
-from qirsh.web.http.deliveries import resume_place
+from qirsh.web.http.deliveries import replay_since, resume_place
 from qirsh.web.http.message import REPLAYED, Request, Response, json_body, problem_response
 from qirsh.web.http.problems import FieldError, Problem, to_problem
 from qirsh.web.http.webhooks import allowed_url, find_endpoint, overlap_ms, ping_endpoint, wait_for_senders
@@ -169,9 +167,7 @@ async def replay(context: Context, request: Request) -> Response:
         return Response(before.status, before.body, replay_header(is_replayed=True))
     if since < context.clock() - EVENTS_LISTED_MS:
         raise _wrong("from", "out_of_range", f"Must be at most {EVENTS_LISTED_MS // 86_400_000} days ago.")
-    last = await events.last_sequence(context.store, caller.account)
-    first = await events.first_since(context.store, caller.account, since, last)
-    command = StartReplay(endpoint.id, caller.account, first, last, _actor(caller))
+    command = await replay_since(context, endpoint, since, actor=_actor(caller))
 
     def render(queue: WebhookQueue, work: UnitOfWork) -> Answer:
         current = work.webhook_endpoints.get(queue.endpoint)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from qirsh.domain.commands.webhook import ResendDeliveries, StartReplay
+from qirsh.domain.commands.webhook import ResendDeliveries
 from qirsh.domain.event import TYPES
 from qirsh.domain.limits import EVENTS_LISTED_MS, LIST_ITEMS_DEFAULT
 from qirsh.domain.refusal import Refusal, Refused
@@ -13,14 +13,13 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import DELIVERY_STATES, WebhookDelivery, delivery_id, parse_delivery_id, wanted_types
 from qirsh.domain.webhook_schedule import TRIES_MAX
 from qirsh.language.figures import latin_digits
-from qirsh.store.reads import events
 from qirsh.store.reads.webhooks import MAX_SEQUENCE, DeliveryFilter, search_deliveries
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
 from qirsh.web.business.verification_snippets import as_curl
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.page_query import read_moment, read_query, unreadable
 from qirsh.web.http.cursor import encode_cursor, numbers_of
-from qirsh.web.http.deliveries import find_event, request_of, resend_failed, tries_of
+from qirsh.web.http.deliveries import find_event, replay_since, request_of, resend_failed, tries_of
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
 
@@ -155,12 +154,9 @@ async def send_again(page: PageContext) -> Response:
 
 
 async def _replay(page: PageContext, own: OwnEndpoint, typed: dict[str, str], since: int) -> Response:
-    store, account = page.context.store, own.endpoint.account
-    last = await events.last_sequence(store, account)
-    first = await events.first_since(store, account, since, last)
-    outcome = await page.context.engine.submit(
-        StartReplay(own.endpoint.id, account, first, last, f"person {page.person}", page.person)
-    )
+    actor = f"person {page.person}"
+    command = await replay_since(page.context, own.endpoint, since, actor=actor, owner=page.person)
+    outcome = await page.context.engine.submit(command)
     if type(outcome) is Refused:
         if outcome.why is Refusal.REPLAY_RUNNING:
             return _send_again_form(page, own, typed, {"what": "running"}, status=422)

@@ -3,7 +3,7 @@
 import msgspec
 
 from qirsh.contract.views import data, event_view
-from qirsh.domain.commands.webhook import ResendDeliveries
+from qirsh.domain.commands.webhook import ResendDeliveries, StartReplay
 from qirsh.domain.event import ToldEvent
 from qirsh.domain.limits import EVENTS_LISTED_MS, WEBHOOK_FAILED_RESENT_MAX, WEBHOOK_RESENT_MAX, WEBHOOK_TRIES_SHOWN_MAX
 from qirsh.domain.refusal import Refused
@@ -56,6 +56,15 @@ async def resume_place(context: Context, account: int, *, is_now: bool) -> int:
     if is_now:
         return last + 1
     return await events.first_since(context.store, account, context.clock() - EVENTS_LISTED_MS, last)
+
+
+async def replay_since(
+    context: Context, endpoint: WebhookEndpoint, since: int, *, actor: str, owner: int | None = None
+) -> StartReplay:
+    """The command that has all events sent once more that happened at a moment or later."""
+    last = await events.last_sequence(context.store, endpoint.account)
+    first = await events.first_since(context.store, endpoint.account, since, last)
+    return StartReplay(endpoint.id, endpoint.account, first, last, actor, owner)
 
 
 async def resend_failed(

@@ -10,7 +10,7 @@ from qirsh.domain.limits import URL_CHARACTERS_MAX, WEBHOOK_OTHERS_HEAR_S
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, is_endpoint_id
-from qirsh.outbound.post import Outcome
+from qirsh.outbound.post import NOWHERE, Outcome
 from qirsh.outbound.signature import SigningKey, signed_headers
 from qirsh.outbound.target import Target, read_target
 from qirsh.web.http.context import Context
@@ -22,7 +22,6 @@ URL_RULE: Final = (
     " a fragment, whose name leads to public addresses only."
 )
 HOUR_MS: Final = 3600 * 1000
-_NOWHERE: Final = Outcome("no_public_address", None, 0)
 
 
 async def find_endpoint(context: Context, account: int, endpoint_id: str) -> tuple[WebhookEndpoint, WebhookQueue]:
@@ -54,8 +53,8 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
     ping_id = f"ping_{context.entropy(12).hex()}"
     body = data(ping_event(endpoint, ping_id, now=now, is_live=is_live))
     target = read_target(endpoint.url, networks=context.outbound.networks)
-    if not isinstance(target, Target):  # The operator has closed a network since.
-        return _NOWHERE
+    if not isinstance(target, Target):
+        return NOWHERE
     poster = await context.outbound.poster()
     return await poster.post(target, signed_headers(ping_id, now // 1000, body, keys), body)
 

@@ -276,7 +276,7 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "delivered": FieldDoc("Whether the receiver answered with 2xx in time.", True),  # noqa: FBT003 - the example is a boolean
     "tookMs": FieldDoc("How many milliseconds it took.", 84, {"minimum": 0}),
     "excerpt": FieldDoc(
-        f"The first {limits.WEBHOOK_EXCERPT_CHARACTERS_MAX} characters of the receiver's answer, as plain text.", "ok"
+        f"The first {limits.RECEIVER_EXCERPT_CHARACTERS_MAX} characters of the receiver's answer, as plain text.", "ok"
     ),
     "number": FieldDoc("Which try it was, from 1.", 1, {"minimum": 1}),
     "at": FieldDoc("When it was made.", ARRIVED, _MOMENT),
