@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
-from tests.live import Call, World, post
+from qirsh.domain.tables import Tables
+from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue
+from tests.live import Call, InProcess, World, post
 
 ENDPOINTS: Final = "/api/v1/webhook-endpoints"
 DELIVERIES: Final = "/api/v1/deliveries"
@@ -76,3 +78,16 @@ def new_delivery(world: World, key: str) -> str:
     delivery = delivery_of(new_endpoint(world, key), event)
     world.data(resend(key, delivery))
     return delivery
+
+
+def stored(world: InProcess, endpoint: str) -> WebhookEndpoint:
+    """Its row."""
+    found = world.run(world.context.store.find(Tables.webhook_endpoints, endpoint))
+    assert found is not None
+    return found
+
+
+def queue_of(world: InProcess, endpoint: str) -> WebhookQueue:
+    found = world.run(world.context.store.find(Tables.webhook_queues, endpoint))
+    assert found is not None
+    return found

@@ -406,13 +406,7 @@ def test_what_is_on_its_way_at_the_end_arrives_and_all_of_it_is_recorded(
     async def scene(hooks: Hooks) -> None:
         endpoint = await hooks.endpoint(shop, "/slow")
         first = (await hooks.queue(endpoint)).next
-        may_answer = asyncio.Event()
-
-        async def reply(_got: Got) -> int:
-            await may_answer.wait()
-            return 200
-
-        hooks.shelf.reply["/slow"] = reply
+        may_answer = hooks.shelf.hold("/slow")
         for _ in range(WINDOW_FIRST):
             await hooks.cancelled(shop)
         async with hooks.sending():

@@ -13,7 +13,7 @@ from qirsh.engine.clock import system_clock
 from tests.live import PAYMENTS, Call, InProcess, Live, create, free_port, live
 from tests.outbound.receiver import receiving
 from tests.postgres import PostgresServer
-from tests.workers.webhooks import SCENE_S, Got, Hooks, Shelf, until
+from tests.workers.webhooks import SCENE_S, Hooks, Shelf, until
 
 NETWORKS: Final = {"QIRSH_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 
@@ -82,13 +82,7 @@ def test_events_leave_signed_and_once_whichever_process_they_happen_in(served: S
 
 
 def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Served) -> None:
-    may_answer = asyncio.Event()
-
-    async def reply(_got: Got) -> int:
-        await may_answer.wait()
-        return 200
-
-    served.shelf.reply["/in"] = reply
+    may_answer = served.shelf.hold("/in")
 
     async def scene() -> None:
         for _ in range(3):
@@ -105,13 +99,7 @@ def test_told_to_end_it_waits_for_what_is_on_its_way_and_records_it(served: Serv
 
 
 def test_told_to_end_it_does_not_wait_for_a_receiver_that_hangs(served: Served) -> None:
-    may_answer = asyncio.Event()
-
-    async def reply(_got: Got) -> int:
-        await may_answer.wait()
-        return 200
-
-    served.shelf.reply["/in"] = reply
+    may_answer = served.shelf.hold("/in")
 
     async def scene() -> None:
         await served.cancelled()

@@ -75,6 +75,17 @@ class Shelf:
                 self.at_once[got.path] -= 1
             await visit.say(b"HTTP/1.1 %d X\r\ncontent-length: 0\r\n\r\n" % status)
 
+    def hold(self, path: str) -> asyncio.Event:
+        """What comes there is answered with 200 once this is set."""
+        may_answer = asyncio.Event()
+
+        async def reply(_got: Got) -> int:
+            await may_answer.wait()
+            return 200
+
+        self.reply[path] = reply
+        return may_answer
+
     def ids(self, path: str) -> list[str]:
         return [got.id for got in self.got if got.path == path]
 

@@ -10,8 +10,6 @@ import pytest
 
 from qirsh.domain import limits
 from qirsh.domain.event import TYPES
-from qirsh.domain.tables import Tables
-from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -27,28 +25,18 @@ from tests.web.webhooks import (
     endpoints,
     last_event,
     new_endpoint,
+    queue_of,
     remove,
     see,
+    stored,
     update,
 )
 
 DAY_MS: Final = 24 * 3600 * 1000
 
 
-def row(world: InProcess, endpoint: str) -> WebhookEndpoint:
-    found = world.run(world.context.store.find(Tables.webhook_endpoints, endpoint))
-    assert found is not None
-    return found
-
-
-def queue(world: InProcess, endpoint: str) -> WebhookQueue:
-    found = world.run(world.context.store.find(Tables.webhook_queues, endpoint))
-    assert found is not None
-    return found
-
-
 def secrets_of(world: InProcess, endpoint: str) -> tuple[str, ...] | None:
-    return world.context.webhook_secrets.opened(row(world, endpoint), now=world.now_ms())
+    return world.context.webhook_secrets.opened(stored(world, endpoint), now=world.now_ms())
 
 
 def audited(world: World, endpoint: str) -> list[tuple[Any, ...]]:
@@ -93,9 +81,9 @@ def test_a_new_endpoint_tells_its_secret_once(still: InProcess) -> None:
 
 def test_it_begins_with_the_next_event(still: InProcess) -> None:
     merchant = still.merchant()
-    assert queue(still, new_endpoint(still, merchant.key)).next == 1
+    assert queue_of(still, new_endpoint(still, merchant.key)).next == 1
     still.paid(merchant, still.customers[0])
-    assert queue(still, new_endpoint(still, merchant.key)).next == 2
+    assert queue_of(still, new_endpoint(still, merchant.key)).next == 2
 
 
 def test_live_and_test_keys_have_endpoints_of_their_own(still: InProcess) -> None:
@@ -110,7 +98,7 @@ def test_without_types_every_type_is_sent(still: InProcess) -> None:
     for body in ({"url": NOBODY}, {"url": NOBODY, "types": None, "description": None}):
         made = still.data(post(ENDPOINTS, merchant.key, body))["id"]
         assert still.data(see(merchant.key, made))["types"] is None
-        assert row(still, made).types == ""
+        assert stored(still, made).types == ""
 
 
 def test_a_secret_is_not_shown_again_under_its_key(anywhere: World) -> None:
@@ -327,7 +315,7 @@ def test_null_in_a_change_means_every_type_and_no_description(still: InProcess, 
     shown = still.data(see(merchant.key, endpoint))
     shown["types"] = None
     assert still.data(update(merchant.key, endpoint, types=None, **beside)) == shown
-    assert row(still, endpoint).types == ""
+    assert stored(still, endpoint).types == ""
     shown["description"] = ""
     assert still.data(update(merchant.key, endpoint, description=None, **beside)) == shown
     assert still.data(see(merchant.key, endpoint)) == shown
@@ -353,9 +341,9 @@ def test_null_in_a_change_means_every_type_and_no_description(still: InProcess, 
 def test_a_wrong_change_changes_nothing(still: InProcess, body: dict[str, object], wrong: dict[str, str]) -> None:
     merchant = still.merchants[0]
     endpoint = new_endpoint(still, merchant.key)
-    before = row(still, endpoint)
+    before = stored(still, endpoint)
     assert field_errors(still.send(update(merchant.key, endpoint, **body))) == wrong
-    assert row(still, endpoint) == before
+    assert stored(still, endpoint) == before
 
 
 def test_an_endpoint_goes_on_where_it_stopped_or_from_now_on(still: InProcess) -> None:
@@ -367,11 +355,11 @@ def test_an_endpoint_goes_on_where_it_stopped_or_from_now_on(still: InProcess) -
         still.paid(merchant, customer)
     assert still.data(update(merchant.key, kept, state="enabled"))["state"] == "enabled"
     still.data(update(merchant.key, skipped, state="enabled", resumeFrom="now"))
-    assert (queue(still, kept).next, queue(still, skipped).next) == (1, 4)
+    assert (queue_of(still, kept).next, queue_of(still, skipped).next) == (1, 4)
     # Enabled as it is, nothing is passed by.
     still.paid(merchant, customer)
     still.data(update(merchant.key, kept, state="enabled", resumeFrom="now"))
-    assert queue(still, kept).next == 1
+    assert queue_of(still, kept).next == 1
 
 
 def test_what_is_older_than_ninety_days_is_passed_by(still: InProcess) -> None:
@@ -383,7 +371,7 @@ def test_what_is_older_than_ninety_days_is_passed_by(still: InProcess) -> None:
     still.paid(merchant, customer)
     still.clock.now = START + 90 * DAY_MS + 1
     still.data(update(merchant.key, endpoint, state="enabled", resumeFrom="stopped"))
-    assert queue(still, endpoint).next == 2
+    assert queue_of(still, endpoint).next == 2
     still.clock.now = START
 
 
@@ -399,7 +387,7 @@ def test_a_removed_endpoint_is_gone_for_every_call(still: InProcess, engine: obj
     # Another process that sends has heard of it by then. On SQLite there is none.
     assert engine is None or time.monotonic() - began >= limits.WEBHOOK_OTHERS_HEAR_S
     assert removed == {"id": endpoint, "removedAt": "2027-01-15T08:00:00.000Z"}
-    assert (row(still, endpoint).secret_sealed, row(still, endpoint).old_secret_sealed) == (b"", b"")
+    assert (stored(still, endpoint).secret_sealed, stored(still, endpoint).old_secret_sealed) == (b"", b"")
     assert endpoints(still, merchant.key) == []
     told = set()
     for call in (
@@ -467,10 +455,10 @@ def test_without_an_overlap_the_old_secret_ends_before_the_answer(still: InProce
 def test_an_overlap_has_its_bounds(still: InProcess, hours: object, code: str) -> None:
     merchant = still.merchants[0]
     endpoint = new_endpoint(still, merchant.key)
-    before = row(still, endpoint)
+    before = stored(still, endpoint)
     answer = still.send(act(merchant.key, endpoint, "rotate", overlapHours=hours))
     assert field_errors(answer) == {"overlapHours": code}
-    assert row(still, endpoint) == before
+    assert stored(still, endpoint) == before
 
 
 def test_a_secret_that_cannot_be_opened_is_rotated_away(still: InProcess) -> None:
@@ -499,7 +487,7 @@ def test_a_replay_begins_with_the_first_event_of_its_time(still: InProcess) -> N
     endpoint = new_endpoint(still, merchant.key)
     asked = act(merchant.key, endpoint, "replay", **{"from": "2027-01-15T11:00:05+03:00"})
     assert still.data(asked)["replayRunning"] is True
-    assert (queue(still, endpoint).replay_next, queue(still, endpoint).replay_until) == (2, 4)
+    assert (queue_of(still, endpoint).replay_next, queue_of(still, endpoint).replay_until) == (2, 4)
     assert still.data(see(merchant.key, endpoint))["replayRunning"] is True
     refused(still.send(asked), 409, "replay_running")
     still.clock.now = START
@@ -520,7 +508,7 @@ def test_a_replay_goes_back_ninety_days_at_most(still: InProcess, moment: object
     merchant = still.merchants[0]
     endpoint = new_endpoint(still, merchant.key)
     assert field_errors(still.send(act(merchant.key, endpoint, "replay", **{"from": moment}))) == {"from": code}
-    assert queue(still, endpoint).replay_next is None
+    assert queue_of(still, endpoint).replay_next is None
     assert field_errors(still.send(act(merchant.key, endpoint, "replay"))) == {"from": "required"}
 
 

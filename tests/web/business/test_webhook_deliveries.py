@@ -16,11 +16,10 @@ from tests.web.business.webhook_pages import (
     give_up,
     last_sequence_after,
     owner,
-    queue_of,
     record,
     typed,
 )
-from tests.web.webhooks import NOBODY, new_endpoint
+from tests.web.webhooks import NOBODY, new_endpoint, queue_of
 
 
 def test_a_new_endpoint_has_no_deliveries_and_says_what_to_do(still: InProcess) -> None:

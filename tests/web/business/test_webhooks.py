@@ -25,11 +25,9 @@ from tests.web.business.webhook_pages import (
     last_sequence,
     last_sequence_after,
     owner,
-    queue_of,
     record,
-    stored,
 )
-from tests.web.webhooks import NOBODY, create_endpoint, new_endpoint, see
+from tests.web.webhooks import NOBODY, create_endpoint, new_endpoint, queue_of, see, stored
 
 
 class ShopServer(BaseHTTPRequestHandler):

@@ -4,8 +4,7 @@ import re
 from datetime import UTC, datetime
 
 from qirsh.domain.commands.webhook import RecordWebhookResults
-from qirsh.domain.tables import Tables
-from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, WebhookResult
+from qirsh.domain.webhook import WebhookResult
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World
 from tests.web.webhooks import NOBODY
@@ -40,18 +39,6 @@ def add(guest: Guest, account: str, **changes: str) -> str:
     endpoint: str
     [endpoint] = set(re.findall(r"/wallet/webhooks/(we_\w+)", guest.page))
     return endpoint
-
-
-def stored(world: InProcess, endpoint: str) -> WebhookEndpoint:
-    found = world.run(world.context.store.find(Tables.webhook_endpoints, endpoint))
-    assert found is not None
-    return found
-
-
-def queue_of(world: InProcess, endpoint: str) -> WebhookQueue:
-    found = world.run(world.context.store.find(Tables.webhook_queues, endpoint))
-    assert found is not None
-    return found
 
 
 def last_sequence(world: InProcess, account: str) -> int:
