@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from qirsh.domain.limits import LOOKUPS_WAITING_MAX
 from qirsh.outbound.guard import CheckedAddress, Guard, resolve_name
 from qirsh.outbound.target import Target, read_target
 
@@ -227,3 +228,31 @@ def test_a_fault_of_the_resolver_is_logged_and_nobody_waits_for_it(caplog: pytes
 
 def test_this_machines_own_resolver_is_asked() -> None:
     assert "127.0.0.1" in resolve_name("localhost")
+
+
+def test_a_machine_without_threads_left_finds_nothing_and_goes_on(
+    names: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names.hang("shop.example")
+    guard = Guard(networks=OWN, resolve=names, lookup_s=60, at_once=1)
+
+    async def play() -> None:
+        first = asyncio.create_task(guard.addresses(SHOP))
+        await until(lambda: names.asked == ["shop.example"])
+        others = [target_of(f"https://shop{number}.example/") for number in range(LOOKUPS_WAITING_MAX)]
+        waiting = [asyncio.create_task(guard.addresses(other)) for other in others]
+        await asyncio.sleep(0)
+
+        def start(_thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(threading.Thread, "start", start)
+        names.let_go()
+        async with asyncio.timeout(30):
+            assert await first != ()
+            assert {*await asyncio.gather(*waiting)} == {()}
+        monkeypatch.undo()
+        names.names["shop0.example"] = [PUBLIC]
+        assert await guard.addresses(others[0]) != ()
+
+    run(play())

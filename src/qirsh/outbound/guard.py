@@ -80,7 +80,7 @@ class Guard:
         self._waiting: deque[_Lookup] = deque()
         self._running = 0
         self._stuck = 0
-        # By origin: when it was found, and what may be dialled. Failures are not kept.
+        # By origin: until when it is kept, and what may be dialled. Failures are not kept.
         self._kept: dict[str, tuple[float, Checked]] = {}
 
     async def addresses(self, target: Target) -> Checked:
@@ -128,7 +128,8 @@ class Guard:
                 thread.start()
             except RuntimeError:  # The machine has no more.
                 log.warning("no thread could be started to look up a name")
-                self._finish(lookup, ())
+                # Not at once: that would begin with the next, and so on for all who wait.
+                loop.call_soon(self._finish, lookup, ())
 
     def _run(self, lookup: _Lookup, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread of its own."""
