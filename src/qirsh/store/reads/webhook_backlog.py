@@ -40,7 +40,7 @@ async def backlog_of(store: Store, endpoint: WebhookEndpoint, queue: WebhookQueu
             unsent, is_more = len(wanted), unsent > len(rows)
         since = wanted[0][2] if wanted else None
     open_rows = {row[0]: row for row in await store.search(OPEN_DELIVERIES, endpoint.id)}
-    _, waiting, _, waiting_since = open_rows.get("waiting", ("", 0, 0, None))
+    _, waiting, waiting_since = open_rows.get("waiting", ("", 0, None))
     _, failed, *_ = open_rows.get("failed", ("", 0))
     return Backlog(
         unsent=unsent,

@@ -34,7 +34,6 @@ _ENDPOINT: Final = _columns(WebhookEndpoint, "n")
 _QUEUE: Final = _columns(WebhookQueue, "q")
 _DELIVERY: Final = _columns(WebhookDelivery, "d")
 _OF_ENDPOINT: Final = len(WebhookEndpoint.__struct_fields__)
-_OF_QUEUE: Final = len(WebhookQueue.__struct_fields__)
 _OF_DELIVERY: Final = len(WebhookDelivery.__struct_fields__)
 
 # For the owner. Those that are removed are not there any more.
@@ -48,7 +47,7 @@ ATTEMPTS_OF: Final = Query(
 )
 # Without those that arrived: how many of each state, and the event and the time of the first.
 OPEN_DELIVERIES: Final = Query(
-    "SELECT state, count(*), min(sequence), min(created_at) FROM webhook_delivery"
+    "SELECT state, count(*), min(created_at) FROM webhook_delivery"
     " WHERE endpoint = $1 AND state <> 'delivered' GROUP BY state ORDER BY state"
 )
 # The next of those that were given up, last tried at a time or later, with the types of their events: to be resent
@@ -69,9 +68,8 @@ _MAY_SEND: Final = (
     " JOIN account a ON a.number = q.account LEFT JOIN account l ON l.number = a.live_account"
     " WHERE n.state = 'enabled' AND coalesce(l.state, a.state) = 'approved'"
 )
-# For the sender. One look over all queues, page by page: those that have something to do at this moment, with the last
-# number of their log. One that rests has, once it is due, if there is anything that could be tried. Of accounts that
-# may not act nothing is sent.
+# For the sender. One look over all queues, page by page: those that have something to do at this moment. One that
+# rests has, once it is due, if there is anything that could be tried. Of accounts that may not act nothing is sent.
 # What waits is found by stepping from endpoint to endpoint along its index: however many rows wait, and at no cost for
 # the endpoints that have none.
 BUSY_QUEUES: Final = Query(
@@ -84,14 +82,13 @@ BUSY_QUEUES: Final = Query(
     " UNION SELECT q.endpoint FROM has_rows h JOIN webhook_queue q ON q.endpoint = h.endpoint WHERE q.due_at <= $1"
     " OR (q.due_at IS NULL AND EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.endpoint = h.endpoint"
     " AND d.state = 'waiting' AND d.due_at <= $1)))"
-    f" SELECT {_ENDPOINT}, {_QUEUE}, coalesce(c.last, 0) FROM busy b"
-    " JOIN webhook_queue q ON q.endpoint = b.endpoint JOIN webhook_endpoint n ON n.id = b.endpoint"
-    f" LEFT JOIN event_counter c ON c.account = q.account{_MAY_SEND}"
+    f" SELECT {_ENDPOINT}, {_QUEUE} FROM busy b"
+    f" JOIN webhook_queue q ON q.endpoint = b.endpoint JOIN webhook_endpoint n ON n.id = b.endpoint{_MAY_SEND}"
     " AND b.endpoint > $2 ORDER BY b.endpoint LIMIT $3"
 )
 # Those of one account that have something new: for the moment after it has happened.
 BUSY_QUEUES_OF: Final = Query(
-    f"SELECT {_ENDPOINT}, {_QUEUE}, c.last FROM webhook_endpoint n JOIN webhook_queue q ON q.endpoint = n.id"
+    f"SELECT {_ENDPOINT}, {_QUEUE} FROM webhook_endpoint n JOIN webhook_queue q ON q.endpoint = n.id"
     f" JOIN event_counter c ON c.account = q.account{_MAY_SEND}"
     " AND n.account = $1 AND q.next <= c.last AND (q.due_at IS NULL OR q.due_at <= $2)"
 )
@@ -129,11 +126,10 @@ OLD_DELIVERIES: Final = Query(
 
 
 class BusyQueue(msgspec.Struct, frozen=True):
-    """An endpoint with something to do, and the number of the last event of its log."""
+    """An endpoint with something to do."""
 
     endpoint: WebhookEndpoint
     queue: WebhookQueue
-    last: int
 
 
 class DeliveryFilter(msgspec.Struct, frozen=True):
@@ -213,8 +209,7 @@ async def busy_queues_of(store: Store, account: int, *, now: int) -> list[BusyQu
 
 
 def _busy(row: tuple[Any, ...]) -> BusyQueue:
-    end = _OF_ENDPOINT + _OF_QUEUE
-    return BusyQueue(WebhookEndpoint(*row[:_OF_ENDPOINT]), WebhookQueue(*row[_OF_ENDPOINT:end]), row[end])
+    return BusyQueue(WebhookEndpoint(*row[:_OF_ENDPOINT]), WebhookQueue(*row[_OF_ENDPOINT:]))
 
 
 async def owners_to_tell(store: Store, *, failing_since: int, limit: int) -> list[tuple[Told, WebhookEndpoint]]:
