@@ -59,6 +59,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "business": 4,
         "operator": 4,
         "site": 4,
+        "demo": 4,
         "openapi": 5,
         "routes": 6,
     },

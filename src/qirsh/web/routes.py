@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from qirsh.web.account.routes import DEMO_ROUTES
 from qirsh.web.account.routes import ROUTES as ACCOUNT_ROUTES
 from qirsh.web.api.routes import ROUTES as API_ROUTES
 from qirsh.web.business.routes import ROUTES as BUSINESS_ROUTES
+from qirsh.web.demo.routes import ROUTES as DEMO_ROUTES
 from qirsh.web.html.static_files import ROUTES as STATIC_ROUTES
 from qirsh.web.openapi.routes import ROUTES as REFERENCE_ROUTES
 from qirsh.web.operator.routes import ROUTES as OPERATOR_ROUTES

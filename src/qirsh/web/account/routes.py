@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from qirsh.web.account.demo_mail import show_demo_mail
 from qirsh.web.account.email_change import confirm_email, show_email_confirmation
 from qirsh.web.account.erase_page import erase_account, show_erase
 from qirsh.web.account.identity_page import BODY_BYTES_MAX, show_identity, show_identity_again, submit_identity
@@ -101,5 +100,3 @@ ROUTES: Final = (
     page("GET", "/wallet/erase", show_erase),
     page("POST", "/wallet/erase", erase_account),
 )
-# Nowhere but in the demo.
-DEMO_ROUTES: Final = (page("GET", "/demo/mail", show_demo_mail),)

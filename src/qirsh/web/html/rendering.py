@@ -29,7 +29,7 @@ _POLICY: Final = (
     b" connect-src 'self'; manifest-src 'self'; form-action 'self'%b; base-uri 'none'; frame-ancestors 'none'"
 )
 # Each keeps its templates in its own folder; they are named by both, as `pay/receipt.html`.
-_ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "openapi", "site")
+_ROOMS: Final = ("html", "pay", "account", "wallet", "business", "operator", "openapi", "site", "demo")
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that a page may lead back to.
 _NO_PAGE: Final = frozenset({"not_found", "unknown_address"})
 PAGE: Final = head(HTML, policy=_POLICY % b"")

@@ -41,6 +41,7 @@ class Route(msgspec.Struct, frozen=True):
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
     body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.
     on_refused: Handler | None = None  # Shows the form again when the connection did not take what was posted.
+    is_there: Callable[[Context], bool] | None = None  # Where it says no, the address is unknown; None: everywhere.
 
 
 def page(

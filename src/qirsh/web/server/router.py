@@ -37,6 +37,7 @@ class Router:
     """From a request to its answer: a router with fewer features costs less than one with more."""
 
     def __init__(self, context: Context, routes: tuple[Route, ...]) -> None:
+        routes = tuple(route for route in routes if route.is_there is None or route.is_there(context))
         self._context = context
         self._limits = context.limits
         self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.

@@ -27,10 +27,6 @@ def add(world: InProcess, to: str, kind: str, language: str, **words: str | int)
     world.clock.advance(1000)
 
 
-def test_outside_the_demo_there_is_no_such_page(still: InProcess) -> None:
-    assert still.send(BOX).status_code == 404
-
-
 def test_mails_are_shown_newest_first_with_links_and_each_in_its_direction(demo: InProcess) -> None:
     assert "No e-mails yet." in demo.send(BOX).text
     add(demo, "sara@home.example", "reset_password", "ar", url=LINK)

@@ -11,7 +11,6 @@ from qirsh.store.reads import queries
 from qirsh.web.html.rendering import render_page
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
-from qirsh.web.http.problems import Problem
 
 # Alone on its line, a link is our own: what people gave us never begins a line as it stands.
 _LINK: Final = re.compile(r"https?://\S+")
@@ -19,14 +18,12 @@ _LINK: Final = re.compile(r"https?://\S+")
 
 async def show_demo_mail(context: Context, request: Request) -> Response:
     """The last ones, newest first."""
-    if not context.keeps_mail:
-        raise Problem("not_found")
     rows = await context.store.search(queries.LAST_MAIL, MAIL_SHOWN_MAX)
     shown = [_shown(context, mail_id, sealed, created_at) for mail_id, sealed, created_at in rows]
     return render_page(
         context.site,
         request,
-        "account/demo_mail.html",
+        "demo/demo_mail.html",
         mails=[mail for mail in shown if mail is not None],
         sender=context.mail_from,
     )
