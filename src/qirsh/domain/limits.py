@@ -138,6 +138,7 @@ WEBHOOK_OVERLAP_HOURS_DEFAULT: Final = 24  # A day to put the new one in its pla
 # Where other processes may send, they look four times a second, and what is on its way then may still be signed: after
 # this long nothing is sent under a secret, or to an endpoint, that is gone.
 WEBHOOK_OTHERS_HEAR_S: Final = 0.6
+WEBHOOK_TOLERANCE_S: Final = 300  # A signature older than that, or from so far ahead, is no longer believed.
 WEBHOOK_TRIES_SHOWN_MAX: Final = 500  # Of one delivery, the latest: fifty resends with all their tries.
 WEBHOOK_RESULTS_AT_ONCE: Final = 200  # Recorded by one command, so that no pay waits long behind it.
 WEBHOOK_RESENT_MAX: Final = 200  # Events that one command makes wait: the same.

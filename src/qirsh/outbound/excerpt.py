@@ -13,7 +13,11 @@ _JOINERS: Final = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 def make_excerpt(body: bytes) -> str:
     """The first characters of a body. Controls, direction controls and unseen signs become a mark, blanks a space."""
-    text = body[:EXCERPT_BYTES_MAX].decode("utf-8", "replace")[: limits.RECEIVER_EXCERPT_CHARACTERS_MAX]
+    return make_inert(body[:EXCERPT_BYTES_MAX].decode("utf-8", "replace")[: limits.RECEIVER_EXCERPT_CHARACTERS_MAX])
+
+
+def make_inert(text: str) -> str:
+    """The same of a whole text."""
     if text.isprintable():
         return text
     return "".join(map(_inert, text.replace("\r\n", "\n")))

@@ -3,8 +3,13 @@
 import base64
 import binascii
 import hmac
-from collections.abc import Callable, Sequence
-from typing import Final
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+from qirsh.domain.limits import WEBHOOK_TOLERANCE_S
+
+SignatureFault = Literal["missing", "wrong", "time"]
 
 PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
@@ -12,6 +17,7 @@ SECRET_BYTES: Final = 32
 _SECRET_BYTES_TAKEN: Final = range(24, 65)
 _USER_AGENT: Final = "Qirsh-Webhooks"
 _SIGNATURES_MAX: Final = 2  # The secret, and the one before it while both are good.
+_SECONDS: Final = re.compile(rb"[1-9][0-9]{0,11}")
 
 
 class BadSecret(ValueError):
@@ -73,3 +79,25 @@ def signed_headers(message_id: str, timestamp_s: int, body: bytes, keys: Sequenc
         "webhook-timestamp": str(timestamp_s),
         "webhook-signature": sign(message_id, timestamp_s, body, keys),
     }
+
+
+def signature_fault(
+    headers: Mapping[bytes, bytes], body: bytes, key: SigningKey, *, now_s: int
+) -> SignatureFault | None:
+    """What is wrong with a webhook, by the very bytes that came; None if one of its signatures holds.
+
+    `time` is said of what was signed with the key and is too old, or of a time to come: it may have been recorded and
+    sent again by somebody else.
+    """
+    message_id, timestamp = headers.get(b"webhook-id", b""), headers.get(b"webhook-timestamp", b"")
+    signatures = headers.get(b"webhook-signature", b"")
+    if not (message_id and timestamp and signatures):
+        return "missing"
+    if b"." in message_id or _SECONDS.fullmatch(timestamp) is None:  # What is signed must be read in one way only.
+        return "wrong"
+    expected = key.sign(b"%b.%b.%b" % (message_id, timestamp, body)).encode("ascii")
+    # All are compared, and each to its end: how long it takes tells nothing of what would have held.
+    matches = [hmac.compare_digest(expected, given) for given in signatures.split(b" ")]
+    if not any(matches):
+        return "wrong"
+    return None if abs(now_s - int(timestamp)) <= WEBHOOK_TOLERANCE_S else "time"
