@@ -70,6 +70,7 @@ _BEFORE_ANY_DATABASE: Final = frozenset(
 _AFTER_ANY_DATABASE: Final = frozenset(
     {
         "test_demo_mail.py",
+        "test_demo_webhooks.py",
         "test_outside.py",
         "test_sign_in.py",
         "test_payment_status.py",

@@ -128,6 +128,7 @@ EXPIRE_AT_ONCE_MAX: Final = 256  # Payments that the expiry worker submits befor
 MAIL_AT_ONCE_MAX: Final = 20  # That go over one line, so that a server which counts them has nothing to object to.
 MAIL_TRIED_MS: Final = 3 * 24 * 3600 * 1000  # What could not be sent for so long is no news any more.
 MAIL_SHOWN_MAX: Final = 50  # Of the demo's, which sends none.
+ARRIVALS_KEPT_MAX: Final = 50  # Webhooks that the demo's own receiver got.
 
 WEBHOOK_ENDPOINTS_MAX: Final = 16  # Of one account: a service each for some departments, not one a customer.
 WEBHOOK_DESCRIPTION_CHARACTERS_MAX: Final = 200

@@ -1,1 +1,1 @@
-"""What only the demo shows."""
+"""What only the demo shows: the mails that it does not send, and the webhooks that its own receiver got."""

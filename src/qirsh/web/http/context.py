@@ -17,6 +17,7 @@ from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import Store
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.client_address import Networks
+from qirsh.web.http.demo_inbox import DemoInbox
 from qirsh.web.http.failure_log import FailureLog
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.site import Site
@@ -42,6 +43,7 @@ class Context(msgspec.Struct, frozen=True):
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
+    demo_inbox: DemoInbox | None = None  # What the demo's own receiver of webhooks got; None: this is no demo.
     mail_from: str = ""
     deposit_hint: str = ""  # How to add money, in the operators' words.
     site: Site = Site()
