@@ -21,9 +21,11 @@ from qirsh.setting_values import PostgresUrl
 from qirsh.settings import read_settings
 from tests.cli.conftest import LAST_LINE
 from tests.cli.demo.test_demo import pasted
+from tests.cli.demo.test_demo_webhooks import PATIENCE_S, both, deliveries, happen, shown
 from tests.cli.doctor.test_doctor import findings
 from tests.cli.program import PASSWORD, Ended, House
 from tests.forked import Program
+from tests.live import wait_until
 from tests.postgres import PostgresServer
 
 CREATE = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
@@ -147,6 +149,18 @@ def test_a_demo_goes_on_with_the_same_credentials_even_after_a_kill(copied: Post
         assert copied.demo() == before
     assert copied.invoke("verify").returncode == 0
     assert copied.invoke("doctor").returncode == 0
+
+
+def test_a_demo_s_webhooks_were_delivered_and_go_on(copied: PostgresHouse) -> None:
+    with copied.serving("demo", until=LAST_LINE) as demo:
+        assert "Signature valid" in shown(demo, happen(copied, demo))
+        working, failing = both(copied, demo)
+        wait_until(
+            lambda: {one["state"] for one in deliveries(copied, demo, working["id"])} == {"delivered"}, PATIENCE_S
+        )
+        assert len(deliveries(copied, demo, working["id"])) > 50
+        assert {one["state"] for one in deliveries(copied, demo, failing["id"])} == {"waiting"}
+    assert copied.invoke("verify").returncode == 0
 
 
 def test_a_database_that_is_not_this_folder_s_demo_is_refused(seeded: PostgresHouse, tmp_path: Path) -> None:

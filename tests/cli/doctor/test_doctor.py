@@ -147,7 +147,7 @@ def test_endpoints_that_nothing_is_sent_to_for_want_of_their_secret_are_named(ho
     named = re.search(r"nothing is sent to ([^:]*):", other)
     assert named is not None
     assert {*named[1].split(", ")} > {"we_borrows", "we_borrows_too", "we_mine"}  # And the demo's own.
-    assert re.search(r"under a secret that is not set any more:.*4 webhook secrets", other)
+    assert re.search(r"under a secret that is not set any more:.*5 webhook secrets", other)
 
 
 def test_a_database_of_an_earlier_version_has_no_endpoints_yet(house: House) -> None:

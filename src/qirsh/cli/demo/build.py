@@ -14,6 +14,7 @@ from qirsh.cli.database_probe import probe, shown
 from qirsh.cli.demo.changed_credentials import remember_password_hashes
 from qirsh.cli.demo.credentials_file import Demo, keep_demo, read_demo
 from qirsh.cli.demo.seed import add_payment_to_try, seed
+from qirsh.cli.demo.webhooks import planned_address
 from qirsh.cli.errors import Stopped
 from qirsh.engine.clock import ManualClock, system_clock
 from qirsh.service import opened
@@ -127,7 +128,7 @@ def _kept_in_postgres(settings: Settings, *, is_empty: bool) -> Demo | None:
 async def _seeded(making: Settings) -> Demo:
     clock = ManualClock(system_clock())
     async with opened(making, clock=clock) as context:
-        demo = await seed(context, clock)
+        demo = await seed(context, clock, planned_address(making))
         await remember_password_hashes(context, demo)
         await add_payment_to_try(context, demo)
     return demo

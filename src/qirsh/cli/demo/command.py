@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from importlib import resources
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,9 +22,18 @@ from qirsh.cli.demo.build import prepared
 from qirsh.cli.demo.changed_credentials import note_changed_credentials
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
 from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
+from qirsh.cli.demo.webhooks import (
+    PAGE,
+    learn_rotated_secret,
+    make_inbox,
+    name_endpoints,
+    own_address,
+    place_endpoints,
+)
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.command import (
+    addresses,
     check_port,
     is_loopback,
     raise_descriptor_limit,
@@ -34,6 +44,7 @@ from qirsh.domain.tables import Tables
 from qirsh.service import opened
 from qirsh.setting_values import networks
 from qirsh.settings import Settings, read_settings
+from qirsh.web.http.client_address import Networks
 from qirsh.web.http.context import Context
 from qirsh.web.http.site import Site, contact
 from qirsh.web.site.information_files import read_information_files
@@ -66,8 +77,6 @@ curl -sS {base_url}/api/v1/remote-payments/$PAYMENT -H 'Authorization: Bearer {a
 def demo_command(port: int | None, *, force: bool) -> None:
     """Start a service to try, with people, money and a week of payments."""
     settings = msgspec.structs.replace(read_settings(), workers=1)  # The demo is one process.
-    if not settings.webhook_networks:
-        settings = msgspec.structs.replace(settings, webhook_networks=_OWN_MACHINE)
     if port is not None:
         settings = msgspec.structs.replace(settings, port=port)
     if not force and not is_loopback(f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}"):
@@ -76,6 +85,8 @@ def demo_command(port: int | None, *, force: bool) -> None:
             " asks: unset it, or start `qirsh demo --force`"
         )
         raise Stopped(message)
+    if not settings.webhook_networks:
+        settings = msgspec.structs.replace(settings, webhook_networks=_own_networks(settings.host))
     if port is not None or is_loopback(settings.base_url):
         # A shell that has the variables of another demo must not lead people there; but a name for this machine stays,
         # since browsers know passkeys of `localhost` only.
@@ -103,9 +114,21 @@ async def _run(settings: Settings) -> None:
         await add_payment_to_try(context, demo)
         await forget_decided_request(context, demo)
         await note_changed_credentials(context, demo)
+        name_endpoints(context, demo)
+        await learn_rotated_secret(context, demo)
         keep_demo(settings, demo)
-        shown_context = _introduced(_keeping_mail(context))
-        await serve_and_announce(settings, shown_context, lambda base_url: _show(settings, demo, base_url))
+        await serve_and_announce(
+            settings,
+            msgspec.structs.replace(_introduced(_keeping_mail(context)), demo_inbox=make_inbox(demo)),
+            lambda base_url: _show(settings, demo, base_url),
+            prepare=lambda address: place_endpoints(context, demo, own_address(address)),
+        )
+
+
+def _own_networks(host: str) -> Networks:
+    """Of this machine: loopback, and the address that the demo is told to listen on."""
+    found = [ip_address(address) for _, address in addresses(host)]
+    return (*_OWN_MACHINE, *(ip_network(one) for one in found if not (one.is_loopback or one.is_unspecified)))
 
 
 def _keeping_mail(context: Context) -> Context:
@@ -158,6 +181,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Reference": f"{base_url}/docs",
             "Health": f"{base_url}/healthz  {base_url}/readyz",
             **({"Mail": f"{base_url}/demo/mail"} if settings.smtp is None else {}),
+            "Webhooks": f"{base_url}{PAGE}",
             "Data": f"{settings.data_dir}",
             **({} if isinstance(settings.database, Path) else {"Database": shown(settings)}),
             "All below as variables": environment,

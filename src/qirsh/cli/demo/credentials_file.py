@@ -42,6 +42,9 @@ class Demo(msgspec.Struct, rename="camel"):
     test_api_key: str = ""
     payment: str = ""  # One that waits to be paid.
     requested_account: str = ""  # A commercial account that waits for approval, as long as it does.
+    webhook_endpoint: str = ""  # Its receiver is the demo itself, which knows the secret.
+    webhook_secret: str = ""
+    failing_endpoint: str = ""  # Its receiver fails on purpose.
     database: str = ""  # Where it is, without the password; empty for the file in its own folder.
 
 

@@ -7,20 +7,20 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
-from qirsh.contract.examples import SHOP_NAME, SHOP_URL, WEBHOOK_URL
+from qirsh.cli.demo.past_deliveries import PastDeliveries
+from qirsh.cli.demo.webhooks import failing, name_endpoints, place_endpoint, working
+from qirsh.contract.examples import SHOP_NAME, SHOP_URL
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.refund import RefundPayment
-from qirsh.domain.commands.webhook import CreateWebhookEndpoint, RecordWebhookResults, UpdateWebhookEndpoint
+from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
-from qirsh.domain.webhook import WebhookResult, endpoint_id
 from qirsh.engine.clock import ManualClock
-from qirsh.outbound.signature import make_secret
 from qirsh.store.reads.events import last_sequence
 from qirsh.web.auth.totp import new_seed, seal_seed
 from qirsh.web.http.context import Context
@@ -37,6 +37,7 @@ _PENDING: Final = 6  # The last ones are still waiting.
 _EXPIRED: Final = range(8, _PAYMENTS, 10)
 _CANCELLED: Final = range(4, _PAYMENTS, 10)
 _REFUNDED: Final[dict[int, int | None]] = {11: None, 23: 2_000, 47: None}  # All of it, or a part.
+_FAILING_FROM: Final = _PAYMENTS - _PENDING - WEBHOOK_FAILURES_MAX  # With the last that ends, the endpoint rests.
 _EVERY_MS: Final = 7 * _DAY_MS // _PAYMENTS
 
 SHOP: Final = SHOP_NAME
@@ -60,8 +61,11 @@ _WARES: Final = (
 )
 
 
-async def seed(context: Context, clock: ManualClock) -> Demo:
-    """Fill empty parts. Their clock runs through two past weeks, and stands at its first moment again in the end."""
+async def seed(context: Context, clock: ManualClock, address: str) -> Demo:
+    """Fill empty parts, of a demo that will be reached at this address.
+
+    Their clock runs through two past weeks, and stands at its first moment again in the end.
+    """
     now = clock.now
     # Operators who made each other count as two after a week, and then money can come in.
     clock.advance(-16 * _DAY_MS)
@@ -70,9 +74,13 @@ async def seed(context: Context, clock: ManualClock) -> Demo:
     await _open_shop(context, demo)
     await _deposit(context, demo)
     clock.advance(_DAY_MS)
-    await _trade(context, clock, demo)
+    name_endpoints(context, demo)
+    await place_endpoint(context, demo, working(demo), address)
+    past = PastDeliveries(demo.webhook_endpoint)
+    await _trade(context, clock, demo, past, address)
+    assert past.last == await last_sequence(context.store, int(demo.shop_account)), "each event was delivered"
     clock.now = now - _HOUR_MS
-    await _deliver(context, demo)
+    await _submit(context, past.until(clock.now))
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
     requested = await actions.request_account(context, Actor(demo.operator.person), words)
     demo.requested_account = requested["account"]
@@ -168,11 +176,13 @@ async def _deposit(context: Context, demo: Demo) -> None:
     await asyncio.gather(*(actions.ACTIONS["deposit confirm"](context, confirmer, order) for order in orders))
 
 
-async def _trade(context: Context, clock: ManualClock, demo: Demo) -> None:
+async def _trade(context: Context, clock: ManualClock, demo: Demo, past: PastDeliveries, address: str) -> None:
     """A week of payments: paid by turns; a few given back, cancelled, expired, or waiting at the end."""
     begin = clock.now
     for number in range(_PAYMENTS):
         clock.now = begin + number * _EVERY_MS + number * 37 % 50 * _MINUTE_MS
+        if number == _FAILING_FROM:
+            await _begin_failing(context, demo, past, address)
         note, currency, amount = _WARES[number % len(_WARES)]
         is_left = number >= _PAYMENTS - _PENDING
         payment = await _create(
@@ -187,7 +197,7 @@ async def _trade(context: Context, clock: ManualClock, demo: Demo) -> None:
         if not is_left:
             fate = _fate(context, demo, payment, number)
             clock.advance(_HOUR_MS if type(fate) is ExpirePayment else (1 + number * 7 % 11) * _MINUTE_MS)
-            await _submit(context, fate)
+            await _happen(context, past, fate)
             if number in _REFUNDED:
                 clock.advance(_HOUR_MS)
                 refund = RefundPayment(
@@ -197,26 +207,21 @@ async def _trade(context: Context, clock: ManualClock, demo: Demo) -> None:
                     _REFUNDED[number],
                     "Sent back by the customer",
                 )
-                await _submit(context, refund)
+                await _happen(context, past, refund)
 
 
-async def _deliver(context: Context, demo: Demo) -> None:
-    """The shop's last event has arrived at an endpoint, which is paused since: nobody answers there."""
-    made, shop, actor = endpoint_id(context.entropy(12)), int(demo.shop_account), f"person {demo.merchant.person}"
-    create = CreateWebhookEndpoint(
-        id=made,
-        account=shop,
-        url=WEBHOOK_URL,
-        types=(),
-        description="Paused, to look at",
-        secret_sealed=context.webhook_secrets.sealed(make_secret(context.entropy), made),
-        actor=actor,
-    )
-    await _submit(context, create)
-    await _submit(context, UpdateWebhookEndpoint(endpoint=made, account=shop, actor=actor, state="paused"))
-    last = await last_sequence(context.store, shop)
-    arrived = WebhookResult(made, last, context.clock(), took_ms=84, status=200, reason="", excerpt="ok")
-    await _submit(context, RecordWebhookResults((arrived,)))
+async def _happen(context: Context, past: PastDeliveries, command: Command[Any]) -> None:
+    """With what the sender recorded of it, in the same commit: a commit each would make the start noticeably slower."""
+    record = past.of_next_event(context.clock())
+    _, news = await asyncio.gather(_submit(context, command), _submit(context, record))
+    assert news == len(record.results), "each try is news"
+
+
+async def _begin_failing(context: Context, demo: Demo, past: PastDeliveries, address: str) -> None:
+    await place_endpoint(context, demo, failing(context, demo), address)
+    queue = await context.store.find(Tables.webhook_queues, demo.failing_endpoint)
+    assert queue is not None, "an endpoint has a queue"
+    past.begin_failing(queue)
 
 
 def _fate(context: Context, demo: Demo, payment: Payment, number: int) -> Command[Any]:

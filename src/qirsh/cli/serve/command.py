@@ -11,7 +11,7 @@ import shlex
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -81,8 +81,14 @@ def _announce(settings: Settings, base_url: str, operators: int) -> None:
         click.echo(f"  {setting} {_FIRST_OPERATOR}")
 
 
-async def serve_and_announce(settings: Settings, context: Context, announce: Callable[[str], None]) -> None:
-    """Serve; `announce` hears how the service is reached once it can be."""
+async def serve_and_announce(
+    settings: Settings,
+    context: Context,
+    announce: Callable[[str], None],
+    *,
+    prepare: Callable[[str], Awaitable[None]] | None = None,
+) -> None:
+    """Serve; `announce` hears how the service is reached once it can be, and `prepare` before where it listens."""
     control_client.check_socket_path(settings)
     control_client.check_nobody_serves(settings)
     with _listening(settings) as listeners, _told(settings, listeners, announce, processes=1) as (base_url, tell):
@@ -91,6 +97,8 @@ async def serve_and_announce(settings: Settings, context: Context, announce: Cal
             tell()
             _signals.hand_over()
 
+        if prepare is not None:
+            await prepare(_address(listeners))
         own = msgspec.structs.replace(context, base_url=base_url)
         await serve(settings, own, listeners=listeners, on_ready=on_ready)
         log.info("stopped serving")
@@ -101,8 +109,7 @@ def _told(
     settings: Settings, listeners: list[socket.socket], announce: Callable[[str], None], *, processes: int
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """How the service is reached, and a call that tells everybody so until the end."""
-    host, port, *_ = listeners[0].getsockname()
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    address, port = _address(listeners), listeners[0].getsockname()[1]
     base_url = settings.base_url
     if settings.port == 0 and base_url.endswith(":0"):
         base_url = f"{base_url.removesuffix(':0')}:{port}"
@@ -120,6 +127,11 @@ def _told(
             sys.stdout.flush()
 
         yield base_url, tell
+
+
+def _address(listeners: list[socket.socket]) -> str:
+    host, port, *_ = listeners[0].getsockname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _serve_by_children(settings: Settings) -> int:
@@ -228,7 +240,7 @@ def _listening(settings: Settings) -> Iterator[list[socket.socket]]:
     """Sockets on every address of the host, all with one port."""
     with contextlib.ExitStack() as open_sockets:
         port, listeners, missing = settings.port, [], None
-        for family, address in _addresses(settings.host):
+        for family, address in addresses(settings.host):
             listener = open_sockets.enter_context(socket.socket(family, socket.SOCK_STREAM))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
@@ -255,7 +267,8 @@ def check_port(settings: Settings) -> None:
         pass
 
 
-def _addresses(host: str) -> list[tuple[socket.AddressFamily, str]]:
+def addresses(host: str) -> list[tuple[socket.AddressFamily, str]]:
+    """All that the host names."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
