@@ -10,6 +10,7 @@ from qirsh.domain.webhook_schedule import after_result, after_try, wait_ms, wait
 from qirsh.web.demo.demo_webhooks import FAILING_ANSWER, OK_ANSWER
 
 _SENT_AFTER_MS: Final = 14  # From the commit of an event to its try.
+_EVERY_TYPE: Final = ""  # That both endpoints want.
 _SECOND_TRY: Final = 50  # The event that arrived at its second one.
 
 
@@ -29,10 +30,10 @@ class PastDeliveries:
         """The event that happens now is sent, and what is due by now is tried again."""
         self.last += 1
         at = now + _SENT_AFTER_MS
-        results, places = self._arrived(at), [(self._working, self.last + 1)]
+        results, places = self._arrived(at), [(self._working, self.last + 1, _EVERY_TYPE)]
         if self._failing is not None:
             results += [*self._failing.until(now), self._failing.add(self.last, at)]
-            places.append((self._failing.endpoint, self.last + 1))
+            places.append((self._failing.endpoint, self.last + 1, _EVERY_TYPE))
         return RecordWebhookResults(tuple(results), tuple(places))
 
     def until(self, now: int) -> RecordWebhookResults:

@@ -46,7 +46,7 @@ def name_endpoints(context: Context, demo: Demo) -> None:
 async def learn_rotated_secret(context: Context, demo: Demo) -> None:
     """The owner may have rotated it since, and was shown it once."""
     endpoint = await context.store.find(Tables.webhook_endpoints, demo.webhook_endpoint)
-    secrets = None if endpoint is None else context.webhook_secrets.opened(endpoint)
+    secrets = None if endpoint is None else context.webhook_secrets.opened(endpoint, now=context.clock())
     if secrets:
         demo.webhook_secret = secrets[0]
 
