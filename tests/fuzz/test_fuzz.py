@@ -119,6 +119,7 @@ def test_everything_sent_gets_a_documented_answer(fuzzed: Live, tmp_path: Path) 
     assert [call for call in calls if call[1] >= 500] == []
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_not_green(fuzzed: Live, tmp_path: Path) -> None:
     wrong = fuzzed.merchants[0].key[:-1] + "_"
     customer, more = fuzzed.customers[1], ("--phases=examples",)

@@ -38,22 +38,16 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
 # All of it is asked of SQLite. Of PostgreSQL it is asked each time as far as the store can matter, and the rest in the
 # long run.
 #
-# What is searched, remembered, counted and fought over: every case.
+# What is counted and fought over: every case.
 _OF_THE_STORE: Final = frozenset(
     {
         "test_bank.py",
-        "test_events.py",
-        "test_idempotency.py",
         "test_metadata_indexer.py",
         "test_model.py",
-        "test_payment_list.py",
         "test_processes.py",
         "test_races.py",
         "test_refund_races.py",
         "test_same_answers.py",
-        "test_balance.py",
-        "test_deliveries.py",
-        "test_webhook_endpoints.py",
     }
 )
 # What is decided before a database is asked: nothing but the pages, each of which has SQL of its own.
