@@ -129,16 +129,25 @@ def rest(market: Market) -> None:
     assert market.webhook_queues[ID].due_at is not None
 
 
-@pytest.mark.parametrize("change", [{"url": "https://mended.example"}, {"state": "enabled"}])
-def test_what_its_owner_has_mended_is_tried_at_once_and_owes_no_mail(market: Market, change: dict[str, str]) -> None:
+@pytest.mark.parametrize("was", ["enabled", "stopped"])
+@pytest.mark.parametrize("change", [{"url": "https://mended.example", "state": "enabled"}, {"state": "enabled"}])
+def test_what_its_owner_has_mended_is_tried_at_once_and_owes_no_mail(
+    market: Market, change: dict[str, str], was: str
+) -> None:
     rest(market)
-    if "state" in change:
+    if was == "stopped":
         market.change("webhook_endpoints", ID, state="stopped", reason="failing")
     mended = market.do(updating(market, **change))
     queue = market.webhook_queues[ID]
     assert (mended.state, mended.reason) == ("enabled", "")
     assert (queue.failures, queue.resting_since, queue.due_at, queue.told) == (0, None, None, "")
     assert queue.next == 6
+
+
+def test_a_new_address_is_tried_at_once(market: Market) -> None:
+    rest(market)
+    market.do(updating(market, url="https://mended.example"))
+    assert market.webhook_queues[ID].due_at is None
 
 
 def test_other_changes_leave_a_resting_endpoint_at_rest(market: Market) -> None:

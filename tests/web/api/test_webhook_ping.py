@@ -10,13 +10,17 @@ import pytest
 from standardwebhooks import Webhook
 
 from qirsh.domain import limits
+from qirsh.domain.commands.webhook import RecordWebhookResults
+from qirsh.domain.tables import Tables
+from qirsh.domain.webhook import WebhookResult
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
+from qirsh.store.reads.events import last_sequence
 from qirsh.web.http.rate_limit import RateLimits
-from tests.live import InProcess, Live, World, in_process, live, refused
+from tests.live import InProcess, Live, World, cancel, create, in_process, live, refused
 from tests.outbound.receiver import OK, Play, Visit, receiving, saying, then_closing
 from tests.postgres import PostgresServer
-from tests.web.webhooks import OWN_NETWORKS, act, create_endpoint, new_endpoint
+from tests.web.webhooks import OWN_NETWORKS, act, create_endpoint, new_endpoint, queue_of
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +166,31 @@ def test_the_excerpt_is_inert_text(small: InProcess) -> None:
     body = "<b>\u202e\x00\x1b[31m".encode()
     answer, _ = pinged(small, saying(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)))
     assert json.dumps(answer["excerpt"]) == json.dumps("<b>\ufffd\ufffd\ufffd[31m")
+
+
+@pytest.mark.parametrize("is_mended", [True, False])
+def test_a_ping_that_arrives_ends_the_rest_of_an_endpoint(small: InProcess, *, is_mended: bool) -> None:
+    key = small.merchants[0].key
+    answer = OK if is_mended else b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n"
+
+    async def story() -> str:
+        async with receiving(saying(answer)) as receiver:
+            made = await small.sent(create_endpoint(key, url=f"http://127.0.0.1:{receiver.port}/"))
+            endpoint: str = made.json()["data"]["id"]
+            failures = []
+            for _ in range(limits.WEBHOOK_FAILURES_MAX):
+                payment = (await small.sent(create(key))).json()["data"]["id"]
+                await small.sent(cancel(key, payment))
+                last = await last_sequence(small.context.store, int(small.merchants[0].account))
+                failures.append(
+                    WebhookResult(endpoint, last, small.now_ms(), took_ms=1, status=500, reason="status", excerpt="")
+                )
+            await small.context.engine.submit(RecordWebhookResults(tuple(failures)))
+            queue = await small.context.store.find(Tables.webhook_queues, endpoint)
+            assert queue is not None
+            assert queue.due_at is not None
+            await small.sent(act(key, endpoint, "ping"))
+            return endpoint
+
+    rests = queue_of(small, small.run(story())).due_at is not None
+    assert rests != is_mended

@@ -117,7 +117,9 @@ def update(command: UpdateWebhookEndpoint, work: UnitOfWork) -> WebhookEndpoint 
     endpoint = _own(command, work)
     if type(endpoint) is Refused:
         return endpoint
-    is_woken = command.state == "enabled" and endpoint.state != "enabled"
+    queue = _queue(work, endpoint.id)
+    # Also one that only rests: its owner has mended something, and does not want to wait.
+    is_woken = command.state == "enabled" and (endpoint.state != "enabled" or queue.due_at is not None)
     is_moved = command.url not in {None, endpoint.url}
     state = endpoint.state if command.state is None else command.state
     changed: WebhookEndpoint = msgspec.structs.replace(
@@ -128,12 +130,12 @@ def update(command: UpdateWebhookEndpoint, work: UnitOfWork) -> WebhookEndpoint 
         state=state,
         reason=endpoint.reason if state == "stopped" else "",
     )
-    if changed == endpoint:
+    if changed == endpoint and not is_woken:
         return endpoint
     changed = msgspec.structs.replace(changed, updated_at=work.now)
     work.webhook_endpoints.change(endpoint.id, changed)
     if is_woken or is_moved:
-        queue = fresh(_queue(work, endpoint.id))
+        queue = fresh(queue)
         if is_woken and command.resume_at is not None:
             # Never past the end of the log: what happens next is always sent.
             end = _last_event(work, endpoint.account) + 1

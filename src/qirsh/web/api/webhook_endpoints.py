@@ -150,7 +150,7 @@ async def ping(context: Context, request: Request) -> Response:
     endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
     if context.limits is not None:
         context.limits.count_ping(request, caller.account)
-    said = await ping_endpoint(context, endpoint, is_live=caller.is_live)
+    said = await ping_endpoint(context, endpoint, is_live=caller.is_live, actor=_actor(caller))
     view = PingView(said.is_delivered, said.status, said.took_ms, said.reason, said.excerpt)
     return Response(200, data(view))
 

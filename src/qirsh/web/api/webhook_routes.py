@@ -109,8 +109,8 @@ WEBHOOK_ROUTES: Final = (
             body=bodies.NoBody,
             problems=(*_STANDING, "move_not_allowed"),
             description="Sends something of the type `ping`, signed like an event, at once and never again, and answers"
-            " with what the receiver said. It may take 15 seconds. An account has"
-            f" {PINGS_PER_MINUTE} a minute.",
+            " with what the receiver said. It may take 15 seconds. If it arrives at an endpoint that rests because"
+            f" deliveries failed, all that waits is sent. An account has {PINGS_PER_MINUTE} a minute.",
             example={"delivered": True, "status": 200, "tookMs": 84, "reason": None, "excerpt": "ok"},
         ),
     ),

@@ -51,7 +51,8 @@ async def ping_from_page(page: PageContext) -> Response:
         return page.redirect(own.address)
     if page.context.limits is not None:
         page.context.limits.count_ping(page.request, own.endpoint.account)
-    return await _page(page, own, await ping_endpoint(page.context, own.endpoint, is_live=own.is_live))
+    said = await ping_endpoint(page.context, own.endpoint, is_live=own.is_live, actor=f"person {page.person}")
+    return await _page(page, await own_endpoint(page, own.endpoint.id), said)
 
 
 @signed_in

@@ -6,6 +6,7 @@ from typing import Final
 
 from qirsh.contract.views import data
 from qirsh.contract.webhook_views import ping_event
+from qirsh.domain.commands.webhook import UpdateWebhookEndpoint
 from qirsh.domain.limits import URL_CHARACTERS_MAX, WEBHOOK_OTHERS_HEAR_S
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
@@ -43,8 +44,11 @@ async def allowed_url(context: Context, url: str) -> str:
     return target.url
 
 
-async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live: bool) -> Outcome:
-    """Send something at once, signed like an event and never again, and hear what the receiver says."""
+async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live: bool, actor: str) -> Outcome:
+    """Send something at once, signed like an event and never again, and hear what the receiver says.
+
+    An endpoint that rests because deliveries failed is awake as soon as it is seen to work.
+    """
     await _refuse_idle_account(context, endpoint.account)
     keys = signing_keys(context, endpoint)
     if not keys:
@@ -56,7 +60,12 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
     if not isinstance(target, Target):
         return NOWHERE
     poster = await context.outbound.poster()
-    return await poster.post(target, signed_headers(ping_id, now // 1000, body, keys), body)
+    said = await poster.post(target, signed_headers(ping_id, now // 1000, body, keys), body)
+    queue = await context.store.find(Tables.webhook_queues, endpoint.id) if said.is_delivered else None
+    if queue is not None and queue.due_at is not None and endpoint.state == "enabled":
+        # Refused, it rests on: the account may not act, or the endpoint was removed meanwhile.
+        await context.engine.submit(UpdateWebhookEndpoint(endpoint.id, endpoint.account, actor, state="enabled"))
+    return said
 
 
 def signing_keys(context: Context, endpoint: WebhookEndpoint) -> Sequence[SigningKey]:
