@@ -10,18 +10,26 @@ import io
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import httpx2
+import msgspec
 import pyotp
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from qirsh.domain.command import Command
+from qirsh.domain.commands.webhook import CreateWebhookEndpoint, RecordWebhookResults
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refused
+from qirsh.domain.webhook import WebhookResult, delivery_id, endpoint_id
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.language.catalog import LANGUAGES
+from qirsh.outbound.signature import make_secret
 from qirsh.settings import read_settings
 from qirsh.web.operator.control import OperatorRequest, perform
 from qirsh.web.routes import ROUTES
@@ -42,6 +50,7 @@ _PLAYERS: Final = {
     "ar": ("ليلى حداد", "مكتبة الشام", "زاوية الزيتون", ("الموقع", "تجربة"), "الطلب 1029: روايتان ودفتر"),
     "tr": ("Leyla Yılmaz", "Şam Kitabevi", "Zeytin Köşesi", ("İnternet sitesi", "Deneme"), "Sipariş 1029: iki roman"),
 }
+_LAST_EVENT: Final = 2
 _BOUGHT: Final = ((4_250, "USD"), (1_250_00, "TRY"), (18_500_00, "SYP"))
 
 # Fonts are there, and the images that this width shows.
@@ -70,6 +79,7 @@ class Town:
         self._clock = clock
         self._operators: list[tuple[str, str]] = []
         self._keys: dict[str, str] = {}
+        self._endpoints: dict[str, str] = {}
         address = f"http://127.0.0.1:{served.settings.port}"
         self._client = httpx2.Client(base_url=address, headers={"host": _HOST}, trust_env=False)
 
@@ -124,7 +134,7 @@ class Town:
             self.act("account verify", account=verified)
         key = self._keys[code] = self.act("key issue", account=self.business(owner, shop))["key"]
         business = self.business(account, own)
-        self.act("key issue", account=business, name=live)
+        own_key = self.act("key issue", account=business, name=live)["key"]
         self.act("key issue", account=business, name=test, test=True, scopes="payments:read payments:write")
         for currency in CURRENCIES:
             self.deposit(account, currency)
@@ -134,7 +144,47 @@ class Town:
             token = self.told("wallet/sessions", email=customer, password=PASSWORD)["token"]
             self.told(f"wallet/remote-payments/{payment}/pay", token, pin=PIN)
         self._client.delete("/api/v1/wallet/sessions/current", headers={"authorization": f"Bearer {token}"})
+        self._endpoints[code] = self.endpoint(int(business), own_key, note)
         return Stage(self._served.settings.base_url, code, "", customer, newcomer, business)
+
+    def endpoint(self, business: int, key: str, note: str) -> str:
+        """One that got two events, the second at its second try."""
+        context, made = self._served.context, endpoint_id(self._served.context.entropy(12))
+        create = CreateWebhookEndpoint(
+            id=made,
+            account=business,
+            url="https://shop.example/hooks",
+            types=(),
+            description="",
+            secret_sealed=context.webhook_secrets.sealed(make_secret(context.entropy), made),
+            actor="pictures",
+        )
+        self._submit(create)
+        for sequence in (1, 2):
+            self._clock.advance(3_600_000)
+            payment = self.told("remote-payments", key, amount=12_900, currency="TRY", note=note)["id"]
+            self.told(f"remote-payments/{payment}/cancel", key)
+            arrived = WebhookResult(made, sequence, self._clock(), took_ms=84, status=200, reason="", excerpt="ok")
+            if sequence == _LAST_EVENT:
+                failed = msgspec.structs.replace(arrived, took_ms=31, status=503, reason="status", excerpt="restarting")
+                self._submit(RecordWebhookResults((failed,)))
+                self._clock.advance(5_200)
+                arrived = msgspec.structs.replace(arrived, at=self._clock())
+            self._submit(RecordWebhookResults((arrived,), ((made, sequence + 1, ""),)))
+        return made
+
+    def webhook_screens(self, page: Page, stage: Stage) -> Iterator[str]:
+        """For the owner, who is signed in."""
+        endpoint = self._endpoints[stage.code]
+        page.goto(f"{stage.base_url}/wallet/webhooks/{endpoint}")
+        yield "webhook-endpoint"
+        page.goto(f"{stage.base_url}/wallet/deliveries/{delivery_id(endpoint, _LAST_EVENT)}")
+        yield "webhook-delivery"
+
+    def _submit(self, command: Command[Any]) -> None:
+        submitted = self._served.context.engine.submit(command)
+        outcome = asyncio.run_coroutine_threadsafe(submitted, self._served.loop).result(30)
+        assert not isinstance(outcome, Refused), outcome
 
     def with_payment(self, stage: Stage) -> Stage:
         """They are about to buy another."""
@@ -155,7 +205,7 @@ def take(page: Page, frame: Frame, target: Path) -> None:
     assert target.stat().st_size < frame.bytes_max, target
 
 
-def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
+def take_all(browser: Browser, town: Town, stage: Stage, folder: Path) -> None:
     size = ViewportSize(width=_PHONE_FRAME.width, height=_PHONE_FRAME.height_min)
     with browser.new_context(
         viewport=size, device_scale_factor=2, is_mobile=True, has_touch=True, user_agent=_PHONE, locale=stage.code
@@ -163,7 +213,7 @@ def take_all(browser: Browser, stage: Stage, folder: Path) -> None:
         context.clock.install(time=0)
         context.clock.pause_at(1000)
         page = context.new_page()
-        for name in tour(page, stage):
+        for name in chain(tour(page, stage), town.webhook_screens(page, stage)):
             for scheme in ("dark", "light") if name in _IN_DARK else ("light",):
                 page.emulate_media(color_scheme=scheme)
                 target = folder / f"{stage.code}-{name}{'-dark' if scheme == 'dark' else ''}.webp"
@@ -194,7 +244,7 @@ def main(folder: Path) -> None:
                     args=[f"--host-resolver-rules=MAP {_HOST} 127.0.0.1:{port}"],
                 )
                 for stage in stages:
-                    take_all(browser, stage, folder)
+                    take_all(browser, town, stage, folder)
                 browser.close()
 
 
