@@ -65,7 +65,7 @@ def test_an_event_that_arrives_at_the_first_try_has_one_row(market: Market) -> N
         attempts=1,
         step=1,
         due_at=None,
-        created_at=market.now,
+        created_at=T,
         tried_at=T,
         took_ms=10,
         status=200,

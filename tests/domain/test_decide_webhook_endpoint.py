@@ -244,3 +244,20 @@ def test_what_is_resent_waits_with_its_whole_schedule_and_counts_its_tries_on(ma
     first: WebhookDelivery = market.webhook_deliveries[ID, 1]
     assert (first.state, first.attempts, first.step) == ("delivered", 11, 1)
     assert [each.number for each in market.webhook_attempts if each.sequence == 1] == [*range(1, 11)]
+
+
+def test_what_is_resent_to_an_endpoint_that_rests_is_tried_at_once(market: Market) -> None:
+    rest(market)
+    before = market.webhook_queues[ID]
+    market.now += 1
+    market.do(ResendDeliveries(ID, market.shop, (2,), "test"))
+    queue = market.webhook_queues[ID]
+    # By one try: if that fails, the rest goes on with its next step.
+    assert (queue.due_at, queue.failures, queue.resting_since) == (market.now, before.failures, before.resting_since)
+
+
+def test_a_resend_of_nothing_leaves_a_resting_endpoint_at_rest(market: Market) -> None:
+    rest(market)
+    before = market.webhook_queues[ID]
+    assert market.do(ResendDeliveries(ID, market.shop, (99,), "test")) == ()
+    assert market.webhook_queues[ID] == before

@@ -156,6 +156,7 @@ def delivery_view(
     type: str,  # noqa: A002 - the event's own word
     payment_id: str,
     happened_at: int,
+    next_try_at: int | None,
 ) -> DeliveryView:
     """With what it tells of."""
     is_tried = delivery.tried_at is not None
@@ -174,7 +175,7 @@ def delivery_view(
         status=delivery.status,
         reason=delivery.reason or None,
         excerpt=delivery.excerpt,
-        nextTryAt=_moment(delivery.due_at),
+        nextTryAt=_moment(next_try_at),
     )
 
 

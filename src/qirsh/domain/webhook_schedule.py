@@ -5,7 +5,14 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.limits import RETRY_AFTER_MS_MAX, WEBHOOK_FAILURES_MAX, WEBHOOK_SPREAD_MAX
-from qirsh.domain.webhook import StopReason, WebhookAttempt, WebhookDelivery, WebhookQueue, WebhookResult
+from qirsh.domain.webhook import (
+    StopReason,
+    WebhookAttempt,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookQueue,
+    WebhookResult,
+)
 
 _S: Final = 1000
 _MIN: Final = 60 * _S
@@ -68,6 +75,13 @@ def waiting_again(delivery: WebhookDelivery, now: int) -> WebhookDelivery:
     """The whole schedule anew, from now on. The tries are counted on."""
     again: WebhookDelivery = msgspec.structs.replace(delivery, state="waiting", step=0, due_at=now)
     return again
+
+
+def next_try_at(delivery: WebhookDelivery, endpoint: WebhookEndpoint, queue: WebhookQueue) -> int | None:
+    """When it may be tried next. Nothing is while its endpoint is paused or stopped, or before its rest is over."""
+    if delivery.due_at is None or endpoint.state != "enabled":
+        return None
+    return max(delivery.due_at, queue.due_at or 0)
 
 
 def after_try(delivery: WebhookDelivery, result: WebhookResult) -> WebhookDelivery:

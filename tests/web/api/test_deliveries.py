@@ -208,3 +208,22 @@ def test_a_resend_is_answered_as_before_when_the_type_is_not_wanted_any_more(sti
     again = still.send(call)
     assert (again.status_code, again.content) == (200, first.content)
     assert again.headers["idempotency-replayed"] == "true"
+
+
+def test_the_next_try_is_not_before_the_end_of_a_rest_and_none_while_nothing_is_sent(still: InProcess) -> None:
+    merchant, endpoint, [first, *_] = shop_with_events(still)
+    for sequence in range(1, 5):
+        tried(still, endpoint, sequence, 500)
+    still.data(cancel(merchant.key, still.payment(merchant)))
+    tried(still, endpoint, 5, 500)  # The fifth in a row.
+    tried(still, endpoint, 1, 500, at=6000)
+    rested = still.data(Call("GET", f"{ENDPOINTS}/{endpoint}", merchant.key))["nextTryAt"]
+
+    def told() -> set[str | None]:
+        one = still.data(Call("GET", f"{DELIVERIES}/{listed(still, merchant.key, endpoint)[0]['id']}", merchant.key))
+        of_payment = still.data(Call("GET", f"{PAYMENTS}/{first}/deliveries", merchant.key))["items"]
+        return {each["nextTryAt"] for each in [one, *listed(still, merchant.key, endpoint)[:3], *of_payment]}
+
+    assert min(filter(None, told())) >= rested
+    still.data(update(merchant.key, endpoint, state="paused"))
+    assert told() == {None}

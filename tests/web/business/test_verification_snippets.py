@@ -98,6 +98,8 @@ def test_a_receiver_takes_what_we_sign_and_nothing_else(language: str, request: 
     assert not verify(signed_headers("evt_1", now - 3600, BODY, [key]), BODY)
     assert not verify({**good, "webhook-timestamp": "x"}, BODY)
     assert not verify({**good, "webhook-signature": ""}, BODY)
+    for missing in ("webhook-id", "webhook-timestamp", "webhook-signature"):  # It must not end the program either.
+        assert not verify({name: value for name, value in good.items() if name != missing}, BODY)
 
 
 def test_every_snippet_names_the_endpoint_s_own_address() -> None:

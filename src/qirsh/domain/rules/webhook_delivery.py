@@ -40,7 +40,7 @@ def _record(result: WebhookResult, work: UnitOfWork) -> bool:
     before = work.webhook_deliveries.get(key)
     if not is_news(before, result):
         return False
-    row = before or waiting(*key, work.now)
+    row = before or waiting(*key, min(result.at, work.now))  # It is recorded a moment later.
     if former := former_try(row):
         work.webhook_attempts.append(former)
     work.webhook_deliveries.put(key, after_try(row, result))

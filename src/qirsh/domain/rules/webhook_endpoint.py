@@ -216,7 +216,10 @@ def resend(command: ResendDeliveries, work: UnitOfWork) -> tuple[WebhookDelivery
     if type(endpoint) is Refused:
         return endpoint
     assert len(command.sequences) <= WEBHOOK_RESENT_MAX
-    resent = send_again(work, _queue(work, endpoint.id), command.sequences)
+    queue = _queue(work, endpoint.id)
+    resent = send_again(work, queue, command.sequences)
+    if resent and queue.due_at is not None and queue.due_at > work.now:  # It rests, and its owner wants a try now.
+        work.webhook_queues.change(endpoint.id, msgspec.structs.replace(queue, due_at=work.now))
     _note(work, command.actor, "resent", endpoint, f"{len(resent)} events")
     return resent
 

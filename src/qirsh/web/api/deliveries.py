@@ -8,12 +8,21 @@ from qirsh.domain.event import ToldEvent
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
-from qirsh.domain.webhook import DeliveryKey, WebhookDelivery, parse_delivery_id, wanted_types
+from qirsh.domain.webhook import (
+    DeliveryKey,
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookQueue,
+    parse_delivery_id,
+    wanted_types,
+)
+from qirsh.domain.webhook_schedule import next_try_at
 from qirsh.store.reads.webhooks import (
     MAX_SEQUENCE,
     DeliveryFilter,
     ListedDelivery,
     deliveries_of_payment,
+    endpoints_of,
     search_deliveries,
 )
 from qirsh.web.api.bodies import no_body
@@ -36,7 +45,7 @@ async def list_deliveries(context: Context, request: Request) -> Response:
     assert caller is not None
     query = read(DeliveryParameters, request.query)
     below = numbers_of(query.cursor, "d", 1)[0] if query.cursor else MAX_SEQUENCE
-    endpoint, _ = await find_endpoint(context, caller.account, request.arguments["id"])
+    endpoint, queue = await find_endpoint(context, caller.account, request.arguments["id"])
     payment = None
     if query.payment_id is not None:
         payment = context.identifiers.payment_number(query.payment_id)
@@ -44,7 +53,7 @@ async def list_deliveries(context: Context, request: Request) -> Response:
             return Response(200, data(DeliveryPage([], None, hasMore=False)))
     wanted = DeliveryFilter(endpoint.id, caller.account, state=query.state, type=query.type, payment=payment)
     found = await search_deliveries(context.store, wanted, below=below, limit=query.limit)
-    views = [_view(context, caller, each) for each in found.deliveries]
+    views = [_view(context, caller, each, endpoint, queue) for each in found.deliveries]
     next_cursor = None if found.next is None else encode_cursor("d", found.next)
     return Response(200, data(DeliveryPage(views, next_cursor, found.next is not None)))
 
@@ -55,7 +64,14 @@ async def payment_deliveries(context: Context, request: Request) -> Response:
     assert caller is not None
     payment = await find_payment_of(context, caller.account, request.arguments["id"])
     found = await deliveries_of_payment(context.store, caller.account, payment.number)
-    return Response(200, data(DeliveryList([_view(context, caller, each) for each in found])))
+    owners = {owner.id: (owner, queue) for owner, queue in await endpoints_of(context.store, caller.account)}
+    # One that was removed between the two reads is left out.
+    views = [
+        _view(context, caller, each, *owners[each.delivery.endpoint])
+        for each in found
+        if each.delivery.endpoint in owners
+    ]
+    return Response(200, data(DeliveryList(views)))
 
 
 async def see_delivery(context: Context, request: Request) -> Response:
@@ -63,13 +79,14 @@ async def see_delivery(context: Context, request: Request) -> Response:
     caller = request.caller
     assert caller is not None
     key = _key(request)
-    await find_endpoint(context, caller.account, key[0])
+    endpoint, queue = await find_endpoint(context, caller.account, key[0])
     delivery = await context.store.find(Tables.webhook_deliveries, key)
     if delivery is None:
         raise Problem("not_found")
     event = await find_event(context, caller.account, key[1])
     tries = await tries_of(context, delivery)
-    return Response(200, data(with_tries(_view_of(context, delivery, event), tries)))
+    view = _view_of(context, delivery, event, next_try_at(delivery, endpoint, queue))
+    return Response(200, data(with_tries(view, tries)))
 
 
 async def resend_delivery(context: Context, request: Request) -> Response:
@@ -91,9 +108,12 @@ async def resend_delivery(context: Context, request: Request) -> Response:
         raise Problem("validation_failed", errors=[FieldError("id", "type_not_wanted", detail)])
     command = ResendDeliveries(endpoint.id, caller.account, (key[1],), f"key {caller.key}")
 
-    def render(resent: tuple[WebhookDelivery, ...], _work: UnitOfWork) -> Answer:
+    def render(resent: tuple[WebhookDelivery, ...], work: UnitOfWork) -> Answer:
         [delivery] = resent
-        return Answer(200, data(_view_of(context, delivery, event)))
+        current, place = work.webhook_endpoints.get(endpoint.id), work.webhook_queues.get(endpoint.id)
+        assert current is not None, "a delivery without its endpoint"
+        assert place is not None, "an endpoint without its queue"
+        return Answer(200, data(_view_of(context, delivery, event, next_try_at(delivery, current, place))))
 
     outcome = await context.engine.submit_and_render(command, render, idempotency_key=idempotency_key)
     if type(outcome) is Refused:
@@ -108,7 +128,9 @@ def _key(request: Request) -> DeliveryKey:
     return key
 
 
-def _view(context: Context, caller: Caller, listed: ListedDelivery) -> DeliveryView:
+def _view(
+    context: Context, caller: Caller, listed: ListedDelivery, endpoint: WebhookEndpoint, queue: WebhookQueue
+) -> DeliveryView:
     return delivery_view(
         listed.delivery,
         account=caller.account,
@@ -116,10 +138,11 @@ def _view(context: Context, caller: Caller, listed: ListedDelivery) -> DeliveryV
         type=listed.type,
         payment_id=context.identifiers.payment_id(listed.payment),
         happened_at=listed.happened_at,
+        next_try_at=next_try_at(listed.delivery, endpoint, queue),
     )
 
 
-def _view_of(context: Context, delivery: WebhookDelivery, event: ToldEvent) -> DeliveryView:
+def _view_of(context: Context, delivery: WebhookDelivery, event: ToldEvent, next_at: int | None) -> DeliveryView:
     return delivery_view(
         delivery,
         account=event.account,
@@ -127,4 +150,5 @@ def _view_of(context: Context, delivery: WebhookDelivery, event: ToldEvent) -> D
         type=event.type,
         payment_id=context.identifiers.payment_id(event.payment.number),
         happened_at=event.created_at,
+        next_try_at=next_at,
     )

@@ -21,8 +21,8 @@ from qirsh.domain.commands.webhook import (
     UpdateWebhookEndpoint,
 )
 from qirsh.domain.idempotency import IdempotencyKey
-from qirsh.domain.limits import EVENTS_LISTED_MS
-from qirsh.domain.refusal import Refused
+from qirsh.domain.limits import EVENTS_LISTED_MS, WEBHOOK_ENDPOINTS_MAX
+from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, endpoint_id
 from qirsh.outbound.signature import make_secret
@@ -194,6 +194,9 @@ async def _carry_out_with_secret(
 
     outcome = await context.engine.submit_and_render(command, render, idempotency_key=key)
     if type(outcome) is Refused:
+        if outcome.why is Refusal.TOO_MANY:
+            detail = f"An account has at most {WEBHOOK_ENDPOINTS_MAX} webhook endpoints. Remove one first."
+            raise Problem("too_many", detail=detail)
         raise to_problem(outcome)
     return _shown_before(request, outcome) if outcome.replayed else None
 

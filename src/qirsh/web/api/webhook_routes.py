@@ -94,7 +94,8 @@ WEBHOOK_ROUTES: Final = (
             problems=(*_STANDING, "secret_already_shown"),
             takes_key=True,
             description="Makes a new secret, and shows it this once. For `overlapHours` webhooks have two signatures,"
-            " with the new and the old secret; with 0 the old one ends before this is answered.",
+            " with the new and the old secret; with 0 the old one ends before this is answered. Two secrets sign at"
+            " most: rotated again meanwhile, the oldest ends at once.",
         ),
     ),
     Route(

@@ -11,7 +11,7 @@ from qirsh.domain.limits import EVENTS_LISTED_MS, LIST_ITEMS_DEFAULT
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import DELIVERY_STATES, WebhookDelivery, delivery_id, parse_delivery_id, wanted_types
-from qirsh.domain.webhook_schedule import TRIES_MAX
+from qirsh.domain.webhook_schedule import TRIES_MAX, next_try_at
 from qirsh.language.figures import latin_digits
 from qirsh.store.reads.webhooks import MAX_SEQUENCE, DeliveryFilter, search_deliveries
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
@@ -36,6 +36,7 @@ class Row(msgspec.Struct, frozen=True):
     type: str
     payment_id: str
     at: int  # When the event happened.
+    next_try_at: int | None
 
 
 @signed_in
@@ -67,6 +68,7 @@ async def show_deliveries(page: PageContext) -> Response:
             type=each.type,
             payment_id=context.identifiers.payment_id(each.payment),
             at=each.happened_at,
+            next_try_at=next_try_at(each.delivery, own.endpoint, own.queue),
         )
         for each in found.deliveries
     ]
@@ -95,6 +97,7 @@ async def show_delivery(page: PageContext) -> Response:
         payment_id=context.identifiers.payment_id(event.payment.number),
         tries=await tries_of(context, delivery),
         tries_max=TRIES_MAX,
+        next_try_at=next_try_at(delivery, own.endpoint, own.queue),
         arrived_at=arrived_at,
         request=sent,
         curl=as_curl(own.endpoint.url, fresh.headers, fresh.body),

@@ -224,7 +224,7 @@ async def _form(
 async def _rotate_form(
     page: PageContext, own: OwnEndpoint, typed: dict[str, str], errors: dict[str, str], status: int = 200
 ) -> Response:
-    holder = await account_holder_of(page)
+    holder, until = await account_holder_of(page), own.endpoint.old_secret_until
     return page.render(
         "business/endpoint_rotate.html",
         status=status,
@@ -232,6 +232,7 @@ async def _rotate_form(
         typed=typed,
         errors=errors,
         overlaps=_OVERLAP_HOURS,
+        old_until=until if until is not None and until > page.context.clock() else None,
         nonce=page.context.entropy(12).hex(),
         has_factor=holder.has_factor,
     )

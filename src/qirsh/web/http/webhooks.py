@@ -22,6 +22,7 @@ URL_RULE: Final = (
     f"Must be an https address of at most {URL_CHARACTERS_MAX} characters, on port 443 or 8443, without a user name or"
     " a fragment, whose name leads to public addresses only."
 )
+_OWN_RULE: Final = " In this service's own networks http and any port are allowed too."
 HOUR_MS: Final = 3600 * 1000
 
 
@@ -40,7 +41,8 @@ async def allowed_url(context: Context, url: str) -> str:
     """The URL as it will be used, if webhooks may go there."""
     target = await context.outbound.checked_target(url)
     if target is None:
-        raise Problem("validation_failed", errors=[FieldError("url", "url_not_allowed", URL_RULE)])
+        rule = URL_RULE + _OWN_RULE if context.outbound.networks else URL_RULE
+        raise Problem("validation_failed", errors=[FieldError("url", "url_not_allowed", rule)])
     return target.url
 
 
