@@ -3,6 +3,7 @@
 import asyncio
 import random
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,7 @@ def receiver() -> Iterator[WebhookReceiver]:
 def endpoint(world: Live, receiver: WebhookReceiver, shop: Merchant, path: str) -> str:
     """The id of a new one for this path."""
     made = world.data(post(ENDPOINTS, shop.key, {"url": receiver.url(path)}))
-    receiver.secrets[path] = made["secret"]
+    receiver.secrets[path].append(made["secret"])
     return str(made["id"])
 
 
@@ -114,6 +115,60 @@ def test_of_two_processes_either_may_be_killed(several: Several, receiver: Webho
         settle(several, history, load)
     everything_arrives(several, receiver, paths)
     several.verify()
+
+
+def test_under_load_nothing_is_sent_under_a_dead_secret_or_to_a_removed_endpoint(
+    world: Served, receiver: WebhookReceiver
+) -> None:
+    rotate_and_remove(world, receiver, asked_at=0.9)
+
+
+def test_so_it_is_whichever_process_sends(several: Several, receiver: WebhookReceiver) -> None:
+    rotate_and_remove(several, receiver, asked_at=0.3)  # The answer waits until the others have heard.
+
+
+def rotate_and_remove(world: Live, receiver: WebhookReceiver, *, asked_at: float) -> None:
+    """A secret a second, and an endpoint a second. What is signed in a later second than the answer began after it."""
+    shop, rounds = world.merchants[0], 4
+    kept = endpoint(world, receiver, shop, "/kept")
+    gone = [(f"/gone{number}", endpoint(world, receiver, shop, f"/gone{number}")) for number in range(rounds)]
+    secret_of: list[tuple[float, str]] = []  # When it was answered that this one signs from now on.
+    removed_at: dict[str, float] = {}
+
+    async def happen() -> None:
+        made = (await world.sent(create(shop.key))).json()["data"]["id"]
+        assert (await world.sent(Call("POST", f"{PAYMENTS}/{made}/cancel", shop.key))).status_code == 200
+
+    async def scene() -> None:
+        is_over = False
+
+        async def load() -> None:
+            while not is_over:
+                await asyncio.gather(*(happen() for _ in range(10)))
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(load())
+            for path, doomed in gone:
+                await asyncio.sleep(1)
+                await asyncio.sleep((asked_at - time.time()) % 1)  # Answered just before the next second begins.
+                answer = await world.sent(post(f"{ENDPOINTS}/{kept}/rotate", shop.key, {"overlapHours": 0}))
+                receiver.secrets["/kept"].append(answer.json()["data"]["secret"])
+                secret_of.append((time.time(), receiver.secrets["/kept"][-1]))
+                assert (await world.sent(Call("DELETE", f"{ENDPOINTS}/{doomed}", shop.key))).status_code == 200
+                removed_at[path] = time.time()
+            await asyncio.sleep(1.1)
+            is_over = True
+
+    world.run(scene())
+    everything_arrives(world, receiver, {"/kept": shop})
+    for answered_at, secret in secret_of:
+        dead = receiver.secrets["/kept"][: receiver.secrets["/kept"].index(secret)]
+        late = [one for one in receiver.arrivals["/kept"] if one.signed_at > answered_at]
+        assert late
+        assert not [one for one in late if one.secret in dead]
+    for path, answered_at in removed_at.items():
+        assert receiver.arrivals[path], "it got some before"
+        assert not [one for one in receiver.arrivals[path] if one.signed_at > answered_at]
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -13,6 +13,7 @@ from qirsh.domain.commands.webhook import (
     RotateWebhookSecret,
     UpdateWebhookEndpoint,
 )
+from qirsh.domain.limits import WEBHOOK_OTHERS_HEAR_S
 from qirsh.domain.webhook import WebhookResult
 from qirsh.engine.clock import system_clock
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -66,6 +67,38 @@ def test_an_endpoint_that_is_removed_while_it_is_read_gets_nothing(
             await hooks.cancelled(shop)
             await until(lambda: len(hooks.shelf.ids("/well")) == 2)
         assert hooks.shelf.ids("/leaves") == []
+
+    play(world, scene)
+
+
+def test_where_others_may_change_it_nothing_is_begun_by_what_was_read_long_ago(
+    world: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait after a change until nobody can have missed it any more."""
+    shop = world.merchants[0]
+
+    async def scene(hooks: Hooks) -> None:
+        await hooks.endpoint(shop, "/in")
+        await hooks.cancelled(shop)
+        looked: list[int] = []
+
+        async def hang() -> None:
+            looked.append(len(hooks.shelf.got))
+            await asyncio.sleep(WEBHOOK_OTHERS_HEAR_S)
+            # Read too long ago: it is read once more before anything is sent.
+            monkeypatch.setattr(webhooks, "busy_queues", noticed)
+
+        read = webhooks.busy_queues
+
+        async def noticed(*arguments: Any, **named: Any) -> list[BusyQueue]:  # noqa: ANN401 - handed through
+            looked.append(len(hooks.shelf.got))
+            return await read(*arguments, **named)
+
+        after_first_read(monkeypatch, hang)
+        async with hooks.sending():
+            await until(lambda: len(hooks.shelf.got) == 1)
+        expected = 0 if hooks.context.store.name else 1
+        assert [*looked, 1][:2] == [0, expected]
 
     play(world, scene)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from typing import Final
 
 from qirsh.domain.commands.webhook import TurnReplayPage
-from qirsh.domain.limits import WEBHOOK_RESENT_MAX, WEBHOOK_SPREAD_MAX
+from qirsh.domain.limits import WEBHOOK_OTHERS_HEAR_S, WEBHOOK_RESENT_MAX, WEBHOOK_SPREAD_MAX
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookDelivery, WebhookEndpoint, WebhookQueue, WebhookResult
@@ -35,6 +35,8 @@ _SWEEP_S: Final = 0.25  # For what other processes have committed.
 _PAGE: Final = 100  # Events read at once.
 _DUE_PAGE: Final = 64  # Rows that are due, read at once.
 _QUEUES_PAGE: Final = 1000
+# Nothing is begun by what was read longer ago: others wait for so long after they have changed an endpoint.
+_CONFIRMED_S: Final = WEBHOOK_OTHERS_HEAR_S - 0.1
 _LEFT_ALONE_S: Final = 30.0  # An endpoint that could not be served, by a fault of ours.
 _LEAVE_S: Final = 5.0  # Tries that are on their way when the process is to end get this long.
 _UNSENT: Final = Outcome("no_connection", None, 0)
@@ -294,7 +296,7 @@ class WebhookSender:
         await self._engine.submit(TurnReplayPage(lane.id, wanted, following))
 
     def _start(self, lane: Lane) -> None:
-        now = self._clock()
+        now, loop = self._clock(), asyncio.get_running_loop()
         while not self._is_leaving:
             if (
                 not self._floor.has_room(lane.pace)
@@ -306,6 +308,8 @@ class WebhookSender:
             if not self._brake.has_room:
                 self._braked.add(lane.id)
                 break
+            if self._store.name and loop.time() - lane.confirmed_at > _CONFIRMED_S:
+                break  # Another process may have removed it or rotated its secret. The next sweep tells.
             parcel = lane.choose(now)
             if parcel is None:
                 break
