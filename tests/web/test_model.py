@@ -223,7 +223,8 @@ class Money(RuleBasedStateMachine):
         self.world.act("account resume" if account.is_suspended else "account suspend", account=account.account)
         account.is_suspended = not account.is_suspended
         if isinstance(account, Person) and account.is_suspended:
-            account.session_ends = self.world.clock.now
+            account.session_ends = 0  # For good, also if the clock is set back.
+            self.world.poll()
 
     # What holds after each.
 

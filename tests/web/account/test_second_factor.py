@@ -274,7 +274,9 @@ def test_one_code_sent_many_times_at_once_changes_one_thing(house: InProcess, ki
     ]
     answers = [answer.status_code for answer in house.together([*calls, sign_in(customer.email, totp=code)])]
     assert sorted(answers).count(303) + answers.count(201) == 1
-    assert len(letters_to(house, customer.email)) == 1 + answers.count(303)
+    # Those who came too late count as wrong codes, of which a mail may tell too.
+    told = [letter for letter in letters_to(house, customer.email) if letter.kind != "wrong_codes"]
+    assert len(told) == 1 + answers.count(303)
     left = len(login_of(house, customer.email).recovery) // 36
     assert left == RECOVERY_CODES - (kind == "recovery")
 

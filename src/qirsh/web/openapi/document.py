@@ -149,7 +149,7 @@ class _Description:
         if parameters := self._parameters(route, doc):
             operation["parameters"] = parameters
         if doc.body is not None:
-            operation["requestBody"] = self._body(doc.body)
+            operation["requestBody"] = self._body(route, doc.body)
         operation["responses"] = {str(doc.status): self._answer(route, doc), **self._problems(route, doc)}
         return operation
 
@@ -187,10 +187,10 @@ class _Description:
             found.append(parameter)
         return found
 
-    def _body(self, struct: Schema) -> Json:
+    def _body(self, route: Route, struct: Schema) -> Json:
         content = {"schema": self.schemas.reference(struct), "examples": {"usual": {"value": example_of(struct)}}}
-        # Where nothing must be said, nothing has to be sent.
-        is_required = any(must_be for _, must_be in self.schemas.fields(struct).values())
+        # Where nothing must be said, nothing has to be sent; but a change of nothing is none.
+        is_required = route.method == "PATCH" or any(must_be for _, must_be in self.schemas.fields(struct).values())
         return {"required": is_required, "content": {JSON_TYPE: content}}
 
     def _answer(self, route: Route, doc: OperationDoc) -> Json:
