@@ -101,6 +101,7 @@ def _cost_checks(measured: Measured) -> list[Check]:
     per_s = median(one.per_s for one in rounds)
     pay_ratio = median(2 * one.pays_beside_per_s / (one.pays_per_s + one.pays_again_per_s) for one in rounds)
     same = sorted(one.pays_again_per_s / one.pays_per_s for one in rounds)
+    work = median(one.pay_us / one.pay_beside_us for one in rounds)
     return [
         Check(
             ratio <= _CPU_RATIO_MAX,
@@ -114,7 +115,8 @@ def _cost_checks(measured: Measured) -> list[Check]:
         Check(
             pay_ratio >= _PAY_RATIO_MIN,
             f"pays at full load with a healthy endpoint: {pay_ratio:.2f} of the rate without (≥ {_PAY_RATIO_MIN});"
-            f" without and once more without: {same[0]:.2f} to {same[-1]:.2f}",
+            f" without and once more without: {same[0]:.2f} to {same[-1]:.2f};"
+            f" by the CPU of a pay without and with: {work:.2f}",
         ),
         Check(
             burst.gone_s <= _BACKLOG_S_MAX,

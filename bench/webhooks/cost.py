@@ -35,6 +35,8 @@ class Round(msgspec.Struct, frozen=True):
     pays_per_s: float
     pays_again_per_s: float  # The same once more: how much the machine itself moves.
     pays_beside_per_s: float  # With the endpoint.
+    pay_us: float  # CPU of the service for a pay,
+    pay_beside_us: float  # and with the webhooks that were sent meanwhile.
 
 
 class Burst(msgspec.Struct, frozen=True):
@@ -81,6 +83,8 @@ class Scene:
             pays_per_s=without.per_s,
             pays_again_per_s=again.per_s,
             pays_beside_per_s=beside.per_s,
+            pay_us=(without.cpu_us + again.cpu_us) / 2,
+            pay_beside_us=beside.cpu_us,
         )
 
     def burst(self, seconds: int) -> Burst:
