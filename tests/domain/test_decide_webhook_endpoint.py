@@ -5,6 +5,7 @@ import pytest
 
 from qirsh.domain import counter
 from qirsh.domain.commands.webhook import (
+    EndWebhookRest,
     RecordWebhookResults,
     RemoveWebhookEndpoint,
     ResendDeliveries,
@@ -89,6 +90,7 @@ def test_what_is_not_yours_or_removed_is_not_there(market: Market, whose: str) -
         market.do(RemoveWebhookEndpoint(ID, market.shop, "test"))
     for command in (
         UpdateWebhookEndpoint(ID, account, "test", url="https://new.example", owner=owner),
+        EndWebhookRest(ID, account, "test", owner=owner),
         RemoveWebhookEndpoint(ID, account, "test", owner=owner),
         RotateWebhookSecret(ID, account, b"new", 0, "test", owner=owner),
         StartReplay(ID, account, 1, 1, "test", owner=owner),
@@ -142,6 +144,26 @@ def test_what_its_owner_has_mended_is_tried_at_once_and_owes_no_mail(
     assert (mended.state, mended.reason) == ("enabled", "")
     assert (queue.failures, queue.resting_since, queue.due_at, queue.told) == (0, None, None, "")
     assert queue.next == 6
+
+
+def test_an_endpoint_that_was_seen_to_work_is_awake_and_owes_no_mail(market: Market) -> None:
+    rest(market)
+    queue = market.do(EndWebhookRest(ID, market.shop, "test"))
+    assert queue == market.webhook_queues[ID]
+    assert (queue.failures, queue.resting_since, queue.due_at, queue.told, queue.next) == (0, None, None, "", 6)
+    assert market.audit[-1].action == "webhook_endpoint.woken"
+    entries = len(market.audit)
+    assert market.do(EndWebhookRest(ID, market.shop, "test")) == queue
+    assert len(market.audit) == entries
+
+
+@pytest.mark.parametrize("state", ["paused", "stopped"])
+def test_one_that_is_not_to_be_sent_to_is_not_woken(market: Market, state: str) -> None:
+    rest(market)
+    market.change("webhook_endpoints", ID, state=state)
+    before = market.webhook_queues[ID]
+    market.do(EndWebhookRest(ID, market.shop, "test"))
+    assert (market.webhook_endpoints[ID].state, market.webhook_queues[ID]) == (state, before)
 
 
 def test_a_new_address_is_tried_at_once(market: Market) -> None:

@@ -7,6 +7,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.commands.payment import CancelPayment
 from qirsh.domain.commands.webhook import (
     CreateWebhookEndpoint,
+    EndWebhookRest,
     ForgetDeliveries,
     RecordWebhookResults,
     RemoveWebhookEndpoint,
@@ -25,6 +26,22 @@ from tests.domain.market import Market
 R = Refusal
 ID: Final = "we_1"
 URL: Final = "https://shop.example/hooks"
+
+
+ROW: Final = WebhookEndpoint(
+    id=ID,
+    account=1,
+    url=URL,
+    types="",
+    description="",
+    state="enabled",
+    reason="",
+    secret_sealed=b"sealed",
+    old_secret_sealed=b"",
+    old_secret_until=None,
+    created_at=1,
+    updated_at=1,
+)
 
 
 def creating(account: int, id: str = ID, **changes: Any) -> CreateWebhookEndpoint:  # noqa: A002, ANN401 - its fields
@@ -101,6 +118,10 @@ WEBHOOK_CASES: Final[dict[type[Command[Any]], Any]] = {
         },
     ),
     UpdateWebhookEndpoint: (_update, {**_NOT_ACTING, **_NOT_THERE}),
+    EndWebhookRest: (
+        lambda market: EndWebhookRest(endpoint_in(market).id, market.shop, "test"),
+        {**_NOT_ACTING, **_NOT_THERE},
+    ),
     RemoveWebhookEndpoint: (
         lambda market: RemoveWebhookEndpoint(endpoint_in(market).id, market.shop, "test"),
         _NOT_THERE,

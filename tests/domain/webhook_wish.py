@@ -5,6 +5,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from qirsh.domain.commands.webhook import (
+    EndWebhookRest,
     ForgetDeliveries,
     RecordWebhookResults,
     RemoveWebhookEndpoint,
@@ -95,6 +96,7 @@ def about_webhooks(market: Market) -> list[Wishes]:
             st.sampled_from([None, "enabled", "paused"]),
             st.sampled_from([None, 1, 3, 99]),
         ),
+        st.builds(lambda own: EndWebhookRest(own[0], own[1], "test"), owned),
         st.builds(lambda own: RemoveWebhookEndpoint(own[0], own[1], "test"), owned),
         st.builds(
             lambda own, overlap_ms: RotateWebhookSecret(own[0], own[1], b"new", overlap_ms, "test"),

@@ -2,10 +2,13 @@
 
 from typing import Final
 
+import msgspec
+
 from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from tests.domain.webhook_cases import ROW
 
 NOW: Final = 1_000_000
 OURS: Final = WebhookSecrets(Keyring([b"the secret key of the service, today"], system_entropy))
@@ -14,19 +17,11 @@ LOST: Final = WebhookSecrets(Keyring([b"the secret key of the service, before"],
 
 def endpoint(new: WebhookSecrets, old: WebhookSecrets) -> WebhookEndpoint:
     """With two secrets, under a key each; the old one signs until now."""
-    return WebhookEndpoint(
-        id="we_1",
-        account=1,
-        url="https://shop.example/",
-        types="",
-        description="",
-        state="enabled",
-        reason="",
-        secret_sealed=new.sealed("new", "we_1"),
-        old_secret_sealed=old.sealed("old", "we_1"),
+    return msgspec.structs.replace(
+        ROW,
+        secret_sealed=new.sealed("new", ROW.id),
+        old_secret_sealed=old.sealed("old", ROW.id),
         old_secret_until=NOW,
-        created_at=1,
-        updated_at=1,
     )
 
 

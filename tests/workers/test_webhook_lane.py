@@ -7,32 +7,19 @@ import msgspec
 import pytest
 
 from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
-from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue
+from qirsh.domain.webhook import WebhookQueue
 from qirsh.workers.webhook_lane import Lane, Try
 from qirsh.workers.webhook_pace import Floor
 from qirsh.workers.webhook_parcels import Parcel
+from tests.domain.webhook_cases import ROW
 
 NOW: Final = 1_000_000
-ENDPOINT: Final = WebhookEndpoint(
-    id="we_1",
-    account=1,
-    url="https://shop.example/",
-    types="",
-    description="",
-    state="enabled",
-    reason="",
-    secret_sealed=b"x",
-    old_secret_sealed=b"",
-    old_secret_until=None,
-    created_at=1,
-    updated_at=1,
-)
-QUEUE: Final = WebhookQueue("we_1", 1, 1, 0, None, None, None, None, "", None)
+QUEUE: Final = WebhookQueue(ROW.id, ROW.account, 1, 0, None, None, None, None, "", None)
 RESTING: Final = msgspec.structs.replace(QUEUE, failures=WEBHOOK_FAILURES_MAX, resting_since=1, due_at=NOW)
 
 
 def lane(queue: WebhookQueue, events: int = 9) -> Lane:
-    made = Lane(ENDPOINT, queue, target=None, keys=(), have_rows=frozenset(), unrecorded=frozenset())
+    made = Lane(ROW, queue, target=None, keys=(), have_rows=frozenset(), unrecorded=frozenset())
     made.take_page([Parcel(number, f"evt_{number}", "remote_payment.paid", b"") for number in range(1, events + 1)])
     return made
 

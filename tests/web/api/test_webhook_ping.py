@@ -17,10 +17,10 @@ from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
 from qirsh.store.reads.events import last_sequence
 from qirsh.web.http.rate_limit import RateLimits
-from tests.live import InProcess, Live, World, cancel, create, in_process, live, refused
+from tests.live import InProcess, Live, Merchant, World, cancel, create, in_process, live, refused
 from tests.outbound.receiver import OK, Play, Visit, receiving, saying, then_closing
 from tests.postgres import PostgresServer
-from tests.web.webhooks import OWN_NETWORKS, act, create_endpoint, new_endpoint, queue_of
+from tests.web.webhooks import OWN_NETWORKS, act, create_endpoint, new_endpoint, queue_of, stored, update
 
 
 @pytest.fixture(scope="module")
@@ -168,29 +168,51 @@ def test_the_excerpt_is_inert_text(small: InProcess) -> None:
     assert json.dumps(answer["excerpt"]) == json.dumps("<b>\ufffd\ufffd\ufffd[31m")
 
 
+async def resting(world: InProcess, merchant: Merchant, url: str) -> str:
+    """The id of an endpoint to which one event after the other failed."""
+    endpoint: str = (await world.sent(create_endpoint(merchant.key, url=url))).json()["data"]["id"]
+    failures = []
+    for _ in range(limits.WEBHOOK_FAILURES_MAX):
+        payment = (await world.sent(create(merchant.key))).json()["data"]["id"]
+        await world.sent(cancel(merchant.key, payment))
+        last = await last_sequence(world.context.store, int(merchant.account))
+        failures.append(
+            WebhookResult(endpoint, last, world.now_ms(), took_ms=1, status=500, reason="status", excerpt="")
+        )
+    await world.context.engine.submit(RecordWebhookResults(tuple(failures)))
+    queue = await world.context.store.find(Tables.webhook_queues, endpoint)
+    assert queue is not None
+    assert queue.due_at is not None
+    return endpoint
+
+
 @pytest.mark.parametrize("is_mended", [True, False])
 def test_a_ping_that_arrives_ends_the_rest_of_an_endpoint(small: InProcess, *, is_mended: bool) -> None:
-    key = small.merchants[0].key
+    merchant = small.merchants[0]
     answer = OK if is_mended else b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n"
 
     async def story() -> str:
         async with receiving(saying(answer)) as receiver:
-            made = await small.sent(create_endpoint(key, url=f"http://127.0.0.1:{receiver.port}/"))
-            endpoint: str = made.json()["data"]["id"]
-            failures = []
-            for _ in range(limits.WEBHOOK_FAILURES_MAX):
-                payment = (await small.sent(create(key))).json()["data"]["id"]
-                await small.sent(cancel(key, payment))
-                last = await last_sequence(small.context.store, int(small.merchants[0].account))
-                failures.append(
-                    WebhookResult(endpoint, last, small.now_ms(), took_ms=1, status=500, reason="status", excerpt="")
-                )
-            await small.context.engine.submit(RecordWebhookResults(tuple(failures)))
-            queue = await small.context.store.find(Tables.webhook_queues, endpoint)
-            assert queue is not None
-            assert queue.due_at is not None
-            await small.sent(act(key, endpoint, "ping"))
+            endpoint = await resting(small, merchant, f"http://127.0.0.1:{receiver.port}/")
+            await small.sent(act(merchant.key, endpoint, "ping"))
             return endpoint
 
     rests = queue_of(small, small.run(story())).due_at is not None
     assert rests != is_mended
+
+
+def test_what_its_owner_pauses_while_a_ping_is_on_its_way_stays_paused(small: InProcess) -> None:
+    merchant, made = small.merchants[0], list[str]()
+
+    async def pause_first(visit: Visit) -> None:
+        while await visit.request():
+            assert (await small.sent(update(merchant.key, made[0], state="paused"))).status_code == 200
+            await visit.say(OK)
+
+    async def story() -> None:
+        async with receiving(pause_first) as receiver:
+            made.append(await resting(small, merchant, f"http://127.0.0.1:{receiver.port}/"))
+            assert (await small.sent(act(merchant.key, made[0], "ping"))).json()["data"]["delivered"]
+
+    small.run(story())
+    assert stored(small, made[0]).state == "paused"

@@ -34,6 +34,18 @@ class UpdateWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
     owner: int | None = None
 
 
+class EndWebhookRest(Command[WebhookQueue], frozen=True):
+    """An endpoint that rests was seen to work: what waits is sent. The outcome is the queue.
+
+    One that was paused, stopped or woken meanwhile stays as it is.
+    """
+
+    endpoint: str
+    account: int
+    actor: str
+    owner: int | None = None
+
+
 class RemoveWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
     """A merchant wants nothing sent there any more. The outcome is the endpoint."""
 

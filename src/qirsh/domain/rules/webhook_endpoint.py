@@ -6,6 +6,7 @@ import msgspec
 
 from qirsh.domain.commands.webhook import (
     CreateWebhookEndpoint,
+    EndWebhookRest,
     RemoveWebhookEndpoint,
     ResendDeliveries,
     RotateWebhookSecret,
@@ -145,6 +146,18 @@ def update(command: UpdateWebhookEndpoint, work: UnitOfWork) -> WebhookEndpoint 
     return changed
 
 
+def end_rest(command: EndWebhookRest, work: UnitOfWork) -> WebhookQueue | Refused:
+    endpoint = _own(command, work)
+    if type(endpoint) is Refused:
+        return endpoint
+    queue = _queue(work, endpoint.id)
+    if endpoint.state == "enabled" and queue.due_at is not None:
+        queue = fresh(queue)
+        work.webhook_queues.change(endpoint.id, queue)
+        _note(work, command.actor, "woken", endpoint)
+    return queue
+
+
 def remove_locks(command: RemoveWebhookEndpoint, work: UnitOfWork, keys: RowKeys) -> None:
     queue_locks(command, work, keys)
     keys.counters.add(webhook_endpoints(command.account))
@@ -282,6 +295,7 @@ def _note(work: UnitOfWork, actor: str, action: str, endpoint: WebhookEndpoint, 
 RULES: Final[Rules] = {
     CreateWebhookEndpoint: Rule(create, lock=create_locks, read_first=create_reads),
     UpdateWebhookEndpoint: Rule(update, lock=update_locks, read_first=own_reads),
+    EndWebhookRest: Rule(end_rest, lock=queue_locks, read_first=own_reads),
     RemoveWebhookEndpoint: Rule(remove, lock=remove_locks, read_first=own_reads),
     RotateWebhookSecret: Rule(rotate, lock=own_locks, read_first=own_reads),
     StartReplay: Rule(replay, lock=queue_locks, read_first=own_reads),

@@ -63,8 +63,9 @@ WEBHOOK_ROUTES: Final = (
             body=webhook_bodies.UpdateEndpointBody,
             problems=_STANDING,
             description="Changes what is sent, and leaves the rest as it is. With null for `types` every type is sent"
-            " again; null for `description` empties it. While an endpoint is paused, its events wait. One that was"
-            " paused or stopped and is enabled again goes on where it stopped, at most 90 days back,"
+            " again; null for `description` empties it. `enabled` ends the rest of an endpoint to which deliveries"
+            " failed. While an endpoint is paused, its events wait. One that was paused or stopped and is enabled again"
+            " goes on where it stopped, at most 90 days back,"
             ' or with what happens from now on (`"resumeFrom": "now"`).',
         ),
     ),

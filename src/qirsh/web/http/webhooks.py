@@ -6,7 +6,7 @@ from typing import Final
 
 from qirsh.contract.views import data
 from qirsh.contract.webhook_views import ping_event
-from qirsh.domain.commands.webhook import UpdateWebhookEndpoint
+from qirsh.domain.commands.webhook import EndWebhookRest
 from qirsh.domain.limits import URL_CHARACTERS_MAX, WEBHOOK_OTHERS_HEAR_S
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
@@ -64,9 +64,9 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
     poster = await context.outbound.poster()
     said = await poster.post(target, signed_headers(ping_id, now // 1000, body, keys), body)
     queue = await context.store.find(Tables.webhook_queues, endpoint.id) if said.is_delivered else None
-    if queue is not None and queue.due_at is not None and endpoint.state == "enabled":
+    if queue is not None and queue.due_at is not None:
         # Refused, it rests on: the account may not act, or the endpoint was removed meanwhile.
-        await context.engine.submit(UpdateWebhookEndpoint(endpoint.id, endpoint.account, actor, state="enabled"))
+        await context.engine.submit(EndWebhookRest(endpoint.id, endpoint.account, actor))
     return said
 
 
