@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from qirsh.domain import counter
-from qirsh.domain.limits import CODE_ATTEMPTS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.limits import CODE_ATTEMPTS_MAX, MEMBERS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
 from qirsh.domain.payout import is_open
 from tests.domain.world import World
 
@@ -75,6 +75,27 @@ def _sessions(world: World) -> Iterator[str]:
         is_over = session.revoked_at is not None or session.session_generation != person.session_generation
         if person.erased_at is not None and not is_over:
             yield f"{session} goes on after {person} was erased"
+
+
+def _staff(world: World) -> Iterator[str]:
+    """Members are of live businesses that are not theirs, are counted, and only cashiers have caps."""
+    for (account, person), member in world.members.items():
+        business = world.accounts[account]
+        if (business.kind, business.mode) != ("commercial", "live") or business.owner == person:
+            yield f"{member} works at {business}"
+    for (account, person, _), cap in world.member_caps.items():
+        if world.members[account, person].role != "cashier" or cap.used < 0:
+            yield f"{cap} is of nobody who needs it"
+    for account in world.businesses:
+        members = [key for key in world.members if key[0] == account]
+        invitations = [row for row in world.invitations.values() if row.account == account]
+        if _counted(world, counter.members(account)) != len(members) or len(members) > MEMBERS_MAX:
+            yield f"the members of {account} are miscounted: {members}"
+        if _counted(world, counter.invitations(account)) != len(invitations):
+            yield f"the invitations of {account} are miscounted: {invitations}"
+    for act in world.payment_acts:
+        if act.version > world.payments[act.payment].version:
+            yield f"{act} is of a version that never was"
 
 
 def _passkeys(world: World) -> Iterator[str]:
@@ -153,6 +174,7 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _operators,
     _sessions,
     _passkeys,
+    _staff,
     _limits_of_owners,
     _challenges,
     _identities,

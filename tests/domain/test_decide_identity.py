@@ -242,16 +242,16 @@ def test_a_wrong_pin_asks_for_nothing_and_counts(market: Market) -> None:
 
 def test_an_owner_makes_and_revokes_only_keys_of_their_own(market: Market) -> None:
     passkey(market)
-    issue = msgspec.structs.replace(_issue(market), owner=market.customer.id)
+    issue = msgspec.structs.replace(_issue(market), member=market.customer.id)
     assert market.refuse(issue).why is Refusal.NOT_FOUND
-    key = market.do(msgspec.structs.replace(issue, owner=market.owner.id))
-    assert market.refuse(_revoke(key.id, market.customer.id)).why is Refusal.NOT_FOUND
-    assert market.do(_revoke(key.id, market.owner.id)).revoked_at == market.now
+    key = market.do(msgspec.structs.replace(issue, member=market.owner.id))
+    assert market.refuse(_revoke(market, key.id, market.customer.id)).why is Refusal.NOT_FOUND
+    assert market.do(_revoke(market, key.id, market.owner.id)).revoked_at == market.now
 
 
 def _issue(market: Market) -> IssueKey:
     return IssueKey("key", market.shop, bytes(32), "hint", "", "", None, "test")
 
 
-def _revoke(key: str, owner: int) -> RevokeKey:
-    return RevokeKey(key, "test", owner)
+def _revoke(market: Market, key: str, member: int) -> RevokeKey:
+    return RevokeKey(key, "test", market.shop, member)

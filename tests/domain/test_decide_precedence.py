@@ -24,8 +24,11 @@ from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.reseal import Reseal
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
+from qirsh.domain.commands.staff import SetStaffPolicy
+from qirsh.domain.commands.staff_payment import RefundPaymentByHand
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
+from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey, StoredResponse
@@ -37,6 +40,7 @@ from qirsh.domain.stop import Stop
 from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
+from tests.domain.staff_cases import STAFF_CASES, member_of
 from tests.domain.webhook_cases import WEBHOOK_CASES
 
 
@@ -101,6 +105,12 @@ class Case:
         operator = self.command.operator or self.market.first.id
         self.ask(operator=operator)
         self.account(self.market.people[operator].account, state="suspended")
+
+    def let_viewer_ask(self) -> None:
+        """Somebody works at the shop, and may look only."""
+        shop, viewer = self.market.shop, self.market.first.id
+        self.market.members[shop, viewer] = member_of(self.market, self.market.first, "viewer")
+        self.ask(member=viewer)
 
     def submission(self) -> Submission:
         return Submission(self.command, self.once)
@@ -276,7 +286,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             scopes="",
             expires_at=None,
             actor="test",
-            owner=market.accounts[market.shop].owner,
+            member=market.accounts[market.shop].owner,
         ),
         {
             R.MOVE_NOT_ALLOWED: lambda case: _issue(case.market),
@@ -287,7 +297,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         },
     ),
     RevokeKey: (
-        lambda market: RevokeKey(id=_issue(market), actor="test"),
+        lambda market: RevokeKey(id=_issue(market), actor="test", account=market.shop),
         {R.NOT_FOUND: lambda case: case.ask(id="unknown")},
     ),
     RequestBankTransfer: (
@@ -338,10 +348,13 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     **PEOPLE_CASES,
     **OPERATOR_CASES,
     **WEBHOOK_CASES,
+    **STAFF_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
-BY_STATUS: Final = {ExpirePayment, RefundPayment, ExpireAsTest}
+BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
+# Of an account where somebody does not work they do not hear that they lack a right.
+BY_ACCOUNT: Final = {IssueKey, CreateWebhookEndpoint, SetStaffPolicy}
 # One row cannot be in two states.
 EXCLUDING: Final = (
     {R.ALREADY_PAID, R.CANCELLED},
@@ -375,14 +388,18 @@ def spoilers(kind: type[Command[Any]]) -> dict[Refusal, Spoil]:
     by_operator: dict[Refusal, Spoil] = (
         {R.NOT_OPERATOR: lambda case: case.suspend_operator()} if "operator" in kind.__struct_fields__ else {}
     )
-    return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1], **by_operator}
+    by_member: dict[Refusal, Spoil] = (
+        {R.MISSING_RIGHT: lambda case: case.let_viewer_ask()} if "member" in kind.__struct_fields__ else {}
+    )
+    return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1], **by_operator, **by_member}
 
 
 def reasons(count: int) -> Iterator[Any]:
     for kind in CASES:
         for why in itertools.combinations(spoilers(kind), count):
             by_status = kind in BY_STATUS and len(STATUSES.intersection(why)) > 1
-            if not by_status and not any(pair <= set(why) for pair in EXCLUDING):
+            by_account = kind in BY_ACCOUNT and {R.NOT_FOUND, R.MISSING_RIGHT} <= set(why)
+            if not by_status and not by_account and not any(pair <= set(why) for pair in EXCLUDING):
                 yield pytest.param(kind, why, id=f"{kind.__name__}-{'-'.join(reason.value for reason in why)}")
 
 

@@ -81,27 +81,27 @@ def test_an_account_has_sixteen_endpoints_and_a_removed_one_makes_room(market: M
 @pytest.mark.parametrize("whose", ["other account", "other person", "removed"])
 def test_what_is_not_yours_or_removed_is_not_there(market: Market, whose: str) -> None:
     endpoint_in(market)
-    account, owner = market.shop, None
+    account, member = market.shop, None
     if whose == "other account":
         account = market.till
     elif whose == "other person":
-        owner = market.customer.id
+        member = market.customer.id
     else:
         market.do(RemoveWebhookEndpoint(ID, market.shop, "test"))
     for command in (
-        UpdateWebhookEndpoint(ID, account, "test", url="https://new.example", owner=owner),
-        EndWebhookRest(ID, account, "test", owner=owner),
-        RemoveWebhookEndpoint(ID, account, "test", owner=owner),
-        RotateWebhookSecret(ID, account, b"new", 0, "test", owner=owner),
-        StartReplay(ID, account, 1, 1, "test", owner=owner),
-        ResendDeliveries(ID, account, (1,), "test", owner=owner),
+        UpdateWebhookEndpoint(ID, account, "test", url="https://new.example", member=member),
+        EndWebhookRest(ID, account, "test", member=member),
+        RemoveWebhookEndpoint(ID, account, "test", member=member),
+        RotateWebhookSecret(ID, account, b"new", 0, "test", member=member),
+        StartReplay(ID, account, 1, 1, "test", member=member),
+        ResendDeliveries(ID, account, (1,), "test", member=member),
     ):
         assert market.refuse(command).why is Refusal.NOT_FOUND
 
 
 def test_the_owner_of_the_account_acts_as_a_person_too(market: Market) -> None:
-    market.do(creating(market.till, owner=market.owner.id))
-    market.do(RemoveWebhookEndpoint(ID, market.till, "test", owner=market.owner.id))
+    market.do(creating(market.till, member=market.owner.id))
+    market.do(RemoveWebhookEndpoint(ID, market.till, "test", member=market.owner.id))
 
 
 def test_only_what_is_named_changes(market: Market) -> None:

@@ -92,7 +92,7 @@ def success(sequence: int, at: int, **changes: Any) -> WebhookResult:  # noqa: A
 
 
 def _update(market: Market) -> Command[Any]:
-    return UpdateWebhookEndpoint(endpoint_in(market).id, market.shop, "test", url="https://new.example", owner=None)
+    return UpdateWebhookEndpoint(endpoint_in(market).id, market.shop, "test", url="https://new.example", member=None)
 
 
 def _replay(market: Market) -> Command[Any]:
@@ -109,7 +109,7 @@ _NOT_THERE: Final[dict[Refusal, Any]] = {R.NOT_FOUND: lambda case: case.ask(endp
 
 WEBHOOK_CASES: Final[dict[type[Command[Any]], Any]] = {
     CreateWebhookEndpoint: (
-        lambda market: creating(market.shop, owner=market.owner.id),
+        lambda market: creating(market.shop, member=market.owner.id),
         {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.do(case.command),
             R.TOO_MANY: lambda case: case.fill(counter.webhook_endpoints(case.market.shop), WEBHOOK_ENDPOINTS_MAX),

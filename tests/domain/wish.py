@@ -26,6 +26,7 @@ from qirsh.domain.person import Person
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
+from tests.domain.staff_wish import about_staff, settle_staff
 from tests.domain.webhook_wish import about_webhooks, endpoint_id, settle_webhooks
 
 
@@ -41,6 +42,7 @@ def _seed() -> Market:
     market.do(market.ask(reference="slip a", amount=HELD))
     settle(market)
     settle_webhooks(market)
+    settle_staff(market)
     return market
 
 
@@ -184,7 +186,7 @@ forgets = st.sampled_from([KEYS, KEYS, KEYS[:2], ""]).map(
 RARE: Final = [cancels, expires, test_expires, indexes, forgets]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
-ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2
+ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2 + about_staff(SEED)
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
     IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from(KEYS), fingerprint=st.sampled_from([b"1", b"2"])

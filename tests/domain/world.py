@@ -27,13 +27,14 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.operator import Operator, OperatorProposal
-from qirsh.domain.payment import Payment
+from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
 from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER, Tables
@@ -94,7 +95,11 @@ class World:
     webhook_endpoints: dict[str, WebhookEndpoint]
     webhook_queues: dict[str, WebhookQueue]
     webhook_deliveries: dict[DeliveryKey, WebhookDelivery]
+    members: dict[tuple[int, int], Member]
+    member_caps: dict[tuple[int, int, str], MemberCap]
+    invitations: dict[bytes, Invitation]
     webhook_attempts: list[WebhookAttempt]
+    payment_acts: list[PaymentAct]
     transfers: list[Transfer]
     events: list[Event]
     metadata_entries: list[MetadataEntry]
@@ -110,7 +115,7 @@ class World:
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
         self.transfers, self.events, self.metadata_entries, self.audit, self.credentials = [], [], [], [], []
-        self.webhook_attempts = []
+        self.webhook_attempts, self.payment_acts = [], []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []
 
@@ -217,7 +222,7 @@ def attested(world: World) -> dict[tuple[str, str], str]:
     found = {}
     for table in ATTESTED:
         for row in getattr(world, table.attribute).values():
-            key = key_text(getattr(row, table.attested_as))
+            key = key_text(*table.attested_key(row))
             found[table.name, key] = digest(table.name, key, table.attested_values(row))
     return found
 

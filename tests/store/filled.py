@@ -27,6 +27,7 @@ from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePa
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
+from qirsh.domain.commands.staff_payment import CreatePaymentByHand
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.commands.webhook import (
@@ -53,6 +54,7 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
+from tests.domain.staff_cases import inviting, join, refunding
 from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
@@ -93,6 +95,7 @@ class Filled(Market):
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_people()
         self._fill_in_webhooks()
+        self._fill_in_staff()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
@@ -143,6 +146,15 @@ class Filled(Market):
         self.do(UpdateWebhookEndpoint(self.do(creating(shop, "we_paused")).id, shop, "test", state="paused"))
         busy = failure(1, now, endpoint="we_resting", status=503, retry_after_ms=60_000)
         self.do(RecordWebhookResults((busy,)))
+
+    def _fill_in_staff(self) -> None:
+        """A cashier who has refunded some of what they may, a viewer, and a link that nobody has opened."""
+        cashier = join(self, self.other, "cashier", {"EUR": 150}).person
+        join(self, self.first, "viewer")
+        bought = self.buy(amount=100, currency="EUR")
+        self.do(refunding(self, bought, amount=40, member=cashier, day_began_at=self.now - 1000))
+        self.do(CreatePaymentByHand(merchant=self.shop, amount=1, currency="USD", member=cashier))
+        self.do(inviting(self))
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""

@@ -292,7 +292,7 @@ def test_a_session_is_found_by_its_hash(store: Play) -> None:
 
 
 def test_a_refund_is_found_by_its_id(store: Play) -> None:
-    assert len(FILLED.refunds) == 3
+    assert len(FILLED.refunds) == 4
 
     async def scene(opened: Store) -> None:
         for refund in FILLED.refunds.values():
@@ -362,7 +362,12 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
         },
     ),
     "access_order": (Tables.access_orders, {"asked_by": 2, "asked_at": 2**41, "reason": "نعم"}),
-    "business": (Tables.businesses, {"reason": "نعم"}),
+    "business": (
+        Tables.businesses,
+        {"reason": "نعم", "needs_two_step": True, "time_zone": "Asia/Kathmandu"},
+    ),
+    "member": (Tables.members, {"role": "manager", "updated_at": 2**41}),
+    "member_cap": (Tables.member_caps, {"amount": 2**40, "used": 2**41, "since": 2**42}),
     "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),
     "pin": (Tables.pins, {"mac": b"\0\xff", "failures": 5}),
     "api_key": (Tables.api_keys, {"name": "new name", "revoked_at": 2**41}),

@@ -14,6 +14,7 @@ import pytest
 
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand, PostgresHand, SqliteHand
+from tests.store.staff_guards import BAD_STAFF, GOOD_STAFF, REPLACED_STAFF, STAFF_TO_NOWHERE
 from tests.store.webhook_guards import BAD_WEBHOOKS, GOOD_WEBHOOKS, REPLACED_WEBHOOKS, WEBHOOKS_TO_NOWHERE
 
 # The next transfer of 500 from :customer to :shop in USD; what a case changes in it is the case.
@@ -756,6 +757,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
     **BAD_WEBHOOKS,
+    **BAD_STAFF,
 }
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
@@ -892,6 +894,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "operators end once",
     ),
     **REPLACED_WEBHOOKS,
+    **REPLACED_STAFF,
 }
 
 
@@ -914,6 +917,7 @@ TRUNCATED: Final = (
     "event_counter",
     "webhook_endpoint",
     "webhook_attempt",
+    "payment_act",
 )
 # And an id may be given by hand.
 OVERRIDDEN: Final[dict[str, tuple[str, str]]] = {
@@ -998,6 +1002,7 @@ GOOD: Final[dict[str, str]] = {
     "a counter that grows": "UPDATE counter SET last = last + 1 WHERE name = 'payment'",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
     **GOOD_WEBHOOKS,
+    **GOOD_STAFF,
 }
 
 
@@ -1022,6 +1027,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     "test money for nobody": transfer(**MINT | {"credit": "404"}),
     "a PIN of nobody": "INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1",
     **WEBHOOKS_TO_NOWHERE,
+    **STAFF_TO_NOWHERE,
 }
 
 

@@ -14,3 +14,5 @@ class Business(msgspec.Struct, frozen=True):
     kind: str
     registration: str  # The number in the commercial register, as the owner wrote it.
     reason: str = ""  # Why it was rejected, for the owner.
+    needs_two_step: bool = False  # Whether its members must have set up two-step verification.
+    time_zone: str = ""  # Of its days, by its name in the IANA database; empty: that of the service.

@@ -39,6 +39,16 @@ def businesses(personal: int) -> str:
     return f"businesses of account {personal}"
 
 
+def members(account: int) -> str:
+    """How many work at a business, without its owner."""
+    return f"members of account {account}"
+
+
+def invitations(account: int) -> str:
+    """How many of a business are neither answered nor taken back."""
+    return f"invitations of account {account}"
+
+
 def webhook_endpoints(account: int) -> str:
     """How many an account has that are not removed."""
     return f"webhook endpoints of account {account}"

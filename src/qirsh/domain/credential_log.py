@@ -18,9 +18,9 @@ class CredentialEntry(msgspec.Struct, frozen=True):
     digest: str | None  # None: the row was removed.
 
 
-def key_text(key: int | str | bytes) -> str:
+def key_text(*key: int | str | bytes) -> str:
     """A row's key, as an entry names it."""
-    return key.hex() if isinstance(key, bytes) else str(key)
+    return "/".join(part.hex() if isinstance(part, bytes) else str(part) for part in key)
 
 
 def digest(subject: str, key: str, values: Iterable[int | str | bytes | None]) -> str:

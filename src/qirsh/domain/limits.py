@@ -104,12 +104,16 @@ NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 
 BUSINESSES_MAX: Final = 20  # Of one person; an owner of more talks to the operators anyway.
+MEMBERS_MAX: Final = 50  # Who work at one business.
+INVITATIONS_MAX: Final = 20  # Of one business that nobody has answered.
+INVITATION_MS: Final = 7 * 24 * 3600 * 1000
 KEYS_MAX: Final = 100  # Of one business that work; a page shows as many. Operators may make more.
 KEY_DAYS_MAX: Final = 3650  # Ten years; without an expiry a key lives until it is revoked.
 OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they count as two: a week to object in.
 OPERATORS_LISTED_MAX: Final = 200  # Far more than anybody has.
 SESSION_MS: Final = 12 * 3600 * 1000
 SESSION_IDLE_MS: Final = 30 * 60 * 1000  # Without use, until money moves only after a new sign-in: NIST SP 800-63B.
+RECENT_PROOF_MS: Final = 10 * 60 * 1000  # Until acts that could harm its owner ask for the password again.
 SESSION_USE_KEPT_MS: Final = 60_000  # A browser is told of its last use no more often than this.
 
 QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an honest 503 beats a long wait.

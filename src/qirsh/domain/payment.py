@@ -26,6 +26,14 @@ TOO_LATE: Final[dict[Status, Refusal]] = {
 }
 
 
+class PaymentAct(msgspec.Struct, frozen=True):
+    """Who of the staff brought a payment to a version by hand: asked for it, cancelled it, or refunded some of it."""
+
+    payment: int
+    version: int
+    person: int
+
+
 class Payment(msgspec.Struct, frozen=True):
     """A merchant's request for money, and what became of it. Times are milliseconds since 1970, UTC."""
 

@@ -21,6 +21,7 @@ class Refusal(enum.Enum):
     MONEY_STOPPED = "money_stopped"
     # About whether who acts may act at all.
     NOT_OPERATOR = "not_operator"
+    MISSING_RIGHT = "missing_right"
     # About what it names.
     NOT_FOUND = "not_found"
     SIGN_IN_BLOCKED = "sign_in_blocked"  # Faces have checked the proof by then: nobody else hears of it.
@@ -66,6 +67,9 @@ class Refusal(enum.Enum):
     INSUFFICIENT_FUNDS = "insufficient_funds"
     MERCHANT_BALANCE_SHORT = "merchant_balance_short"
     BALANCE_LIMIT = "balance_limit"
+    # About what a person of the staff saw, and may give back.
+    CHANGED_MEANWHILE = "changed_meanwhile"
+    REFUND_CAP = "refund_cap"
 
 
 @final

@@ -145,9 +145,9 @@ class Table(Columns[R], Generic[K, R]):
         self.change_phase = phase if change_phase is None else change_phase
         self.key = tuple(key.split())
         self.changes = tuple(changes.split())
-        # What of a record enters the credential log when it changes, and the column that names the row there.
+        # What of a record enters the credential log when it changes, and the columns that name the row there.
         self.attested = tuple(attested.split())
-        self.attested_as = attested_as or key
+        self.attested_as = tuple((attested_as or key).split())
         assert all(hasattr(record, name) for name in self.attested)
         assert self.columns[: len(self.key)] == self.key, "the key comes first"
         assert set(self.changes) <= set(self.columns)
@@ -157,6 +157,7 @@ class Table(Columns[R], Generic[K, R]):
         self.key_values: Any = (lambda key: key) if len(self.key) > 1 else (lambda key: (key,))
         # What an entry of the credential log is made of.
         self.attested_values: Any = _values(self.attested)
+        self.attested_key: Any = _values(self.attested_as) if self.attested else None
         # The values of an UPDATE, in the order of its SQL: what changes, then the key.
         self.changed_values: Any = attrgetter(*self.changes, *self.key) if self.changes else None
 

@@ -21,12 +21,13 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.operator import Operator, OperatorProposal
-from qirsh.domain.payment import Payment
+from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
 from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
@@ -102,6 +103,26 @@ class Tables:
         is_locked=False,
         phase=Phase.PARTIES,
         attested="kind mode owner live_account public_name state return_origins",
+    )
+    members = Table[tuple[int, int], Member](
+        "member",
+        Member,
+        key="account person",
+        changes="role updated_at",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="role",
+    )
+    member_caps = Table[tuple[int, int, str], MemberCap](
+        "member_cap",
+        MemberCap,
+        key="account person currency",
+        changes="amount used since",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    invitations = Table[bytes, Invitation](
+        "invitation", Invitation, key="hash", is_removable=True, phase=Phase.BELONGINGS
     )
     people = Table[int, Person](
         "person",
@@ -180,7 +201,9 @@ class Tables:
         is_removable=True,
         phase=Phase.BELONGINGS,
     )
-    businesses = Table[int, Business]("business", Business, key="account", changes="reason", phase=Phase.BELONGINGS)
+    businesses = Table[int, Business](
+        "business", Business, key="account", changes="reason needs_two_step time_zone", phase=Phase.BELONGINGS
+    )
     # After the counters of events, which a new endpoint holds too. A pay, which holds those, asks for none of these.
     webhook_endpoints = Table[str, WebhookEndpoint](
         "webhook_endpoint",
@@ -224,6 +247,7 @@ class Tables:
     )
 
     events = Log[Event]("event", Event, Phase.EVENTS)
+    payment_acts = Log[PaymentAct]("payment_act", PaymentAct, Phase.OUTCOMES)
     metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
     webhook_attempts = Log[WebhookAttempt]("webhook_attempt", WebhookAttempt, Phase.REST)
     audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)

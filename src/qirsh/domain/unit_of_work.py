@@ -69,6 +69,6 @@ class UnitOfWork(Tables, HoldsRows):
                     self._attest(table, row)
 
     def _attest(self, table: Table[Any, Any], row: object, *, is_there: bool = True) -> None:
-        key = key_text(getattr(row, table.attested_as))
+        key = key_text(*table.attested_key(row))
         made = digest(table.name, key, table.attested_values(row)) if is_there else None
         self.credentials.append(CredentialEntry(self.now, table.name, key, made))

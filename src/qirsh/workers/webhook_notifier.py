@@ -72,7 +72,7 @@ class WebhookNotifier:
         words: dict[str, str | int] = {
             "name": _named(account, owner.language),
             "address": _shown(endpoint.url),
-            "url": f"{self._base_url}/wallet/webhooks/{endpoint.id}",
+            "url": f"{self._base_url}/business/{endpoint.account}/webhooks/{endpoint.id}",
         }
         match told:
             case "failing":

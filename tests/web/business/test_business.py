@@ -342,7 +342,7 @@ def test_two_tabs_at_once_make_no_key_too_many(still: InProcess) -> None:
                 scopes="payments:read",
                 expires_at=None,
                 actor="test",
-                owner=person,
+                member=person,
             )
             granted(await still.context.engine.submit(made))
 

@@ -15,6 +15,7 @@ from tests.postgres import PostgresServer
 SECRET = make_secret(lambda count: bytes(range(count)))
 ENDPOINT, FAILING = f"we_{'a' * 24}", f"we_{'b' * 24}"
 PAYMENT = "1234567890123456"
+ACCOUNT = 123456789012
 EVENT = "evt_0_123456789012_7"
 PAGE = Call("GET", "/demo/webhooks")
 BODY = msgspec.json.encode({"data": {"id": EVENT, "type": "remote_payment.paid", "note": "<b>قهوة</b>"}})
@@ -23,7 +24,7 @@ BODY = msgspec.json.encode({"data": {"id": EVENT, "type": "remote_payment.paid",
 @pytest.fixture
 def demo(engine: PostgresServer | None) -> Iterator[InProcess]:
     with in_process(engine, shops=0, people=0) as world:
-        inbox = DemoInbox(secret=SECRET, endpoint=ENDPOINT, failing=FAILING, payment=PAYMENT)
+        inbox = DemoInbox(secret=SECRET, account=ACCOUNT, endpoint=ENDPOINT, failing=FAILING, payment=PAYMENT)
         world.change(demo_inbox=inbox)
         yield world
 

@@ -54,7 +54,11 @@ async def learn_rotated_secret(context: Context, demo: Demo) -> None:
 def make_inbox(demo: Demo) -> DemoInbox:
     """An empty one."""
     return DemoInbox(
-        secret=demo.webhook_secret, endpoint=demo.webhook_endpoint, failing=demo.failing_endpoint, payment=demo.payment
+        secret=demo.webhook_secret,
+        account=int(demo.shop_account),
+        endpoint=demo.webhook_endpoint,
+        failing=demo.failing_endpoint,
+        payment=demo.payment,
     )
 
 

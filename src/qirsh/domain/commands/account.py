@@ -46,7 +46,7 @@ class IssueKey(Command[ApiKey], frozen=True):
     scopes: str
     expires_at: int | None
     actor: str
-    owner: int | None = None  # The person who asks for it; None: an operator.
+    member: int | None = None  # Who of the staff asks for it; None: an operator.
     operator: int | None = None
     letters: tuple[Letter, ...] = ()  # For the owner of the account.
 
@@ -56,5 +56,6 @@ class RevokeKey(Command[ApiKey], frozen=True):
 
     id: str
     actor: str
-    owner: int | None = None  # The person who asks for it; None: an operator.
+    account: int | None = None  # Whose it must be; None: an operator asks.
+    member: int | None = None  # Who of the staff asks for it; None: an operator.
     operator: int | None = None

@@ -17,7 +17,7 @@ class CreateWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
     description: str
     secret_sealed: bytes
     actor: str
-    owner: int | None = None  # The person who asks on a page; None: an API key of the account.
+    member: int | None = None  # Who of the staff asks on a page; None: an API key of the account.
 
 
 class UpdateWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
@@ -31,7 +31,7 @@ class UpdateWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
     description: str | None = None
     state: Literal["enabled", "paused"] | None = None
     resume_at: int | None = None  # Enabled again: the event to go on with, if that is not passed already.
-    owner: int | None = None
+    member: int | None = None
 
 
 class EndWebhookRest(Command[WebhookQueue], frozen=True):
@@ -43,7 +43,7 @@ class EndWebhookRest(Command[WebhookQueue], frozen=True):
     endpoint: str
     account: int
     actor: str
-    owner: int | None = None
+    member: int | None = None
 
 
 class RemoveWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
@@ -52,7 +52,7 @@ class RemoveWebhookEndpoint(Command[WebhookEndpoint], frozen=True):
     endpoint: str
     account: int
     actor: str
-    owner: int | None = None
+    member: int | None = None
 
 
 class RotateWebhookSecret(Command[WebhookEndpoint], frozen=True):
@@ -63,7 +63,7 @@ class RotateWebhookSecret(Command[WebhookEndpoint], frozen=True):
     secret_sealed: bytes
     overlap_ms: int
     actor: str
-    owner: int | None = None
+    member: int | None = None
 
 
 class StartReplay(Command[WebhookQueue], frozen=True):
@@ -74,7 +74,7 @@ class StartReplay(Command[WebhookQueue], frozen=True):
     first: int
     until: int  # Included.
     actor: str
-    owner: int | None = None
+    member: int | None = None
 
 
 class ResendDeliveries(Command[tuple[WebhookDelivery, ...]], frozen=True):
@@ -87,7 +87,7 @@ class ResendDeliveries(Command[tuple[WebhookDelivery, ...]], frozen=True):
     account: int
     sequences: tuple[int, ...]
     actor: str
-    owner: int | None = None
+    member: int | None = None
 
 
 class RecordWebhookResults(Command[int], frozen=True):

@@ -19,7 +19,9 @@ from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.staff_authority import by_member
 from qirsh.domain.rules.test_mode import fill_purse
+from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -131,13 +133,13 @@ def issue_key_locks(command: IssueKey, work: UnitOfWork, keys: RowKeys) -> None:
 
 def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
     account = work.accounts.get(command.account)
-    if account is None or account.kind != "commercial" or command.owner not in {None, account.owner}:
+    if account is None or account.kind != "commercial":
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, account):
         return Refused(why)
     if work.api_keys.get(command.id) is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # One form, one key: it was issued when the form came first.
-    if command.owner is not None and work.counted(api_keys(account.number)) >= KEYS_MAX:
+    if command.member is not None and work.counted(api_keys(account.number)) >= KEYS_MAX:
         return Refused(Refusal.TOO_MANY)
     key = ApiKey(
         id=command.id,
@@ -166,14 +168,12 @@ def revoke_key_locks(command: RevokeKey, work: UnitOfWork, keys: RowKeys) -> Non
     keys.counters.add(REVOCATION)
     key = work.api_keys.get(command.id)
     if key is not None:
-        keys.accounts.add(key.account)
         keys.counters.add(api_keys(key.account))
 
 
 def revoke_key(command: RevokeKey, work: UnitOfWork) -> ApiKey | Refused:
     key = work.api_keys.get(command.id)
-    account = None if key is None else work.accounts.get(key.account)
-    if key is None or account is None or command.owner not in {None, account.owner}:
+    if key is None or command.account not in {None, key.account}:
         return Refused(Refusal.NOT_FOUND)
     if key.revoked_at is not None:
         return key
@@ -240,6 +240,10 @@ RULES: Final[Rules] = {
     OpenHouseAccount: Rule(open_house, lock=open_house_locks),
     RequestCommercial: by_operator(Rule(request, lock=request_locks)),
     MoveAccount: by_operator(Rule(move, lock=move_locks, read_first=move_reads)),
-    IssueKey: by_operator(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads)),
-    RevokeKey: by_operator(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads)),
+    IssueKey: by_operator(
+        by_member(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads), Right.MANAGE_KEYS)
+    ),
+    RevokeKey: by_operator(
+        by_member(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads), Right.MANAGE_KEYS)
+    ),
 }

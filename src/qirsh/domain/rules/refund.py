@@ -6,6 +6,7 @@ from qirsh.domain import ledger, payment
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.event import REFUND_CREATED
 from qirsh.domain.limits import REFUNDS_MAX
+from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -37,6 +38,12 @@ def refund_locks(command: RefundPayment, work: UnitOfWork, keys: RowKeys) -> Non
 
 
 def refund(command: RefundPayment, work: UnitOfWork) -> Refund | Refused:
+    found = check(command, work)
+    return found if type(found) is Refused else carry_out(command, work, *found)
+
+
+def check(command: RefundPayment, work: UnitOfWork) -> tuple[Payment, int] | Refused:
+    """The payment, and how much of it goes back."""
     paid = work.payments.get(command.payment)
     merchant = work.accounts.get(command.merchant)
     if paid is None or merchant is None or paid.merchant != command.merchant:
@@ -60,6 +67,13 @@ def refund(command: RefundPayment, work: UnitOfWork) -> Refund | Refused:
     credit = balance(work, paid.payer, paid.currency)
     if why := ledger.why_not(debit, credit, amount):
         return Refused(Refusal.MERCHANT_BALANCE_SHORT if why is Refusal.INSUFFICIENT_FUNDS else why)
+    return paid, amount
+
+
+def carry_out(command: RefundPayment, work: UnitOfWork, paid: Payment, amount: int) -> Refund:
+    """What was checked a moment ago happens."""
+    assert paid.payer is not None
+    debit, credit = (balance(work, party, paid.currency) for party in (paid.merchant, paid.payer))
     transfer = move(work, "refund", debit=debit, credit=credit, amount=amount, payment=paid.number)
     changed = payment.refunded(paid, amount, work.now)
     record(work, changed, REFUND_CREATED)

@@ -19,12 +19,14 @@ from qirsh.domain.limits import WEBHOOK_ENDPOINTS_MAX, WEBHOOK_OVERLAP_MS_MAX, W
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
+from qirsh.domain.rules.staff_authority import by_member
+from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.domain.webhook import WebhookDelivery, WebhookEndpoint, WebhookQueue
 from qirsh.domain.webhook_schedule import fresh, waiting, waiting_again
 
 
-class _OfOwner(Protocol):
+class _OfStaff(Protocol):
     """A command about an endpoint that is there."""
 
     @property
@@ -32,7 +34,7 @@ class _OfOwner(Protocol):
     @property
     def account(self) -> int: ...
     @property
-    def owner(self) -> int | None: ...
+    def member(self) -> int | None: ...
 
 
 def create_reads(command: CreateWebhookEndpoint, keys: RowKeys) -> None:
@@ -51,7 +53,7 @@ def create_locks(command: CreateWebhookEndpoint, work: UnitOfWork, keys: RowKeys
 
 def create(command: CreateWebhookEndpoint, work: UnitOfWork) -> WebhookEndpoint | Refused:
     account = work.accounts.get(command.account)
-    if account is None or account.kind != "commercial" or command.owner not in {None, account.owner}:
+    if account is None or account.kind != "commercial":
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, account):
         return Refused(why)
@@ -93,17 +95,17 @@ def create(command: CreateWebhookEndpoint, work: UnitOfWork) -> WebhookEndpoint 
     return endpoint
 
 
-def own_reads(command: _OfOwner, keys: RowKeys) -> None:
+def own_reads(command: _OfStaff, keys: RowKeys) -> None:
     keys.accounts.add(command.account)
 
 
-def own_locks(command: _OfOwner, work: UnitOfWork, keys: RowKeys) -> None:
+def own_locks(command: _OfStaff, work: UnitOfWork, keys: RowKeys) -> None:
     keys.webhook_endpoints.add(command.endpoint)
     keys.accounts.add(command.account)
     lock_live_account(work, command.account, keys)
 
 
-def queue_locks(command: _OfOwner, work: UnitOfWork, keys: RowKeys) -> None:
+def queue_locks(command: _OfStaff, work: UnitOfWork, keys: RowKeys) -> None:
     own_locks(command, work, keys)
     keys.webhook_queues.add(command.endpoint)
 
@@ -250,17 +252,15 @@ def send_again(work: UnitOfWork, queue: WebhookQueue, sequences: tuple[int, ...]
     return tuple(again)
 
 
-def _named(command: _OfOwner, work: UnitOfWork) -> WebhookEndpoint | None:
+def _named(command: _OfStaff, work: UnitOfWork) -> WebhookEndpoint | None:
     """Of this account, and not removed. All else is not there, to whoever asks."""
     account, endpoint = work.accounts.get(command.account), work.webhook_endpoints.get(command.endpoint)
-    if account is None or command.owner not in {None, account.owner}:
-        return None
-    if endpoint is None or endpoint.account != account.number or endpoint.state == "removed":
+    if account is None or endpoint is None or endpoint.account != account.number or endpoint.state == "removed":
         return None
     return endpoint
 
 
-def _own(command: _OfOwner, work: UnitOfWork) -> WebhookEndpoint | Refused:
+def _own(command: _OfStaff, work: UnitOfWork) -> WebhookEndpoint | Refused:
     """The same, if its account may act."""
     endpoint = _named(command, work)
     if endpoint is None:
@@ -293,11 +293,11 @@ def _note(work: UnitOfWork, actor: str, action: str, endpoint: WebhookEndpoint, 
 
 
 RULES: Final[Rules] = {
-    CreateWebhookEndpoint: Rule(create, lock=create_locks, read_first=create_reads),
-    UpdateWebhookEndpoint: Rule(update, lock=update_locks, read_first=own_reads),
-    EndWebhookRest: Rule(end_rest, lock=queue_locks, read_first=own_reads),
-    RemoveWebhookEndpoint: Rule(remove, lock=remove_locks, read_first=own_reads),
-    RotateWebhookSecret: Rule(rotate, lock=own_locks, read_first=own_reads),
-    StartReplay: Rule(replay, lock=queue_locks, read_first=own_reads),
-    ResendDeliveries: Rule(resend, lock=resend_locks, read_first=own_reads),
+    CreateWebhookEndpoint: by_member(Rule(create, lock=create_locks, read_first=create_reads), Right.INTEGRATE),
+    UpdateWebhookEndpoint: by_member(Rule(update, lock=update_locks, read_first=own_reads), Right.INTEGRATE),
+    EndWebhookRest: by_member(Rule(end_rest, lock=queue_locks, read_first=own_reads), Right.INTEGRATE),
+    RemoveWebhookEndpoint: by_member(Rule(remove, lock=remove_locks, read_first=own_reads), Right.INTEGRATE),
+    RotateWebhookSecret: by_member(Rule(rotate, lock=own_locks, read_first=own_reads), Right.INTEGRATE),
+    StartReplay: by_member(Rule(replay, lock=queue_locks, read_first=own_reads), Right.INTEGRATE),
+    ResendDeliveries: by_member(Rule(resend, lock=resend_locks, read_first=own_reads), Right.INTEGRATE),
 }

@@ -52,16 +52,18 @@ def _sentences(select: Select, blob: Blob, table: Table[Any, Any]) -> Iterator[s
 
 def _pages(select: Select, blob: Blob, table: Table[Any, Any]) -> Iterator[dict[str, Any]]:
     """Key -> record, some hundred rows at a time."""
-    name, columns = table.attested_as, ", ".join(table.columns)
+    name, columns = ", ".join(table.attested_as), ", ".join(table.columns)
     above = ""
     while True:
         rows = list(select(f"SELECT {columns} FROM {table.name} {above} ORDER BY {name} LIMIT {_ROWS_AT_ONCE}"))
         if not rows:
             return
         records = [table.record(*row) for row in rows]
-        yield {key_text(getattr(record, name)): record for record in records}
-        last = getattr(records[-1], name)
-        above = f"WHERE {name} > {blob(last) if isinstance(last, bytes) else _quoted(str(last))}"
+        yield {key_text(*table.attested_key(record)): record for record in records}
+        last = ", ".join(
+            blob(part) if isinstance(part, bytes) else _quoted(str(part)) for part in table.attested_key(records[-1])
+        )
+        above = f"WHERE ({name}) > ({last})"
 
 
 def _newest(select: Select, table: Table[Any, Any], keys: list[str]) -> dict[str, str | None]:
@@ -83,7 +85,7 @@ def _live(table: Table[Any, Any]) -> str:
 
 
 def _row(table: Table[Any, Any], key: str) -> str:
-    return f"{table.name.replace('_', ' ')} {'of person ' if table.attested_as == 'person' else ''}{key}"
+    return f"{table.name.replace('_', ' ')} {'of person ' if table.attested_as == ('person',) else ''}{key}"
 
 
 def _quoted(text: str) -> str:

@@ -73,7 +73,9 @@ CREATE TABLE business (
     account BIGINT PRIMARY KEY REFERENCES account,
     kind TEXT NOT NULL,
     registration TEXT NOT NULL,
-    reason TEXT NOT NULL
+    reason TEXT NOT NULL,
+    needs_two_step BOOLEAN NOT NULL,
+    time_zone TEXT NOT NULL
 );
 
 CREATE TABLE mail (

@@ -73,7 +73,9 @@ CREATE TABLE business (
     account INTEGER PRIMARY KEY REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     kind TEXT NOT NULL,
     registration TEXT NOT NULL,
-    reason TEXT NOT NULL
+    reason TEXT NOT NULL,
+    needs_two_step INTEGER NOT NULL CHECK (needs_two_step IN (0, 1)),
+    time_zone TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE mail (

@@ -40,10 +40,10 @@ BUSINESSES_OF: Final = Query(
 OPEN_PAYOUTS_OF: Final = Query(
     "SELECT id FROM payout WHERE account = $1 AND state IN ('asked', 'ordered') ORDER BY created_at LIMIT $2"
 )
-# Of the live and the test account of a business: those that work come first.
-KEYS_OF_BOTH: Final = Query(
-    f"SELECT {_KEY} FROM api_key WHERE account IN ($1, $2)"  # noqa: S608 - the same
-    " ORDER BY CASE WHEN revoked_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT $3"
+# Those that work come first.
+KEYS_OF: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE account = $1"  # noqa: S608 - the same
+    " ORDER BY CASE WHEN revoked_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT $2"
 )
 KEYS_AFTER: Final = Query(
     f"SELECT {_KEY} FROM api_key WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608 - the same

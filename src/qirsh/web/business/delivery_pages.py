@@ -15,8 +15,8 @@ from qirsh.domain.webhook_schedule import TRIES_MAX, next_try_at
 from qirsh.language.figures import latin_digits
 from qirsh.store.reads.webhooks import MAX_SEQUENCE, DeliveryFilter, search_deliveries
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
+from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.business.verification_snippets import as_curl
-from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.page_query import read_moment, read_query, unreadable
 from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.deliveries import find_event, replay_since, request_of, resend_failed, tries_of
@@ -39,8 +39,7 @@ class Row(msgspec.Struct, frozen=True):
     next_try_at: int | None
 
 
-@signed_in
-async def show_deliveries(page: PageContext) -> Response:
+async def show_deliveries(page: ShopPage) -> Response:
     """One page, newest event first."""
     own = await own_endpoint(page, page.request.arguments["id"])
     asked = read_query(page.request, *_FILTERS, "after")
@@ -76,8 +75,7 @@ async def show_deliveries(page: PageContext) -> Response:
     return _list(page, own, fields, rows, older=older, is_first=not asked["after"])
 
 
-@signed_in
-async def show_delivery(page: PageContext) -> Response:
+async def show_delivery(page: ShopPage) -> Response:
     """What was sent, every try, and what to do about those that failed."""
     own, delivery = await _own_delivery(page)
     context = page.context
@@ -106,40 +104,35 @@ async def show_delivery(page: PageContext) -> Response:
     )
 
 
-@signed_in
-async def resend_from_page(page: PageContext) -> Response:
+async def resend_from_page(page: ShopPage) -> Response:
     """It is sent at once, and tried as often as a new one."""
     own, delivery = await _own_delivery(page)
     public_id = delivery_id(own.endpoint.id, delivery.sequence)
     page.form("webhook-resend", bound=(public_id,))
     event = await find_event(page.context, own.endpoint.account, delivery.sequence)
-    address = f"/wallet/deliveries/{public_id}"
+    address = f"{page.shop.address}/deliveries/{public_id}"
     if event.type not in wanted_types(own.endpoint):  # The page says so.
         return page.redirect(address)
     outcome = await page.context.engine.submit(
-        ResendDeliveries(
-            own.endpoint.id, own.endpoint.account, (delivery.sequence,), f"person {page.person}", page.person
-        )
+        ResendDeliveries(own.endpoint.id, own.endpoint.account, (delivery.sequence,), page.actor, page.person)
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)
     return page.redirect(address, f"{own.endpoint.id}.resent")
 
 
-@signed_in
-async def show_send_again(page: PageContext) -> Response:
+async def show_send_again(page: ShopPage) -> Response:
     """All that failed since a time, or all that happened since."""
     own = await own_endpoint(page, page.request.arguments["id"])
     return _send_again_form(page, own, {"what": "failed", "since": ""}, {})
 
 
-@signed_in
-async def send_again(page: PageContext) -> Response:
+async def send_again(page: ShopPage) -> Response:
     """What failed waits again; what happened is gone through in the sender's own time."""
     own = await own_endpoint(page, page.request.arguments["id"])
     typed = page.form("webhook-again", "what", "since", bound=(own.endpoint.id,))
     context, now = page.context, page.context.clock()
-    since = read_moment(typed["since"], context.time_zone)
+    since = read_moment(typed["since"], page.shop.time_zone)
     errors = {} if typed["what"] in _AGAIN else {"what": "what"}
     if since is None:
         errors["since"] = "since"
@@ -150,15 +143,15 @@ async def send_again(page: PageContext) -> Response:
     if errors or since is None:
         return _send_again_form(page, own, typed, errors, status=422)
     if typed["what"] == "failed":
-        actor = f"person {page.person}"
-        count = await resend_failed(context, own.endpoint, since=since, actor=actor, owner=page.person)
+        actor = page.actor
+        count = await resend_failed(context, own.endpoint, since=since, actor=actor, member=page.person)
         return page.redirect(own.address, f"{own.endpoint.id}.{'resent' if count else 'nothing'}")
     return await _replay(page, own, typed, since)
 
 
-async def _replay(page: PageContext, own: OwnEndpoint, typed: dict[str, str], since: int) -> Response:
-    actor = f"person {page.person}"
-    command = await replay_since(page.context, own.endpoint, since, actor=actor, owner=page.person)
+async def _replay(page: ShopPage, own: OwnEndpoint, typed: dict[str, str], since: int) -> Response:
+    actor = page.actor
+    command = await replay_since(page.context, own.endpoint, since, actor=actor, member=page.person)
     outcome = await page.context.engine.submit(command)
     if type(outcome) is Refused:
         if outcome.why is Refusal.REPLAY_RUNNING:
@@ -167,7 +160,7 @@ async def _replay(page: PageContext, own: OwnEndpoint, typed: dict[str, str], si
     return page.redirect(own.address, f"{own.endpoint.id}.{'nothing' if outcome.replay_next is None else 'replay'}")
 
 
-async def _own_delivery(page: PageContext) -> tuple[OwnEndpoint, WebhookDelivery]:
+async def _own_delivery(page: ShopPage) -> tuple[OwnEndpoint, WebhookDelivery]:
     key = parse_delivery_id(page.request.arguments["id"])
     if key is None:
         raise Problem("not_found")
@@ -179,7 +172,7 @@ async def _own_delivery(page: PageContext) -> tuple[OwnEndpoint, WebhookDelivery
 
 
 def _list(
-    page: PageContext,
+    page: ShopPage,
     own: OwnEndpoint,
     fields: dict[str, str],
     rows: list[Row],
@@ -205,7 +198,7 @@ def _list(
 
 
 def _send_again_form(
-    page: PageContext, own: OwnEndpoint, typed: dict[str, str], errors: dict[str, str], status: int = 200
+    page: ShopPage, own: OwnEndpoint, typed: dict[str, str], errors: dict[str, str], status: int = 200
 ) -> Response:
     return page.render(
         "business/endpoint_again.html",

@@ -22,18 +22,17 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookEndpoint, endpoint_id, wanted_types
 from qirsh.outbound.signature import make_secret
-from qirsh.web.business.business_page import once_form
+from qirsh.web.business.once_form import once_form
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
-from qirsh.web.business.shop import Shop, find_shop
+from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
-from qirsh.web.html.page_context import PageContext, signed_in
-from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of, is_reauthenticated
+from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
+from qirsh.web.html.recent_proof import has_recent_proof, is_proven
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 from qirsh.web.http.webhooks import HOUR_MS, overlap_ms, wait_for_senders
 
 _OVERLAP_HOURS: Final = (0, 1, WEBHOOK_OVERLAP_HOURS_DEFAULT, WEBHOOK_OVERLAP_MS_MAX // HOUR_MS)
-_MODES: Final = ("test", "live")
 # Checkboxes have a name each, without the dot that no id of a page should have.
 _BOXES: Final = {kind: kind.replace(".", "-") for kind in TYPES}
 _FIELDS: Final = ("url", "description", *_BOXES.values(), *REAUTH_FIELDS)
@@ -48,77 +47,70 @@ class Typed(msgspec.Struct, frozen=True):
     errors: dict[str, str]
 
 
-@signed_in
-async def show_new_endpoint(page: PageContext) -> Response:
-    """The form for one that hears of everything, at first of tests."""
-    shop = await find_shop(page, page.request.arguments["account"])
+async def show_new_endpoint(page: ShopPage) -> Response:
+    """The form for one that hears of everything."""
+    shop = page.shop
     if shop.test_account is None:
         return page.redirect(shop.address)
-    typed = {"url": "", "description": "", "mode": "test", **dict.fromkeys(_BOXES.values(), "yes")}
-    return await _form(page, shop, None, typed, {})
+    typed = {"url": "", "description": "", **dict.fromkeys(_BOXES.values(), "yes")}
+    return await _form(page, None, typed, {})
 
 
-@signed_in
-async def create_endpoint_from_page(page: PageContext) -> Response:
+async def create_endpoint_from_page(page: ShopPage) -> Response:
     """Its secret stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
-    shop = await find_shop(page, page.request.arguments["account"])
-    fields = once_form(page, "webhook-new", "mode", *_FIELDS, bound=(str(shop.account.number),))
+    shop = page.shop
+    fields = once_form(page, "webhook-new", *_FIELDS, bound=(str(shop.account.number),))
     typed = await _read(page, fields)
-    if fields["mode"] not in _MODES:
-        typed.errors["mode"] = "mode"
-    account = shop.account.number if fields["mode"] == "live" else shop.test_account
-    if account is None or typed.errors or not await _is_proven(page, typed, fields):
-        return await _form(page, shop, None, fields, typed.errors, status=422)
+    if typed.errors or not await _is_proven(page, typed, fields):
+        return await _form(page, None, fields, typed.errors, status=422)
     secret, made_id = make_secret(page.context.entropy), endpoint_id(bytes.fromhex(fields["nonce"]))
     outcome = await page.context.engine.submit(
         CreateWebhookEndpoint(
             id=made_id,
-            account=account,
+            account=shop.account.number,
             url=typed.url,
             types=typed.types,
             description=typed.description,
             secret_sealed=page.context.webhook_secrets.sealed(secret, made_id),
-            actor=f"person {page.person}",
-            owner=page.person,
+            actor=page.actor,
+            member=page.person,
         )
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.MOVE_NOT_ALLOWED:
-            return page.redirect(f"/wallet/webhooks/{made_id}", f"{made_id}.shown-before")
+            return page.redirect(f"{shop.address}/webhooks/{made_id}", f"{made_id}.shown-before")
         if outcome.why is Refusal.TOO_MANY:
-            return await _form(page, shop, None, fields, {"url": "too_many"}, status=422)
+            return await _form(page, None, fields, {"url": "too_many"}, status=422)
         raise to_problem(outcome)
     own = await own_endpoint(page, made_id)
     return page.render("business/endpoint_secret.html", own=own, secret=secret, is_new=True, overlap_hours=0)
 
 
-@signed_in
-async def show_edit_endpoint(page: PageContext) -> Response:
+async def show_edit_endpoint(page: ShopPage) -> Response:
     """The form with what holds now."""
     own = await own_endpoint(page, page.request.arguments["id"])
     endpoint = own.endpoint
     boxes = {box: "yes" if kind in wanted_types(endpoint) else "" for kind, box in _BOXES.items()}
     typed = {"url": endpoint.url, "description": endpoint.description, **boxes}
-    return await _form(page, own.shop, own, typed, {})
+    return await _form(page, own, typed, {})
 
 
-@signed_in
-async def edit_endpoint(page: PageContext) -> Response:
+async def edit_endpoint(page: ShopPage) -> Response:
     """It goes on where it is, to the new address."""
     own = await own_endpoint(page, page.request.arguments["id"])
     fields = once_form(page, "webhook-edit", *_FIELDS, bound=(own.endpoint.id,))
     typed = await _read(page, fields)
     if typed.errors or not await _is_proven(page, typed, fields):
-        return await _form(page, own.shop, own, fields, typed.errors, status=422)
+        return await _form(page, own, fields, typed.errors, status=422)
     outcome = await page.context.engine.submit(
         UpdateWebhookEndpoint(
             endpoint=own.endpoint.id,
             account=own.endpoint.account,
-            actor=f"person {page.person}",
+            actor=page.actor,
             url=typed.url,
             types=typed.types,
             description=typed.description,
-            owner=page.person,
+            member=page.person,
         )
     )
     if type(outcome) is Refused:
@@ -126,21 +118,19 @@ async def edit_endpoint(page: PageContext) -> Response:
     return page.redirect(own.address, f"{own.endpoint.id}.changed")
 
 
-@signed_in
-async def show_rotate_secret(page: PageContext) -> Response:
+async def show_rotate_secret(page: ShopPage) -> Response:
     """For how long the old one signs too."""
     own = await own_endpoint(page, page.request.arguments["id"])
     return await _rotate_form(page, own, {"overlap": str(WEBHOOK_OVERLAP_HOURS_DEFAULT)}, {})
 
 
-@signed_in
-async def rotate_secret_from_page(page: PageContext) -> Response:
+async def rotate_secret_from_page(page: ShopPage) -> Response:
     """The new secret stands on this answer and nowhere else. One form rotates once."""
     own = await own_endpoint(page, page.request.arguments["id"])
     endpoint, context = own.endpoint, page.context
     fields = once_form(page, "webhook-rotate", "overlap", *REAUTH_FIELDS, bound=(endpoint.id,))
     errors = {} if fields["overlap"] in map(str, _OVERLAP_HOURS) else {"overlap": "overlap"}
-    if not errors and not await is_reauthenticated(page, await account_holder_of(page), fields):
+    if not errors and not await is_proven(page, await account_holder_of(page), fields):
         errors = {"proof": "wrong"}
     if errors:
         return await _rotate_form(page, own, fields, errors, status=422)
@@ -150,8 +140,8 @@ async def rotate_secret_from_page(page: PageContext) -> Response:
         account=endpoint.account,
         secret_sealed=context.webhook_secrets.sealed(secret, endpoint.id),
         overlap_ms=kept_ms,
-        actor=f"person {page.person}",
-        owner=page.person,
+        actor=page.actor,
+        member=page.person,
     )
     mark = fingerprint(context.identifiers.fingerprint_key, b"POST", page.request.path.encode(), b"")
     key = IdempotencyKey(page.user.account, f"rotate {fields['nonce']}", mark)
@@ -172,7 +162,7 @@ def _answer(endpoint: WebhookEndpoint, _work: UnitOfWork) -> Answer:
     return Answer(200, endpoint.id.encode())
 
 
-async def _read(page: PageContext, fields: dict[str, str]) -> Typed:
+async def _read(page: ShopPage, fields: dict[str, str]) -> Typed:
     errors: dict[str, str] = {}
     target = await page.context.outbound.checked_target(fields["url"].strip())
     if target is None:
@@ -188,16 +178,15 @@ async def _read(page: PageContext, fields: dict[str, str]) -> Typed:
     return Typed("" if target is None else target.url, wanted, description or "", errors)
 
 
-async def _is_proven(page: PageContext, typed: Typed, fields: dict[str, str]) -> bool:
-    if await is_reauthenticated(page, await account_holder_of(page), fields):
+async def _is_proven(page: ShopPage, typed: Typed, fields: dict[str, str]) -> bool:
+    if await is_proven(page, await account_holder_of(page), fields):
         return True
     typed.errors["proof"] = "wrong"
     return False
 
 
 async def _form(
-    page: PageContext,
-    shop: Shop,
+    page: ShopPage,
     own: OwnEndpoint | None,
     typed: dict[str, str],
     errors: dict[str, str],
@@ -208,13 +197,13 @@ async def _form(
     return page.render(
         "business/endpoint_form.html",
         status=status,
-        shop=shop,
         own=own,
         typed=typed,
         errors=errors,
         boxes=_BOXES,
         nonce=page.context.entropy(12).hex(),  # It becomes the id: one form, one endpoint.
         has_factor=holder.has_factor,
+        has_proof=has_recent_proof(page),
         url_characters=URL_CHARACTERS_MAX,
         description_characters=WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
         endpoints_max=WEBHOOK_ENDPOINTS_MAX,
@@ -222,7 +211,7 @@ async def _form(
 
 
 async def _rotate_form(
-    page: PageContext, own: OwnEndpoint, typed: dict[str, str], errors: dict[str, str], status: int = 200
+    page: ShopPage, own: OwnEndpoint, typed: dict[str, str], errors: dict[str, str], status: int = 200
 ) -> Response:
     holder, until = await account_holder_of(page), own.endpoint.old_secret_until
     return page.render(
@@ -235,4 +224,5 @@ async def _rotate_form(
         old_until=until if until is not None and until > page.context.clock() else None,
         nonce=page.context.entropy(12).hex(),
         has_factor=holder.has_factor,
+        has_proof=has_recent_proof(page),
     )

@@ -9,9 +9,8 @@ from qirsh.outbound.post import Outcome
 from qirsh.store.reads.webhook_backlog import backlog_of
 from qirsh.store.reads.webhooks import endpoints_of, success_rate
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
-from qirsh.web.business.shop import find_shop
+from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.business.verification_snippets import snippets
-from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.deliveries import resume_place
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
@@ -20,30 +19,25 @@ from qirsh.web.http.webhooks import ping_endpoint, signing_keys, wait_for_sender
 _RESUME: Final = ("stopped", "now")
 
 
-@signed_in
-async def show_endpoints(page: PageContext) -> Response:
-    """Those of the live account and of the test account, on one page."""
-    shop = await find_shop(page, page.request.arguments["account"])
+async def show_endpoints(page: ShopPage) -> Response:
+    """Those of this account."""
+    shop = page.shop
     if shop.test_account is None:  # Nothing can happen to it yet.
         return page.redirect(shop.address)
-    store = page.context.store
-    found = [*await endpoints_of(store, shop.account.number), *await endpoints_of(store, shop.test_account)]
+    found = await endpoints_of(page.context.store, shop.account.number)
     return page.render(
         "business/endpoints.html",
-        shop=shop,
         endpoints=[OwnEndpoint(shop, endpoint, queue) for endpoint, queue in found],
         word=page.flash_about(str(shop.account.number)),
     )
 
 
-@signed_in
-async def show_endpoint(page: PageContext) -> Response:
+async def show_endpoint(page: ShopPage) -> Response:
     """How it fares, and what can be done with it."""
     return await _page(page, await own_endpoint(page, page.request.arguments["id"]))
 
 
-@signed_in
-async def ping_from_page(page: PageContext) -> Response:
+async def ping_from_page(page: ShopPage) -> Response:
     """The page with what the receiver said."""
     own = await own_endpoint(page, page.request.arguments["id"])
     page.form("webhook-ping", bound=(own.endpoint.id,))
@@ -51,12 +45,11 @@ async def ping_from_page(page: PageContext) -> Response:
         return page.redirect(own.address)
     if page.context.limits is not None:
         page.context.limits.count_ping(page.request, own.endpoint.account)
-    said = await ping_endpoint(page.context, own.endpoint, is_live=own.is_live, actor=f"person {page.person}")
+    said = await ping_endpoint(page.context, own.endpoint, is_live=own.is_live, actor=page.actor, member=page.person)
     return await _page(page, await own_endpoint(page, own.endpoint.id), said)
 
 
-@signed_in
-async def set_endpoint_state(page: PageContext) -> Response:
+async def set_endpoint_state(page: ShopPage) -> Response:
     """Pause it, or enable it again: from where it stopped, or from now on."""
     own = await own_endpoint(page, page.request.arguments["id"])
     typed = page.form("webhook-state", "state", "resume", bound=(own.endpoint.id,))
@@ -70,10 +63,10 @@ async def set_endpoint_state(page: PageContext) -> Response:
         UpdateWebhookEndpoint(
             endpoint=own.endpoint.id,
             account=account,
-            actor=f"person {page.person}",
+            actor=page.actor,
             state="enabled" if is_enabled else "paused",
             resume_at=resume_at,
-            owner=page.person,
+            member=page.person,
         )
     )
     if type(outcome) is Refused:
@@ -81,20 +74,18 @@ async def set_endpoint_state(page: PageContext) -> Response:
     return page.redirect(own.address, f"{own.endpoint.id}.{outcome.state}")
 
 
-@signed_in
-async def show_remove_endpoint(page: PageContext) -> Response:
+async def show_remove_endpoint(page: ShopPage) -> Response:
     """Which one it is, before it ends."""
     own = await own_endpoint(page, page.request.arguments["id"])
     return page.render("business/endpoint_remove.html", own=own)
 
 
-@signed_in
-async def remove_endpoint_from_page(page: PageContext) -> Response:
+async def remove_endpoint_from_page(page: ShopPage) -> Response:
     """Without a password: it takes nothing but rights away."""
     own = await own_endpoint(page, page.request.arguments["id"])
     page.form("webhook-remove", bound=(own.endpoint.id,))
     outcome = await page.context.engine.submit(
-        RemoveWebhookEndpoint(own.endpoint.id, own.endpoint.account, f"person {page.person}", page.person)
+        RemoveWebhookEndpoint(own.endpoint.id, own.endpoint.account, page.actor, page.person)
     )
     if type(outcome) is Refused:
         raise to_problem(outcome)
@@ -102,14 +93,13 @@ async def remove_endpoint_from_page(page: PageContext) -> Response:
     return page.redirect(f"{own.shop.address}/webhooks", f"{own.shop.account.number}.removed")
 
 
-@signed_in
-async def show_verification(page: PageContext) -> Response:
+async def show_verification(page: ShopPage) -> Response:
     """How its receiver tells our webhooks from others'."""
     own = await own_endpoint(page, page.request.arguments["id"])
     return page.render("business/endpoint_verify.html", own=own, snippets=snippets(own.endpoint.url))
 
 
-async def _page(page: PageContext, own: OwnEndpoint, ping: Outcome | None = None) -> Response:
+async def _page(page: ShopPage, own: OwnEndpoint, ping: Outcome | None = None) -> Response:
     context, endpoint = page.context, own.endpoint
     now = context.clock()
     return page.render(

@@ -1,15 +1,9 @@
-"""A person's businesses, their API keys and their webhooks."""
+"""The businesses of a person, and all pages of one business, each with the right that it needs."""
 
 from typing import Final
 
-from qirsh.web.business.business_keys import (
-    issue_api_key,
-    revoke_api_key,
-    show_business,
-    show_business_after_keys,
-    show_revoke_api_key,
-)
-from qirsh.web.business.business_page import request_business, show_businesses
+from qirsh.domain.staff import Right
+from qirsh.web.business.businesses import request_business, show_businesses
 from qirsh.web.business.delivery_pages import (
     resend_from_page,
     send_again,
@@ -34,32 +28,44 @@ from qirsh.web.business.endpoint_pages import (
     show_remove_endpoint,
     show_verification,
 )
-from qirsh.web.http.route import page
+from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
+from qirsh.web.business.overview import show_overview
+from qirsh.web.business.shop_page import business_page
+from qirsh.web.http.route import SIGNED_IN, page
 
+_KEYS: Final = (
+    business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
+    business_page("POST", "/keys", issue_api_key, right=Right.MANAGE_KEYS),
+    business_page("GET", "/keys/{id}/revoke", show_revoke_api_key, right=Right.MANAGE_KEYS),
+    business_page("POST", "/keys/{id}/revoke", revoke_api_key, right=Right.MANAGE_KEYS),
+)
+_WEBHOOKS: Final = tuple(
+    business_page(method, path, handler, right=Right.INTEGRATE)
+    for method, path, handler in (
+        ("GET", "/webhooks", show_endpoints),
+        ("GET", "/webhooks/new", show_new_endpoint),
+        ("POST", "/webhooks/new", create_endpoint_from_page),
+        ("GET", "/webhooks/{id}", show_endpoint),
+        ("GET", "/webhooks/{id}/edit", show_edit_endpoint),
+        ("POST", "/webhooks/{id}/edit", edit_endpoint),
+        ("POST", "/webhooks/{id}/state", set_endpoint_state),
+        ("POST", "/webhooks/{id}/ping", ping_from_page),
+        ("GET", "/webhooks/{id}/rotate", show_rotate_secret),
+        ("POST", "/webhooks/{id}/rotate", rotate_secret_from_page),
+        ("GET", "/webhooks/{id}/remove", show_remove_endpoint),
+        ("POST", "/webhooks/{id}/remove", remove_endpoint_from_page),
+        ("GET", "/webhooks/{id}/verify", show_verification),
+        ("GET", "/webhooks/{id}/again", show_send_again),
+        ("POST", "/webhooks/{id}/again", send_again),
+        ("GET", "/webhooks/{id}/deliveries", show_deliveries),
+        ("GET", "/deliveries/{id}", show_delivery),
+        ("POST", "/deliveries/{id}/resend", resend_from_page),
+    )
+)
 ROUTES: Final = (
-    page("GET", "/wallet/business", show_businesses),
-    page("POST", "/wallet/business", request_business),
-    page("GET", "/wallet/business/{account}", show_business),
-    page("GET", "/wallet/business/{account}/keys", show_business_after_keys),
-    page("POST", "/wallet/business/{account}/keys", issue_api_key),
-    page("GET", "/wallet/keys/{id}/revoke", show_revoke_api_key),
-    page("POST", "/wallet/keys/{id}/revoke", revoke_api_key),
-    page("GET", "/wallet/business/{account}/webhooks", show_endpoints),
-    page("GET", "/wallet/business/{account}/webhooks/new", show_new_endpoint),
-    page("POST", "/wallet/business/{account}/webhooks/new", create_endpoint_from_page),
-    page("GET", "/wallet/webhooks/{id}", show_endpoint),
-    page("GET", "/wallet/webhooks/{id}/edit", show_edit_endpoint),
-    page("POST", "/wallet/webhooks/{id}/edit", edit_endpoint),
-    page("POST", "/wallet/webhooks/{id}/state", set_endpoint_state),
-    page("POST", "/wallet/webhooks/{id}/ping", ping_from_page),
-    page("GET", "/wallet/webhooks/{id}/rotate", show_rotate_secret),
-    page("POST", "/wallet/webhooks/{id}/rotate", rotate_secret_from_page),
-    page("GET", "/wallet/webhooks/{id}/remove", show_remove_endpoint),
-    page("POST", "/wallet/webhooks/{id}/remove", remove_endpoint_from_page),
-    page("GET", "/wallet/webhooks/{id}/verify", show_verification),
-    page("GET", "/wallet/webhooks/{id}/again", show_send_again),
-    page("POST", "/wallet/webhooks/{id}/again", send_again),
-    page("GET", "/wallet/webhooks/{id}/deliveries", show_deliveries),
-    page("GET", "/wallet/deliveries/{id}", show_delivery),
-    page("POST", "/wallet/deliveries/{id}/resend", resend_from_page),
+    page("GET", "/business", show_businesses, right=SIGNED_IN),
+    page("POST", "/business", request_business, right=SIGNED_IN),
+    business_page("GET", "", show_overview, right=Right.BELONG),
+    *_KEYS,
+    *_WEBHOOKS,
 )

@@ -7,6 +7,7 @@ from qirsh.web.http.message import Request
 
 SESSION: Final = "qirsh"
 SESSION_USE: Final = "qirsh-used"  # When the session was last used.
+RECENT_PROOF: Final = "qirsh-proved"  # When who is signed in last proved who they are.
 VISITOR: Final = (
     "qirsh-visit"  # Random, and says nothing of anybody: it ties a sign-in form to the browser that got it.
 )

@@ -14,7 +14,7 @@ from qirsh.web.html.rendering import render_page, see_other
 from qirsh.web.html.session import PageSession, session_of
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.context import Context
-from qirsh.web.http.message import Request, Response
+from qirsh.web.http.message import Headers, Request, Response
 
 SIGN_IN: Final = "/sign-in"
 
@@ -27,6 +27,7 @@ class PageContext(msgspec.Struct, frozen=True):
     session: PageSession
     csrf: Csrf
     flash: str  # From the last page.
+    cookies: Headers = msgspec.field(default_factory=list)  # What the browser is to keep, whatever the answer is.
 
     @property
     def caller(self) -> Caller | None:
@@ -87,12 +88,12 @@ class PageContext(msgspec.Struct, frozen=True):
             self.context.site, self.request, template, status=status, headers=None, form_origin=form_origin, **values
         )
         # Only now is it known whether a form on the page needed a cookie.
-        made.headers = [*self.csrf.cookies]
+        made.headers = [*self.csrf.cookies, *self.cookies]
         return made
 
     def redirect(self, location: str, flash: str = "") -> Response:
         """The next page, with a message for it: `about.code`."""
-        return see_other(location, flash_header(self.context, flash))
+        return see_other(location, [*flash_header(self.context, flash), *self.cookies])
 
     def sign_in_again(self, location: str) -> Response:
         """For who was idle: the sign-in, which says so and leads to the page."""

@@ -79,6 +79,7 @@ def problem_page(site: Site, problem: Problem, request: Request, headers: Header
         payment_id=payment_id if payment_id.isascii() and payment_id.isdigit() else "",
         # The page of the form: an address that only takes forms leads to the one that has it.
         again=request.path if _PLAIN.fullmatch(request.path) and problem.code not in _NO_PAGE else "",
+        named=problem.named,
         request_id=request.id,
         wait_s=problem.retry_after_s or PROBLEM_TYPES[problem.code].retry_after_s or 0,
     )

@@ -59,16 +59,16 @@ async def resume_place(context: Context, account: int, *, is_now: bool) -> int:
 
 
 async def replay_since(
-    context: Context, endpoint: WebhookEndpoint, since: int, *, actor: str, owner: int | None = None
+    context: Context, endpoint: WebhookEndpoint, since: int, *, actor: str, member: int | None = None
 ) -> StartReplay:
     """The command that has all events sent once more that happened at a moment or later."""
     last = await events.last_sequence(context.store, endpoint.account)
     first = await events.first_since(context.store, endpoint.account, since, last)
-    return StartReplay(endpoint.id, endpoint.account, first, last, actor, owner)
+    return StartReplay(endpoint.id, endpoint.account, first, last, actor, member)
 
 
 async def resend_failed(
-    context: Context, endpoint: WebhookEndpoint, *, since: int, actor: str, owner: int | None
+    context: Context, endpoint: WebhookEndpoint, *, since: int, actor: str, member: int | None
 ) -> int:
     """How many deliveries, given up since a time, wait to be sent again. What is no longer wanted stays as it is.
 
@@ -84,7 +84,7 @@ async def resend_failed(
         sequences = tuple(sequence for sequence, kind in rows if kind in wanted_types(endpoint))
         if sequences:
             outcome = await context.engine.submit(
-                ResendDeliveries(endpoint.id, endpoint.account, sequences, actor, owner)
+                ResendDeliveries(endpoint.id, endpoint.account, sequences, actor, member)
             )
             if type(outcome) is Refused:
                 raise to_problem(outcome)

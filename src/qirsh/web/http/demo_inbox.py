@@ -36,7 +36,8 @@ class _Body(msgspec.Struct):
 class DemoInbox:
     """It knows one secret, that of the demo's working endpoint, from the start of the program to its end."""
 
-    def __init__(self, *, secret: str, endpoint: str, failing: str, payment: str) -> None:
+    def __init__(self, *, secret: str, account: int, endpoint: str, failing: str, payment: str) -> None:
+        self.account = account
         self.endpoint = endpoint
         self.failing = failing  # The endpoint whose receiver fails on purpose.
         self.payment = payment  # The one to try: paid, it makes the first event.

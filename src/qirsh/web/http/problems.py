@@ -35,6 +35,7 @@ class Problem(Exception):
         self.detail = detail
         self.attempts_left: int | None = None
         self.retry_after_s: int | None = None  # None: as its kind says.
+        self.named: tuple[str, ...] = ()  # What a page says in words of its own.
 
 
 def scope_needed(scope: str) -> str:
@@ -116,6 +117,7 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     ),
     "not_verified": ProblemType(403, "Not verified", "The personal account must be verified first."),
     "not_approved": ProblemType(403, "Not approved", "The commercial account must be approved first."),
+    "missing_right": ProblemType(403, "Missing right", "Your role at this business does not allow this."),
     "own_request": ProblemType(403, "Own request", "You cannot decide on your own request or account."),
     "second_operator_needed": ProblemType(403, "Second operator needed", "Another operator must confirm this."),
     "asker_not_operator": ProblemType(
@@ -175,6 +177,10 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         409, "Merchant balance short", "The merchant's account does not hold enough of this currency for the refund."
     ),
     "balance_limit": ProblemType(409, "Balance limit", "The receiving account cannot hold this amount."),
+    "changed_meanwhile": ProblemType(
+        409, "Changed meanwhile", "Somebody else has changed it since you opened the page. Nothing was done."
+    ),
+    "refund_cap": ProblemType(409, "Refund cap", "This is more than you may refund today in this currency."),
 }
 
 assert all(refusal.value in PROBLEM_TYPES for refusal in Refusal)

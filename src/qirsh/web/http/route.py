@@ -1,7 +1,7 @@
 """What a line of the table of URLs says: who may call it, and what the API's description tells of it."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +11,9 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 
 Handler = Callable[[Context, Request], Awaitable[Response]]
+# What pages ask for that are not of one business: to be signed in, or to hold a link that was mailed.
+SIGNED_IN: Final = "signed_in"
+BY_LINK: Final = "by_link"
 
 
 class OperationDoc(msgspec.Struct, frozen=True):
@@ -41,6 +44,7 @@ class Route(msgspec.Struct, frozen=True):
     is_page: bool = False  # What goes wrong is told in HTML, to a person.
     body_bytes_max: int = BODY_BYTES_MAX  # Larger: for pictures, from who is signed in, to a path without `{...}`.
     on_refused: Handler | None = None  # Shows the form again when the connection did not take what was posted.
+    right: str | None = None  # Which a page of a business or of operators asks for; there is none without.
     is_there: Callable[[Context], bool] | None = None  # Where it says no, the address is unknown; None: everywhere.
 
 
@@ -51,6 +55,16 @@ def page(
     *,
     body_bytes_max: int = BODY_BYTES_MAX,
     on_refused: Handler | None = None,
+    right: str | None = None,
 ) -> Route:
     """A page that anybody may open; whether it shows them anything, its handler decides by their session."""
-    return Route(method, path, handler, token=None, is_page=True, body_bytes_max=body_bytes_max, on_refused=on_refused)
+    return Route(
+        method,
+        path,
+        handler,
+        token=None,
+        is_page=True,
+        body_bytes_max=body_bytes_max,
+        on_refused=on_refused,
+        right=right,
+    )

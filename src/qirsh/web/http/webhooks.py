@@ -46,7 +46,9 @@ async def allowed_url(context: Context, url: str) -> str:
     return target.url
 
 
-async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live: bool, actor: str) -> Outcome:
+async def ping_endpoint(
+    context: Context, endpoint: WebhookEndpoint, *, is_live: bool, actor: str, member: int | None = None
+) -> Outcome:
     """Send something at once, signed like an event and never again, and hear what the receiver says.
 
     An endpoint that rests because deliveries failed is awake as soon as it is seen to work.
@@ -66,7 +68,7 @@ async def ping_endpoint(context: Context, endpoint: WebhookEndpoint, *, is_live:
     queue = await context.store.find(Tables.webhook_queues, endpoint.id) if said.is_delivered else None
     if queue is not None and queue.due_at is not None:
         # Refused, it rests on: the account may not act, or the endpoint was removed meanwhile.
-        await context.engine.submit(EndWebhookRest(endpoint.id, endpoint.account, actor))
+        await context.engine.submit(EndWebhookRest(endpoint.id, endpoint.account, actor, member))
     return said
 
 

@@ -28,6 +28,7 @@ from qirsh.web.server.uploads import Uploads
 log = logging.getLogger(__name__)
 
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
+_BY_RIGHT: Final = ("/business", "/operator")  # Every page there names the right that it needs.
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 # What somebody may not do, who proves nothing, asks for too much, or sends what no page and no document of ours says.
 _LOGGED: Final = frozenset({400, 401, 403, 404, 422, 429})
@@ -38,6 +39,8 @@ class Router:
 
     def __init__(self, context: Context, routes: tuple[Route, ...]) -> None:
         routes = tuple(route for route in routes if route.is_there is None or route.is_there(context))
+        nameless = [route.path for route in routes if route.right is None and route.path.startswith(_BY_RIGHT)]
+        assert not nameless, f"pages that name no right: {nameless}"
         self._context = context
         self._limits = context.limits
         self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.

@@ -16,13 +16,13 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
-from qirsh.web.html.forms import read_form
+from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.html.input_text import has_direction_controls, one_line
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 
-_ADDRESS: Final = "/wallet/business"
+_ADDRESS: Final = "/business"
 _FIELDS: Final = ("name", "kind", "registration", "origins")
 
 
@@ -33,18 +33,6 @@ class BusinessRequest(msgspec.Struct, frozen=True):
     kind: str
     registration: str
     origins: str
-
-
-def new_nonce(page: PageContext) -> str:
-    """What a form carries so that, however often it is sent, it is carried out once."""
-    return page.context.entropy(9).hex()
-
-
-def once_form(page: PageContext, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
-    """The posted values, `nonce` among them, which the form was made with."""
-    values = read_form(page.context, page.request, "token", "nonce", *names)
-    page.csrf.check(values.pop("token"), purpose, *bound, values["nonce"])
-    return values
 
 
 @signed_in

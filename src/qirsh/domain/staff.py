@@ -1,0 +1,128 @@
+"""Who works at a business, and who may do what there: the one table of rights, for pages, menus and rules."""
+
+from enum import StrEnum
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from qirsh.domain.account import Account, Mode
+
+Role = Literal["owner", "manager", "accountant", "cashier", "developer", "viewer"]
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+MEMBER_ROLES: Final = ROLES[1:]  # An account has one owner, who is no member.
+
+
+class Right(StrEnum):
+    """What a page or a command asks for."""
+
+    BELONG = "belong"
+    SEE_PAYMENTS = "see_payments"
+    SEE_PAYERS = "see_payers"
+    SEE_MONEY = "see_money"  # The overview, balances, reports and payouts.
+    TAKE_PAYMENTS = "take_payments"
+    REFUND = "refund"
+    MANAGE_SHOP = "manage_shop"  # Tills, brand, time zone.
+    INTEGRATE = "integrate"  # Return addresses, expiry, webhooks.
+    EXPORT = "export"
+    REQUEST_PAYOUTS = "request_payouts"
+    MANAGE_BANK_ACCOUNTS = "manage_bank_accounts"
+    SEE_KEYS = "see_keys"
+    MANAGE_KEYS = "manage_keys"
+    SEE_STAFF = "see_staff"
+    MANAGE_STAFF = "manage_staff"
+    SET_STAFF_POLICY = "set_staff_policy"
+    SEE_ACTIVITY = "see_activity"
+
+
+# A column for each role, in their order: + always, t at the test account only, - never.
+_GRANTS: Final[dict[Right, str]] = {
+    Right.BELONG: "++++++",
+    Right.SEE_PAYMENTS: "++++++",
+    Right.SEE_PAYERS: "++++--",
+    Right.SEE_MONEY: "+++-t+",
+    Right.TAKE_PAYMENTS: "++-+t-",
+    Right.REFUND: "++-+t-",  # A cashier's ends at a cap.
+    Right.MANAGE_SHOP: "++----",
+    Right.INTEGRATE: "++--+-",
+    Right.EXPORT: "+++---",
+    Right.REQUEST_PAYOUTS: "+-+---",
+    Right.MANAGE_BANK_ACCOUNTS: "+-----",
+    Right.SEE_KEYS: "++--+-",
+    Right.MANAGE_KEYS: "+t--+-",
+    Right.SEE_STAFF: "++----",
+    Right.MANAGE_STAFF: "++----",  # A manager's ends at `GRANTABLE`.
+    Right.SET_STAFF_POLICY: "+-----",
+    Right.SEE_ACTIVITY: "++----",
+}
+# Whom each may invite, change and remove: nobody grants what they do not have.
+GRANTABLE: Final[dict[Role, tuple[Role, ...]]] = {"owner": MEMBER_ROLES, "manager": ("cashier", "viewer")}
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A person who works at a business. Their role there holds for its live account and its test account."""
+
+    account: int  # The live one.
+    person: int
+    role: Role
+    invited_by: int
+    created_at: int
+    updated_at: int
+
+
+class MemberCap(msgspec.Struct, frozen=True):
+    """What a cashier may refund of a currency in a day. Without one they may refund nothing of it."""
+
+    account: int
+    person: int
+    currency: str
+    amount: int
+    used: int  # Since
+    since: int  # the beginning of a day of the shop.
+
+
+class Invitation(msgspec.Struct, frozen=True):
+    """A link was mailed. Whoever signs in with the address that it was mailed to may accept it, once."""
+
+    hash: bytes  # Of what the link holds.
+    account: int
+    email: str
+    role: Role
+    caps: str  # Of a cashier: `USD:5000 EUR:2000`.
+    invited_by: int
+    created_at: int
+    expires_at: int
+
+
+def may(role: Role, right: Right, mode: Mode) -> bool:
+    """Whether the role has the right, at a live or a test account."""
+    grant = _GRANTS[right][ROLES.index(role)]
+    return grant == "+" or (grant == "t" and mode == "test")
+
+
+def role_of(person: int, live: Account, member: Member | None) -> Role | None:
+    """Of a person at a business, by its live account; None: they do not work there."""
+    if live.owner == person:
+        return "owner"
+    return None if member is None else member.role
+
+
+def written_caps(caps: dict[str, int]) -> str:
+    """As an invitation keeps them."""
+    return " ".join(f"{currency}:{amount}" for currency, amount in caps.items())
+
+
+def read_caps(text: str) -> dict[str, int]:
+    """Amounts by currency."""
+    pairs = (pair.partition(":") for pair in text.split())
+    return {currency: int(amount) for currency, _, amount in pairs}
+
+
+def spent(cap: MemberCap, amount: int, *, day_began_at: int) -> MemberCap | None:
+    """The cap after a refund of this much; None if it is too much for the day. A new day begins with nothing spent."""
+    since = max(cap.since, day_began_at)
+    used = (cap.used if since == cap.since else 0) + amount
+    if used > cap.amount:
+        return None
+    after: MemberCap = msgspec.structs.replace(cap, used=used, since=since)
+    return after

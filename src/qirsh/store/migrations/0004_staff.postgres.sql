@@ -1,0 +1,74 @@
+-- Staff, for PostgreSQL: the same tables and guards as 0004_staff.sqlite.sql, which says why.
+
+CREATE TABLE member (
+    account BIGINT NOT NULL REFERENCES account,
+    person BIGINT NOT NULL REFERENCES person,
+    role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),
+    invited_by BIGINT NOT NULL REFERENCES person,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (account, person)
+);
+CREATE INDEX member_person ON member (person);
+
+CREATE TABLE member_cap (
+    account BIGINT NOT NULL,
+    person BIGINT NOT NULL,
+    currency TEXT NOT NULL REFERENCES currency,
+    amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    used BIGINT NOT NULL CHECK (used >= 0),
+    since BIGINT NOT NULL,
+    PRIMARY KEY (account, person, currency),
+    FOREIGN KEY (account, person) REFERENCES member
+);
+
+CREATE TABLE invitation (
+    hash BYTEA PRIMARY KEY CHECK (length(hash) = 32),
+    account BIGINT NOT NULL REFERENCES account,
+    email TEXT NOT NULL CHECK (email <> ''),
+    role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),
+    caps TEXT NOT NULL CHECK (caps = '' OR role = 'cashier'),
+    invited_by BIGINT NOT NULL REFERENCES person,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL CHECK (expires_at > created_at)
+);
+CREATE INDEX invitation_account ON invitation (account, created_at);
+CREATE INDEX invitation_email ON invitation (email);
+
+CREATE TABLE payment_act (
+    payment BIGINT NOT NULL,
+    version BIGINT NOT NULL CHECK (version >= 1),
+    person BIGINT NOT NULL REFERENCES person,
+    PRIMARY KEY (payment, version)
+);
+
+CREATE FUNCTION members_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added m LEFT JOIN account a ON a.number = m.account
+        WHERE (a.kind = 'commercial' AND a.mode = 'live' AND a.owner <> m.person) IS NOT TRUE)
+    THEN
+        RAISE check_violation USING MESSAGE = 'member: not of a live business, or its owner';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER members_begin AFTER INSERT ON member REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION members_begin();
+CREATE TRIGGER member_stays BEFORE UPDATE ON member FOR EACH ROW
+    WHEN (NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at)
+    EXECUTE FUNCTION refused('member: their business never changes');
+CREATE TRIGGER member_cap_counts BEFORE UPDATE ON member_cap FOR EACH ROW
+    WHEN (NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency
+        OR NEW.since < OLD.since OR (NEW.since = OLD.since AND NEW.used < OLD.used))
+    EXECUTE FUNCTION refused('member cap: what was refunded in a day only grows');
+CREATE TRIGGER invitation_stays BEFORE UPDATE ON invitation FOR EACH STATEMENT EXECUTE FUNCTION refused('invitations never change');
+CREATE FUNCTION payment_acts_begin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM added a LEFT JOIN payment p ON p.number = a.payment WHERE (p.version >= a.version) IS NOT TRUE) THEN
+        RAISE check_violation USING MESSAGE = 'payment act: of a version that never was';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER payment_acts_begin AFTER INSERT ON payment_act REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION payment_acts_begin();
+CREATE TRIGGER payment_act_stays BEFORE UPDATE ON payment_act FOR EACH STATEMENT EXECUTE FUNCTION refused('payment acts never change');
+CREATE TRIGGER payment_act_remains BEFORE DELETE OR TRUNCATE ON payment_act FOR EACH STATEMENT EXECUTE FUNCTION refused('payment acts never vanish');

@@ -1,0 +1,75 @@
+-- Who works at a business, what cashiers may refund in a day, who was asked to join, and who did what by hand.
+
+CREATE TABLE member (
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),
+    invited_by INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (account, person)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX member_person ON member (person);
+
+CREATE TABLE member_cap (
+    account INTEGER NOT NULL,
+    person INTEGER NOT NULL,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
+    amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
+    used INTEGER NOT NULL CHECK (used >= 0),
+    since INTEGER NOT NULL,
+    PRIMARY KEY (account, person, currency),
+    FOREIGN KEY (account, person) REFERENCES member DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invitation (
+    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    email TEXT NOT NULL CHECK (email <> ''),
+    role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),
+    caps TEXT NOT NULL CHECK (caps = '' OR role = 'cashier'),
+    invited_by INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL CHECK (expires_at > created_at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitation_account ON invitation (account, created_at);
+CREATE INDEX invitation_email ON invitation (email);
+
+CREATE TABLE payment_act (
+    payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    PRIMARY KEY (payment, version)
+) STRICT, WITHOUT ROWID;
+
+-- A member is a person of a live business, and not its owner.
+CREATE TRIGGER member_begins BEFORE INSERT ON member
+WHEN NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.account AND kind = 'commercial' AND mode = 'live' AND owner <> NEW.person)
+BEGIN SELECT RAISE(ROLLBACK, 'member: not of a live business, or its owner'); END;
+CREATE TRIGGER member_is_new BEFORE INSERT ON member
+WHEN EXISTS (SELECT 1 FROM member WHERE account = NEW.account AND person = NEW.person)
+BEGIN SELECT RAISE(ROLLBACK, 'members are never replaced'); END;
+CREATE TRIGGER member_stays BEFORE UPDATE ON member
+WHEN NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+BEGIN SELECT RAISE(ROLLBACK, 'member: their business never changes'); END;
+-- What was refunded in a day is not forgotten in that day.
+CREATE TRIGGER member_cap_counts BEFORE UPDATE ON member_cap
+WHEN NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency
+    OR NEW.since < OLD.since OR (NEW.since = OLD.since AND NEW.used < OLD.used)
+BEGIN SELECT RAISE(ROLLBACK, 'member cap: what was refunded in a day only grows'); END;
+CREATE TRIGGER member_cap_is_new BEFORE INSERT ON member_cap
+WHEN EXISTS (SELECT 1 FROM member_cap WHERE account = NEW.account AND person = NEW.person AND currency = NEW.currency)
+BEGIN SELECT RAISE(ROLLBACK, 'member caps are never replaced'); END;
+CREATE TRIGGER invitation_stays BEFORE UPDATE ON invitation
+BEGIN SELECT RAISE(ROLLBACK, 'invitations never change'); END;
+CREATE TRIGGER invitation_is_new BEFORE INSERT ON invitation
+WHEN EXISTS (SELECT 1 FROM invitation WHERE hash = NEW.hash)
+BEGIN SELECT RAISE(ROLLBACK, 'invitations are never replaced'); END;
+CREATE TRIGGER payment_act_begins BEFORE INSERT ON payment_act
+WHEN NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND version >= NEW.version)
+BEGIN SELECT RAISE(ROLLBACK, 'payment act: of a version that never was'); END;
+CREATE TRIGGER payment_act_is_new BEFORE INSERT ON payment_act
+WHEN EXISTS (SELECT 1 FROM payment_act WHERE payment = NEW.payment AND version = NEW.version)
+BEGIN SELECT RAISE(ROLLBACK, 'payment acts are never replaced'); END;
+CREATE TRIGGER payment_act_stays BEFORE UPDATE ON payment_act BEGIN SELECT RAISE(ROLLBACK, 'payment acts never change'); END;
+CREATE TRIGGER payment_act_remains BEFORE DELETE ON payment_act BEGIN SELECT RAISE(ROLLBACK, 'payment acts never vanish'); END;

@@ -1,0 +1,129 @@
+"""The API keys of a business, each of which is shown once."""
+
+import re
+from typing import Final
+
+from qirsh.domain.api_key import SCOPES, ApiKey, key_kind, make_token, token_hash
+from qirsh.domain.commands.account import IssueKey, RevokeKey
+from qirsh.domain.limits import KEY_DAYS_MAX, KEYS_MAX, NAME_CHARACTERS_MAX
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
+from qirsh.store.reads import people
+from qirsh.web.auth.outgoing_mail import letters_to_person
+from qirsh.web.business.once_form import new_nonce, once_form
+from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.html.input_text import one_line
+from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
+from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import Problem, to_problem
+
+_DAY_MS: Final = 24 * 3_600_000
+# Checkboxes have a name each, without the colon that no id of a page should have.
+_BOXES: Final = {scope: scope.replace(":", "-") for scope in SCOPES}
+_KEY_ID: Final = re.compile(r"key_[0-9a-f]{18}")
+
+
+async def show_keys(page: ShopPage) -> Response:
+    """All of this account, and the form for another."""
+    return await _page(page, {"name": "", "days": "", **dict.fromkeys(_BOXES.values(), "yes")}, {})
+
+
+async def issue_api_key(page: ShopPage) -> Response:
+    """The key stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
+    shop, context = page.shop, page.context
+    number = str(shop.account.number)
+    typed = once_form(page, "key", "name", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
+    errors, name, days = _read(typed)
+    holder = await account_holder_of(page)
+    if not errors and not await is_proven(page, holder, typed):
+        errors = {"proof": "wrong"}
+    if errors:
+        return await _page(page, typed, errors, status=422)
+    token = make_token(key_kind(shop.mode), context.entropy(32))
+    outcome = await context.engine.submit(
+        IssueKey(
+            id=f"key_{typed['nonce']}",
+            account=shop.account.number,
+            hash=token_hash(token.encode()),
+            hint=token[-4:],
+            name=name,
+            scopes=" ".join(scope for scope, box in _BOXES.items() if typed[box]),
+            expires_at=None if days is None else context.clock() + days * _DAY_MS,
+            actor=page.actor,
+            member=page.person,
+            letters=await letters_to_person(
+                context,
+                shop.live.owner,
+                "key_issued",
+                name=shop.live.name,
+                url=f"{context.base_url}{shop.address}/keys",
+            ),
+        )
+    )
+    if type(outcome) is Refused:
+        if outcome.why is Refusal.MOVE_NOT_ALLOWED:
+            return page.redirect(f"{shop.address}/keys", f"{number}.shown-before")
+        if outcome.why is Refusal.TOO_MANY:
+            return await _page(page, typed, {"name": "too_many"}, status=422)
+        raise to_problem(outcome)
+    return page.render("business/api_key.html", key=outcome, token=token, base_url=context.base_url)
+
+
+async def show_revoke_api_key(page: ShopPage) -> Response:
+    """Which key it is, before it ends."""
+    return page.render("business/revoke_api_key.html", key=await _key(page))
+
+
+async def revoke_api_key(page: ShopPage) -> Response:
+    """It ends everywhere within a second. Twice is once. Without a password: it takes nothing but rights away."""
+    key, number = await _key(page), page.shop.account.number
+    page.form("revoke", bound=(key.id,))
+    outcome = await page.context.engine.submit(RevokeKey(key.id, page.actor, account=number, member=page.person))
+    if type(outcome) is Refused:
+        raise to_problem(outcome)
+    return page.redirect(f"{page.shop.address}/keys", f"{number}.revoked")
+
+
+async def _key(page: ShopPage) -> ApiKey:
+    key_id = page.request.arguments["id"]
+    key = await page.context.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
+    if key is None or key.account != page.shop.account.number:
+        raise Problem("not_found")
+    return key
+
+
+async def _page(page: ShopPage, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+    number = page.shop.account.number
+    holder = await account_holder_of(page)
+    return page.render(
+        "business/keys.html",
+        status=status,
+        keys=[ApiKey(*row) for row in await page.context.store.select(people.KEYS_OF, number, KEYS_MAX)],
+        has_factor=holder.has_factor,
+        has_proof=has_recent_proof(page),
+        typed=typed,
+        errors=errors,
+        nonce=new_nonce(page),
+        now=page.context.clock(),
+        boxes=_BOXES,
+        word=page.flash_about(str(number)),
+        name_characters=NAME_CHARACTERS_MAX,
+        days_max=KEY_DAYS_MAX,
+    )
+
+
+def _read(typed: dict[str, str]) -> tuple[dict[str, str], str, int | None]:
+    """What is wrong, the name, and the days until it ends."""
+    errors: dict[str, str] = {}
+    name = one_line(typed["name"], NAME_CHARACTERS_MAX)
+    if not name:
+        errors["name"] = "name"
+    if not any(typed[box] for box in _BOXES.values()):
+        errors["scopes"] = "scopes"
+    text = typed["days"].strip()
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(KEY_DAYS_MAX))
+    days = int(text) if is_number else None
+    if text and (days is None or not 1 <= days <= KEY_DAYS_MAX):
+        errors["days"] = "days"
+    return errors, name or "", days

@@ -1,0 +1,183 @@
+"""What the staff of a shop asks for, and every way to refuse it. `test_decide_precedence` goes through them."""
+
+from typing import Any, Final
+
+from qirsh.domain import counter
+from qirsh.domain.command import Command
+from qirsh.domain.commands.staff import (
+    AcceptInvitation,
+    ChangeMember,
+    DeclineInvitation,
+    InviteMember,
+    RemoveMember,
+    SetStaffPolicy,
+    WithdrawInvitation,
+)
+from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
+from qirsh.domain.limits import BALANCE_MAX, INVITATION_MS, INVITATIONS_MAX, MEMBERS_MAX
+from qirsh.domain.payment import Payment
+from qirsh.domain.person import Person
+from qirsh.domain.refusal import Refusal
+from qirsh.domain.staff import Invitation, Member, Role
+from tests.domain.market import NOBODY, Market
+
+R = Refusal
+LINK: Final = b"l" * 32
+
+
+def inviting(market: Market, **changes: Any) -> InviteMember:  # noqa: ANN401 - the fields of the command
+    """The owner's wish that a customer works for them."""
+    fields: dict[str, Any] = {
+        "hash": LINK,
+        "account": market.shop,
+        "email": "customer@example.com",
+        "role": "cashier",
+        "caps": {"USD": 150},
+        "member": market.owner.id,
+    }
+    return InviteMember(**fields | changes)
+
+
+def join(market: Market, person: Person, role: Role, caps: dict[str, int] | None = None) -> Member:
+    """They are invited by the owner, and accept."""
+    email = next(email for email, login in market.logins.items() if login.person == person.id)
+    link = f"{person.id} {role}".encode().ljust(32)
+    market.do(inviting(market, hash=link, email=email, role=role, caps=caps or {}))
+    member: Member = market.do(AcceptInvitation(link, person.id))
+    return member
+
+
+def member_of(market: Market, person: Person, role: Role) -> Member:
+    """As a row."""
+    return Member(market.shop, person.id, role, market.owner.id, market.now, market.now)
+
+
+def refunding(market: Market, payment: Payment, **changes: Any) -> RefundPaymentByHand:  # noqa: ANN401 - the same
+    """The owner's wish to give all of it back."""
+    fields: dict[str, Any] = {
+        "id": f"rf_{payment.number}_{payment.version}",
+        "payment": payment.number,
+        "merchant": payment.merchant,
+        "amount": None,
+        "member": market.owner.id,
+        "version": payment.version,
+        "day_began_at": market.now - 1000,
+    }
+    return RefundPaymentByHand(**fields | changes)
+
+
+def _invited(market: Market) -> Invitation:
+    invitation: Invitation = market.do(inviting(market))
+    return invitation
+
+
+def _accepting(market: Market) -> Command[Any]:
+    return AcceptInvitation(_invited(market).hash, market.customer.id)
+
+
+def _accept_twice(case: Any) -> None:  # noqa: ANN401 - `test_decide_precedence` has the class
+    person = case.market.customer
+    case.market.members[case.market.shop, person.id] = member_of(case.market, person, "viewer")
+
+
+def _changing(market: Market) -> Command[Any]:
+    join(market, market.customer, "cashier", {"USD": 1})
+    return ChangeMember(market.shop, market.customer.id, "viewer", {}, market.owner.id)
+
+
+def _removing(market: Market) -> Command[Any]:
+    join(market, market.customer, "cashier")
+    return RemoveMember(market.shop, market.customer.id, market.owner.id)
+
+
+def _cap_too_small(case: Any) -> None:  # noqa: ANN401 - the same
+    market = case.market
+    market.members[market.shop, market.other.id] = member_of(market, market.other, "cashier")
+    case.ask(member=market.other.id)
+
+
+def _late(case: Any) -> None:  # noqa: ANN401 - the same
+    case.market.now += INVITATION_MS
+
+
+_SHOP_NOT_ACTING: Final[dict[Refusal, Any]] = {
+    R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+    R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
+}
+STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
+    InviteMember: (
+        inviting,
+        {
+            **_SHOP_NOT_ACTING,
+            R.TOO_MANY: lambda case: case.fill(counter.invitations(case.market.shop), INVITATIONS_MAX),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.till),
+        },
+    ),
+    WithdrawInvitation: (
+        lambda market: WithdrawInvitation(_invited(market).hash, market.shop, market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(hash=b"unknown".ljust(32))},
+    ),
+    AcceptInvitation: (
+        _accepting,
+        {
+            **_SHOP_NOT_ACTING,
+            R.MOVE_NOT_ALLOWED: _accept_twice,
+            R.TOO_MANY: lambda case: case.fill(counter.members(case.market.shop), MEMBERS_MAX),
+            R.NOT_FOUND: _late,
+        },
+    ),
+    DeclineInvitation: (
+        lambda market: DeclineInvitation(_invited(market).hash, market.customer.id),
+        {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
+    ),
+    ChangeMember: (_changing, {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)}),
+    RemoveMember: (_removing, {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)}),
+    SetStaffPolicy: (
+        lambda market: SetStaffPolicy(market.shop, needs_two_step=True, member=market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(account=NOBODY)},
+    ),
+    CreatePaymentByHand: (
+        lambda market: CreatePaymentByHand(
+            merchant=market.shop,
+            amount=100,
+            currency="USD",
+            return_url="https://shop.example/back",
+            member=market.owner.id,
+        ),
+        {
+            **_SHOP_NOT_ACTING,
+            R.URL_NOT_REGISTERED: lambda case: case.ask(return_url="https://evil.example/back"),
+            R.NOT_FOUND: lambda case: case.ask(member=case.market.customer.id),
+        },
+    ),
+    CancelPaymentByHand: (
+        lambda market: CancelPaymentByHand(
+            payment=market.create().number, merchant=market.shop, member=market.owner.id
+        ),
+        {
+            **_SHOP_NOT_ACTING,
+            R.ALREADY_PAID: lambda case: case.payment(status="paid"),
+            R.CANCELLED: lambda case: case.payment(status="cancelled"),
+            R.EXPIRED: lambda case: case.end_time(),
+            R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+        },
+    ),
+    RefundPaymentByHand: (
+        lambda market: refunding(market, market.buy(), amount=100),
+        {
+            R.REFUND_CAP: _cap_too_small,
+            **_SHOP_NOT_ACTING,
+            R.NOT_PAID: lambda case: case.payment(status="pending", payer=None),
+            R.CANCELLED: lambda case: case.payment(status="cancelled", payer=None),
+            R.EXPIRED: lambda case: case.payment(status="expired", payer=None),
+            R.REFUND_EXCEEDS: lambda case: case.ask(amount=101),
+            R.TOO_MANY_REFUNDS: lambda case: case.payment(version=22),
+            R.PAYER_CLOSED: lambda case: case.account(case.market.customer.account, state="closed"),
+            R.MERCHANT_BALANCE_SHORT: lambda case: case.hold(case.market.shop, 99),
+            R.BALANCE_LIMIT: lambda case: case.hold(case.market.customer.account, BALANCE_MAX - 99),
+            R.CHANGED_MEANWHILE: lambda case: case.ask(version=case.command.version + 1),
+            R.NOT_FOUND: lambda case: case.ask(payment=NOBODY),
+            R.MONEY_STOPPED: lambda case: case.stop_money(),
+        },
+    ),
+}

@@ -1,0 +1,78 @@
+"""What the staff of a shop asks for, as Hypothesis strategies. `wish` mixes it with the rest."""
+
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from qirsh.domain.commands.staff import (
+    AcceptInvitation,
+    ChangeMember,
+    DeclineInvitation,
+    InviteMember,
+    RemoveMember,
+    SetStaffPolicy,
+    WithdrawInvitation,
+)
+from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
+from qirsh.domain.staff import MEMBER_ROLES
+from tests.domain.market import HELD, Market
+from tests.domain.staff_cases import inviting, join
+
+Wishes = st.SearchStrategy[Any]
+LINKS: Final = [b"link %d" % number + b" " * 26 for number in range(3)]
+
+
+def settle_staff(market: Market) -> None:
+    """A cashier who may refund a little, a manager, and somebody who has not answered."""
+    join(market, market.customer, "cashier", {"EUR": HELD // 4})
+    join(market, market.first, "manager")
+    market.do(inviting(market, hash=LINKS[0], email="other.customer@example.com", role="viewer", caps={}))
+
+
+def about_staff(market: Market) -> list[Wishes]:
+    """Each is drawn as often as the others."""
+    people = st.sampled_from([market.customer.id, market.other.id, market.owner.id, market.first.id])
+    accounts = st.sampled_from([*[market.shop] * 6, market.till, market.house])
+    roles = st.sampled_from(MEMBER_ROLES)
+    caps = st.sampled_from([{}, {"EUR": HELD // 2}, {"EUR": 1, "USD": HELD}])
+    links = st.sampled_from(LINKS)
+    emails = st.sampled_from(["customer@example.com", "other.customer@example.com", "new@example.com"])
+    payments = st.integers(1, 6)
+    by_hand = st.builds(
+        RefundPaymentByHand,
+        id=st.just(""),
+        payment=st.sampled_from([5, 5, 5, 6, 1]),
+        merchant=st.sampled_from([*[market.shop] * 4, market.till]),
+        amount=st.sampled_from([None, 1, HELD // 8, HELD // 4]),
+        member=people,
+        version=st.sampled_from([2, 2, 2, 3, 4]),
+        day_began_at=st.sampled_from([market.now - 1, market.now, market.now + 1000]),
+    )
+    return [
+        st.builds(
+            InviteMember,
+            hash=links,
+            account=accounts,
+            email=emails,
+            role=roles,
+            caps=caps,
+            member=people,
+            stale=st.sampled_from([(), (LINKS[0],), (LINKS[1], LINKS[2])]),
+        ),
+        st.builds(WithdrawInvitation, hash=links, account=accounts, member=people),
+        st.builds(AcceptInvitation, hash=links, person=people),
+        st.builds(DeclineInvitation, hash=links, person=people),
+        st.builds(ChangeMember, account=accounts, person=people, role=roles, caps=caps, member=people),
+        st.builds(RemoveMember, account=accounts, person=people, member=people),
+        st.builds(SetStaffPolicy, account=accounts, needs_two_step=st.booleans(), member=people),
+        st.builds(
+            CreatePaymentByHand,
+            merchant=accounts,
+            amount=st.sampled_from([1, HELD]),
+            currency=st.sampled_from(["USD", "EUR"]),
+            member=people,
+        ),
+        st.builds(CancelPaymentByHand, payment=payments, merchant=accounts, member=people),
+        by_hand,
+        by_hand,
+    ]

@@ -1,0 +1,58 @@
+"""What hands might type about the staff of a business: `test_schema_refuses_bad_money` types it."""
+
+from typing import Final
+
+_MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
+_CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
+_CHECK: Final = "member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
+
+BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
+    "the owner of a shop as a member": (
+        _MEMBER.format(":shop", "(SELECT owner FROM account WHERE number = :shop)", "viewer"),
+        "not of a live business, or its owner",
+    ),
+    "a member of a test account": (_MEMBER.format(":till", ":second", "viewer"), "not of a live business"),
+    "a member of a personal account": (_MEMBER.format(":customer", ":second", "viewer"), "not of a live business"),
+    "a second owner": (_MEMBER.format(":shop", ":second", "owner"), _CHECK),
+    "a member with a role that there is not": ("UPDATE member SET role = 'boss'", _CHECK),
+    "a member of another shop": ("UPDATE member SET account = :hooked", "their business never changes"),
+    "another person in a member's place": (
+        "UPDATE member SET person = :second WHERE role = 'viewer'",
+        "their business never changes",
+    ),
+    "a cap of less than was refunded, forgotten": (_CAP.format("used = 0"), "only grows"),
+    "a day that comes back": (_CAP.format("since = since - 1, used = 0"), "only grows"),
+    "a cap of another currency": (_CAP.format("currency = 'SYP'"), "only grows"),
+    "a cap of nothing": (_CAP.format("amount = 0"), _CHECK),
+    "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
+    "a payment act that never was": (
+        "INSERT INTO payment_act VALUES (:pending, 2, :first)",
+        "of a version that never was",
+    ),
+    "a payment act by somebody else": ("UPDATE payment_act SET person = :second", "never change"),
+    "a payment act that vanished": ("DELETE FROM payment_act", "never vanish"),
+}
+GOOD_STAFF: Final[dict[str, str]] = {
+    "a new day of a cashier": _CAP.format("since = since + 1, used = 0"),
+}
+STAFF_TO_NOWHERE: Final[dict[str, str]] = {
+    "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
+}
+REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
+    "a member replaced": (
+        "INSERT OR REPLACE INTO member SELECT account, person, 'manager', invited_by, 1, 1 FROM member LIMIT 1",
+        "never replaced",
+    ),
+    "a cap replaced": (
+        "INSERT OR REPLACE INTO member_cap SELECT account, person, currency, amount, 0, 0 FROM member_cap LIMIT 1",
+        "never replaced",
+    ),
+    "an invitation replaced": (
+        "INSERT OR REPLACE INTO invitation SELECT hash, account, email, role, caps, invited_by, 1, 2 FROM invitation",
+        "never replaced",
+    ),
+    "a payment act replaced": (
+        "INSERT OR REPLACE INTO payment_act SELECT payment, version, 1 FROM payment_act LIMIT 1",
+        "never replaced",
+    ),
+}
