@@ -21,7 +21,7 @@ def at_home(scene: Scene, page: Page, customer: Customer, path: str) -> None:
 def test_a_new_key_is_copied_and_so_is_the_command(scene: Scene, open_page: Open) -> None:
     page = open_page(permissions=CLIPBOARD)
     owner = Customer(scene.merchant.email, scene.merchant.personal, "")
-    at_home(scene, page, owner, f"/wallet/business/{scene.merchant.account}")
+    at_home(scene, page, owner, f"/business/{scene.merchant.account}")
     form = page.locator("form", has=page.get_by_label("Your password"))
     form.locator("[name=name]").fill("Till")
     form.get_by_label("Your password").fill(PASSWORD)

@@ -24,7 +24,7 @@ def test_the_first_minute_of_a_stranger(scene: Scene, open_page: Open, sight: Si
     page.goto(f"{scene.base_url}/")
     assert FIRST[code] in page.inner_text("h1")
     sight.see(page, "front page")
-    for door in ("/sign-up", "/wallet/business", "/docs"):
+    for door in ("/sign-up", "/business", "/docs"):
         assert page.locator(f'main a[href="{door}"]').count() >= 1
 
     payment_id = scene.payment(amount=10098, note="1029")

@@ -49,8 +49,8 @@ def test_no_page_is_wider_than_a_phone(
     for path in (
         *("/wallet", "/wallet/history", "/wallet/settings", "/wallet/identity", "/wallet/payouts", "/wallet/pay"),
         *("/wallet/security", "/wallet/security/email", "/wallet/security/sessions", "/wallet/statement"),
-        *("/wallet/business", "/wallet/pin"),
-        *(f"/wallet/business/{account}", f"/pay/{payment}", f"/wallet/{LONG}"),
+        *("/business", "/wallet/pin"),
+        *(f"/business/{account}", f"/pay/{payment}", f"/wallet/{LONG}"),
     ):
         answer = page.goto(f"{scene.base_url}{path}")
         assert answer is not None

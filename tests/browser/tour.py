@@ -47,7 +47,7 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
         ("wallet", "/wallet"),
         ("history", "/wallet/history"),
         ("statement", "/wallet/statement?currency=USD"),
-        ("business", f"/wallet/business/{stage.business}"),
+        ("business", f"/business/{stage.business}"),
         ("security", "/wallet/security"),
     ):
         page.goto(f"{base}{path}")
@@ -60,7 +60,7 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
     page.goto(f"{base}/?lang={stage.code}")
     _sign_in(page, base, stage.customer)
     for name, path in (
-        ("endpoints", f"/wallet/business/{stage.business}/webhooks"),
+        ("endpoints", f"/business/{stage.business}/webhooks"),
         ("endpoint", own),
         ("edit", f"{own}/edit"),
         ("rotate", f"{own}/rotate"),
@@ -76,7 +76,7 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
     page.goto(f"{base}{own}")
     _press(page, f'form[action="{own}/ping"] button')
     yield "ping"
-    page.goto(f"{base}/wallet/business/{stage.business}/webhooks/new")
+    page.goto(f"{base}/business/{stage.business}/webhooks/new")
     page.fill("#url", "https://10.0.0.1/hooks")
     page.fill("#password", "wrong")
     _press(page, "main form .button")

@@ -14,7 +14,7 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "email_changed": {"new_email": "sara@home.example"},
     "pin_code": {"code": "482913"},
     "pin_set_by_support": {},
-    "key_issued": {"name": "Al-Sham Books", "url": f"{BASE_URL}/wallet/business/1"},
+    "key_issued": {"name": "Al-Sham Books", "url": f"{BASE_URL}/business/1"},
     "payout_asked": {
         "amount": 1050,
         "currency": "USD",
@@ -31,7 +31,7 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "passkey_removed": {"name": "Sara's phone"},
     "identity_verified": {"wallet_url": f"{BASE_URL}/wallet"},
     "identity_rejected": {"reason": "The picture is too dark", "identity_url": f"{BASE_URL}/wallet/identity"},
-    "business_approved": {"name": "سوق النور", "url": f"{BASE_URL}/wallet/business/100000000016"},
+    "business_approved": {"name": "سوق النور", "url": f"{BASE_URL}/business/100000000016"},
     "business_rejected": {"name": "Yılmaz Kitabevi", "reason": "Vergi levhası eksik"},
     "account_suspended": {"name": "Souq Al-Nour"},
     "access_signed_out": {},
@@ -64,21 +64,21 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "webhook_failing": {
         "name": "Al-Sham Books",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
+        "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_stopped": {
         "name": "سوق النور",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
+        "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_gone": {
         "name": "Yılmaz Kitabevi",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
+        "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
     },
     "webhook_working": {
         "name": "Souq Al-Nour",
         "address": "shop.example/hooks",
-        "url": f"{BASE_URL}/wallet/webhooks/we_0123456789abcdef01234567",
+        "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
     },
 }

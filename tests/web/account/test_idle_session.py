@@ -188,7 +188,7 @@ def test_the_browser_is_told_of_a_use_once_in_a_minute_and_of_none_after_signing
     pass_minutes(house, 2)
     assert is_told("/wallet/statement.csv?currency=USD")
     pass_minutes(house, 2)
-    assert is_told("/wallet/business/100000000000")
+    assert is_told("/business/100000000000")
     pass_minutes(house, 2)
     guest.read("/wallet")
     pass_minutes(house, 2)

@@ -88,7 +88,7 @@ def test_signing_in_leads_to_a_payment_or_to_the_wallet_and_nowhere_else(door: I
     ("next_page", "place"),
     [
         ("/wallet/history?kind=pay&words=a%20b", "/wallet/history?kind=pay&words=a%20b"),
-        ("/wallet/business/12", "/wallet/business/12"),
+        ("/business/12", "/business/12"),
         ("//evil.example", "/wallet"),
         ("https://evil.example/wallet", "/wallet"),
         ("/wallet//evil.example", "/wallet"),

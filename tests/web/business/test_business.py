@@ -12,7 +12,7 @@ from tests.guest import FORM, Guest
 from tests.live import PASSWORD, Call, InProcess, World, create
 from tests.mailbox import words_to
 
-PAGE = "/wallet/business"
+PAGE = "/business"
 ASKED = {
     "name": "<Bakery> & Söhne",
     "kind": "food",
@@ -53,7 +53,7 @@ def owned(world: World, guest: Guest) -> list[tuple[str, str, str, str]]:
 
 
 def number_on(guest: Guest) -> str:
-    found = re.search(r'href="/wallet/business/(\d{12})"', guest.page)
+    found = re.search(r'href="/business/(\d{12})"', guest.page)
     assert found, guest.text
     return found.group(1)
 
@@ -275,7 +275,7 @@ def test_a_form_of_one_business_makes_no_key_for_another(still: InProcess) -> No
     guest.open(PAGE)
     guest.post(PAGE, **ASKED)
     guest.open(PAGE)
-    other = next(number for number in re.findall(r"/wallet/business/(\d{12})", guest.page) if number != account)
+    other = next(number for number in re.findall(r"/business/(\d{12})", guest.page) if number != account)
     still.act("account approve", account=other)
     guest.open(f"{PAGE}/{account}")
     call = guest.posting(f"{PAGE}/{account}/keys", name="Till", mode="live", password=PASSWORD, **SCOPES)

@@ -25,8 +25,10 @@ from tests.web.webhooks import NOBODY, new_endpoint, queue_of
 def test_a_new_endpoint_has_no_deliveries_and_says_what_to_do(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    assert "No deliveries yet" in guest.read(f"/wallet/webhooks/{endpoint}/deliveries")
-    assert "No deliveries match" in guest.read(f"/wallet/webhooks/{endpoint}/deliveries", state="failed")
+    assert "No deliveries yet" in guest.read(f"/business/{merchant.account}/webhooks/{endpoint}/deliveries")
+    assert "No deliveries match" in guest.read(
+        f"/business/{merchant.account}/webhooks/{endpoint}/deliveries", state="failed"
+    )
 
 
 def test_deliveries_are_found_by_state_type_and_payment(still: InProcess) -> None:
@@ -38,11 +40,11 @@ def test_deliveries_are_found_by_state_type_and_payment(still: InProcess) -> Non
     record(still, endpoint, first)
     give_up(still, endpoint, first + 1)
     record(still, endpoint, first + 2, status=302, reason="redirect")
-    listed = f"/wallet/webhooks/{endpoint}/deliveries"
+    listed = f"/business/{merchant.account}/webhooks/{endpoint}/deliveries"
 
     def found(**query: str) -> list[int]:
         guest.read(listed, **query)
-        return [int(number) for number in re.findall(r'href="/wallet/deliveries/dlv_\w+?_(\d+)"', guest.page)]
+        return [int(number) for number in re.findall(r'href="/business/\d+/deliveries/dlv_\w+?_(\d+)"', guest.page)]
 
     assert found() == [first + 2, first + 1, first]
     assert found(state="failed") == [first + 1]
@@ -64,13 +66,15 @@ def test_a_list_of_deliveries_goes_on_where_its_page_ended(still: InProcess) -> 
     first = last_sequence_after(still, merchant, 21)
     for number in range(21):
         record(still, endpoint, first + number)
-    guest.read(f"/wallet/webhooks/{endpoint}/deliveries")
-    assert delivery(endpoint, first + 20) in guest.page
-    assert f'"{delivery(endpoint, first)}"' not in guest.page
+    guest.read(f"/business/{merchant.account}/webhooks/{endpoint}/deliveries")
+    assert delivery(merchant.account, endpoint, first + 20) in guest.page
+    assert f'"{delivery(merchant.account, endpoint, first)}"' not in guest.page
     older = re.search(r'href="([^"]+)" rel="next"', guest.page)
     assert older
     guest.open(html.unescape(older[1]))
-    assert re.findall(r'href="(/wallet/deliveries/\w+)"', guest.page) == [delivery(endpoint, first)]
+    assert re.findall(r'href="(/business/\d+/deliveries/\w+)"', guest.page) == [
+        delivery(merchant.account, endpoint, first)
+    ]
 
 
 def test_one_delivery_shows_every_try_with_what_to_do_and_the_very_bytes(still: InProcess) -> None:
@@ -81,7 +85,7 @@ def test_one_delivery_shows_every_try_with_what_to_do_and_the_very_bytes(still: 
     record(still, endpoint, first, status=None, reason="bad_certificate", took_ms=31)
     still.clock.advance(HOUR_MS)
     record(still, endpoint, first, status=500, reason="status", excerpt="<script>alert(1)</script>")
-    text = guest.read(delivery(endpoint, first))
+    text = guest.read(delivery(merchant.account, endpoint, first))
     assert "Attempt 2" in text
     assert "Attempt 1" in text
     assert "The certificate of the receiver is not valid. Renew the certificate" in text
@@ -96,7 +100,7 @@ def test_one_delivery_shows_every_try_with_what_to_do_and_the_very_bytes(still: 
     assert f"webhook-timestamp: {still.now_ms() // 1000}" in text
     still.clock.advance(HOUR_MS)
     record(still, endpoint, first)
-    text = guest.read(delivery(endpoint, first))
+    text = guest.read(delivery(merchant.account, endpoint, first))
     assert "Delivered" in text
     assert "2 hours later" in text
     assert "Next attempt" not in text
@@ -107,7 +111,7 @@ def test_a_delivery_is_sent_again_on_its_page(still: InProcess) -> None:
     endpoint = add(guest, merchant.account)
     first = last_sequence_after(still, merchant, 1)
     give_up(still, endpoint, first)
-    page = delivery(endpoint, first)
+    page = delivery(merchant.account, endpoint, first)
     guest.open(page)
     guest.follow(guest.post(f"{page}/resend"))
     assert "It will be sent again now" in guest.text
@@ -121,14 +125,21 @@ def test_what_an_endpoint_no_longer_wants_is_not_sent_again(still: InProcess) ->
     endpoint = add(guest, merchant.account)
     first = last_sequence_after(still, merchant, 1)
     give_up(still, endpoint, first)
-    guest.open(delivery(endpoint, first))
-    call = guest.posting(f"{delivery(endpoint, first)}/resend")
-    guest.open(f"/wallet/webhooks/{endpoint}/edit")
-    guest.post(f"/wallet/webhooks/{endpoint}/edit", url=NOBODY, password=PASSWORD, **{"refund-created": "yes"})
-    assert "no longer receives events of this type" in guest.read(delivery(endpoint, first))
+    guest.open(delivery(merchant.account, endpoint, first))
+    call = guest.posting(f"{delivery(merchant.account, endpoint, first)}/resend")
+    guest.open(f"/business/{merchant.account}/webhooks/{endpoint}/edit")
+    guest.post(
+        f"/business/{merchant.account}/webhooks/{endpoint}/edit",
+        url=NOBODY,
+        password=PASSWORD,
+        **{"refund-created": "yes"},
+    )
+    assert "no longer receives events of this type" in guest.read(delivery(merchant.account, endpoint, first))
     assert still.send(call).status_code == 303
-    guest.open(f"/wallet/webhooks/{endpoint}/again")
-    guest.follow(guest.post(f"/wallet/webhooks/{endpoint}/again", what="failed", since="2026-01-01T00:00"))
+    guest.open(f"/business/{merchant.account}/webhooks/{endpoint}/again")
+    guest.follow(
+        guest.post(f"/business/{merchant.account}/webhooks/{endpoint}/again", what="failed", since="2026-01-01T00:00")
+    )
     assert "nothing to send again" in guest.text
     row = still.run(still.context.store.find(Tables.webhook_deliveries, (endpoint, first)))
     assert row is not None
@@ -144,7 +155,7 @@ def test_all_that_failed_since_a_time_is_sent_again(still: InProcess) -> None:
     still.clock.advance(2 * HOUR_MS)
     since = typed(still.now_ms() - HOUR_MS)
     give_up(still, endpoint, first + 2)
-    path = f"/wallet/webhooks/{endpoint}/again"
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/again"
     guest.open(path)
     guest.follow(guest.post(path, what="failed", since=since))
     assert "What failed will be sent again now" in guest.text
@@ -162,7 +173,7 @@ def test_everything_since_a_time_is_sent_again_one_replay_at_a_time(still: InPro
     still.clock.advance(2 * HOUR_MS)
     first = last_sequence_after(still, merchant, 2)
     record(still, endpoint, first + 1)
-    path = f"/wallet/webhooks/{endpoint}/again"
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/again"
     guest.open(path)
     since = typed(still.now_ms() - HOUR_MS)
     guest.follow(guest.post(path, what="all", since=since))
@@ -194,7 +205,7 @@ def test_a_time_that_makes_no_sense_is_told_beside_its_field(
     merchant = still.merchants[2]
     endpoint = new_endpoint(still, merchant.key)
     guest = Guest(still).signed_in(merchant.email)
-    path = f"/wallet/webhooks/{endpoint}/again"
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/again"
     guest.open(path)
     assert guest.post(path, what=what, since=since).status_code == 422
     assert says in guest.text

@@ -80,25 +80,26 @@ def test_a_business_that_is_not_approved_has_no_webhooks_yet(still: InProcess) -
 @pytest.mark.parametrize("mode", ["live", "test"])
 def test_a_secret_is_shown_once_signs_and_is_nowhere_else(still: InProcess, mode: str) -> None:
     guest, merchant = owner(still)
-    path = f"{BUSINESS}/{merchant.account}/webhooks/new"
+    account = merchant.account if mode == "live" else merchant.test_account
+    path = f"{BUSINESS}/{account}/webhooks/new"
     guest.open(path)
-    call = guest.posting(path, url=NOBODY, mode=mode, description="<Orders>", password=PASSWORD, **ALL_TYPES)
+    call = guest.posting(path, url=NOBODY, description="<Orders>", password=PASSWORD, **ALL_TYPES)
     answer = guest.seen(still.send(call))
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     [secret] = set(SECRET.findall(guest.page))
-    [endpoint] = set(re.findall(r"/wallet/webhooks/(we_\w+)", guest.page))
+    [endpoint] = set(re.findall(r"/webhooks/(we_\w+)", guest.page))
     found = stored(still, endpoint)
     assert still.context.webhook_secrets.opened(found, now=still.now_ms()) == (secret,)
-    assert found.account == int(merchant.account if mode == "live" else merchant.test_account)
+    assert found.account == int(account)
     assert (found.types, found.description, found.state) == ("", "<Orders>", "enabled")
     again = guest.seen(still.send(call))
-    assert (again.status_code, again.headers["location"]) == (303, f"/wallet/webhooks/{endpoint}")
+    assert (again.status_code, again.headers["location"]) == (303, f"/business/{account}/webhooks/{endpoint}")
     guest.follow(again)
     assert "was already shown" in guest.text
     assert not SECRET.search(guest.page)
-    assert ("Test" in guest.text) == (mode == "test")
+    assert ("Test mode" in guest.text) == (mode == "test")
     assert "<Orders>" in guest.text
-    guest.open(f"{BUSINESS}/{merchant.account}/webhooks")
+    guest.open(f"{BUSINESS}/{account}/webhooks")
     assert NOBODY in guest.text
     with still.books() as books:
         rows = books.select(
@@ -146,7 +147,7 @@ def test_one_endpoint_too_many_is_refused_in_words(still: InProcess) -> None:
 def test_an_endpoint_is_changed_paused_enabled_and_removed(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     guest.open(f"{page}/edit")
     assert guest.value("url") == NOBODY
     chosen = {"url": f"{NOBODY}/new", "description": "Orders", "remote_payment-paid": "yes", "password": PASSWORD}
@@ -170,7 +171,7 @@ def test_an_endpoint_is_changed_paused_enabled_and_removed(still: InProcess) -> 
 def test_where_webhooks_go_is_changed_with_the_password_only(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    path = f"/wallet/webhooks/{endpoint}/edit"
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/edit"
     guest.open(path)
     assert guest.post(path, url=f"{NOBODY}/thief", password="wrong", **ALL_TYPES).status_code == 422
     assert stored(still, endpoint).url == NOBODY
@@ -180,7 +181,7 @@ def test_where_webhooks_go_is_changed_with_the_password_only(still: InProcess) -
 def test_an_endpoint_goes_on_from_where_it_stopped_or_from_now(still: InProcess, resume: str, *, is_now: bool) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     guest.open(page)
     guest.post(f"{page}/state")
     begun = queue_of(still, endpoint).next
@@ -197,16 +198,16 @@ def test_what_waits_is_counted_by_the_types_that_are_wanted(still: InProcess) ->
     only = {**dict.fromkeys(ALL_TYPES, ""), "refund-created": "yes"}
     endpoint = add(guest, merchant.account, **only)
     payment_id = still.paid(merchant, still.customers[0])
-    assert "Not sent yet" not in guest.read(f"/wallet/webhooks/{endpoint}")
+    assert "Not sent yet" not in guest.read(f"/business/{merchant.account}/webhooks/{endpoint}")
     still.data(refund(merchant.key, payment_id, amount=1))
-    assert "Not sent yet 1 since" in guest.read(f"/wallet/webhooks/{endpoint}")
+    assert "Not sent yet 1 since" in guest.read(f"/business/{merchant.account}/webhooks/{endpoint}")
 
 
 def test_a_rotated_secret_is_shown_once_and_the_old_one_signs_for_as_long_as_was_chosen(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
     [old] = set(SECRET.findall(guest.page))
-    path = f"/wallet/webhooks/{endpoint}/rotate"
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/rotate"
     guest.open(path)
     assert guest.post(path, overlap="24", password="wrong").status_code == 422
     assert guest.post(path, overlap="9999", password=PASSWORD).status_code == 422
@@ -228,7 +229,7 @@ def test_a_rotated_secret_is_shown_once_and_the_old_one_signs_for_as_long_as_was
 def test_a_secret_that_cannot_be_opened_is_told_and_rotated_away(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     before = still.context.webhook_secrets
     still.change(webhook_secrets=WebhookSecrets(Keyring([b"another secret key of the service"], system_entropy)))
     try:
@@ -249,7 +250,7 @@ def test_a_secret_that_cannot_be_opened_is_told_and_rotated_away(still: InProces
 def test_how_an_endpoint_stands_is_told_in_words(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     assert "No deliveries" in guest.read(page)
     first = last_sequence_after(still, merchant, 6)
     record(still, endpoint, first)
@@ -274,9 +275,9 @@ def test_a_suspended_business_reads_that_nothing_is_sent(still: InProcess) -> No
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
     still.act("account suspend", account=merchant.account)
-    guest.open(f"/wallet/webhooks/{endpoint}")
+    guest.open(f"/business/{merchant.account}/webhooks/{endpoint}")
     assert "Nothing is sent while the business is suspended" in guest.text
-    calls = [guest.posting(f"/wallet/webhooks/{endpoint}/{act}") for act in ("ping", "state")]
+    calls = [guest.posting(f"/business/{merchant.account}/webhooks/{endpoint}/{act}") for act in ("ping", "state")]
     assert [still.send(call).status_code for call in calls] == [403, 403]
     guest.open(f"{BUSINESS}/{merchant.account}/webhooks")
     assert "Add endpoint" not in guest.text
@@ -286,7 +287,7 @@ def test_a_ping_shows_what_the_receiver_said(still: InProcess, shop_server: tupl
     url, handler = shop_server
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account, url=url)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     guest.open(page)
     answer = guest.post(f"{page}/ping")
     assert answer.status_code == 200
@@ -304,7 +305,7 @@ def test_a_ping_shows_what_the_receiver_said(still: InProcess, shop_server: tupl
 def test_pings_by_hand_are_counted(still: InProcess) -> None:
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
-    page = f"/wallet/webhooks/{endpoint}"
+    page = f"/business/{merchant.account}/webhooks/{endpoint}"
     guest.open(page)
     call = guest.posting(f"{page}/ping")
     still.limit(RateLimits(clock=lambda: 0))
@@ -332,26 +333,30 @@ def test_what_is_anothers_is_answered_like_what_does_not_exist(still: InProcess)
         own = add(guest, intruder.account)
         nothing = "we_" + "0" * 24
         pages = ["", "/edit", "/rotate", "/remove", "/verify", "/again", "/deliveries"]
-        for page in [*(f"/wallet/webhooks/{endpoint}{page}" for page in pages), delivery(endpoint, sequence)]:
+        base = f"{BUSINESS}/{account}/webhooks/{endpoint}"
+        for page in [*(f"{base}{page}" for page in pages), delivery(account, endpoint, sequence)]:
             assert home.open(page).status_code == 200, page
             refused = guest.open(page)
             unknown = guest.open(page.replace(endpoint.removeprefix("we_"), nothing.removeprefix("we_")))
             assert (refused.status_code, unknown.status_code) == (404, 404), page
             assert endpoint not in refused.text
-        guest.open(f"/wallet/webhooks/{own}")
-        form = guest.form(f"/wallet/webhooks/{own}/ping")
+        home_of_own = f"{BUSINESS}/{intruder.account}/webhooks"
+        guest.open(f"{home_of_own}/{own}")
+        form = guest.form(f"{home_of_own}/{own}/ping")
         for act in ("ping", "state", "edit", "rotate", "remove", "again"):
-            assert guest.post(f"/wallet/webhooks/{endpoint}/{act}", form).status_code == 404
-        assert guest.post(f"{delivery(endpoint, sequence)}/resend", form).status_code == 404
+            assert guest.post(f"{base}/{act}", form).status_code == 404
+            assert guest.post(f"{home_of_own}/{endpoint}/{act}", form).status_code == 404  # Under a shop of their own.
+        for shop in (account, intruder.account):
+            assert guest.post(f"{delivery(shop, endpoint, sequence)}/resend", form).status_code == 404
         assert still.data(see(key, endpoint))["state"] == "enabled"
 
 
 def test_a_form_of_one_endpoint_does_nothing_to_another(still: InProcess) -> None:
     guest, merchant = owner(still)
     first, second = add(guest, merchant.account), add(guest, merchant.account)
-    guest.open(f"/wallet/webhooks/{first}/remove")
-    form = guest.form(f"/wallet/webhooks/{first}/remove")
-    assert guest.post(f"/wallet/webhooks/{second}/remove", form).status_code == 403
+    guest.open(f"/business/{merchant.account}/webhooks/{first}/remove")
+    form = guest.form(f"/business/{merchant.account}/webhooks/{first}/remove")
+    assert guest.post(f"/business/{merchant.account}/webhooks/{second}/remove", form).status_code == 403
     assert stored(still, second).state == "enabled"
 
 
@@ -362,8 +367,8 @@ def test_the_pages_work_on_every_engine(anywhere: World) -> None:
     payment_id = anywhere.payment(merchant)
     anywhere.data(pay(anywhere.customers[0], payment_id))
     for page in ("", "/edit", "/rotate", "/remove", "/verify", "/again", "/deliveries", "/deliveries?state=failed"):
-        assert guest.open(f"/wallet/webhooks/{endpoint}{page}").status_code == 200, guest.text
-    path = f"/wallet/webhooks/{endpoint}/again"
+        assert guest.open(f"/business/{merchant.account}/webhooks/{endpoint}{page}").status_code == 200, guest.text
+    path = f"/business/{merchant.account}/webhooks/{endpoint}/again"
     guest.open(path)
     guest.follow(guest.post(path, what="failed", since="2026-01-01T00:00"))
     assert "nothing to send again" in guest.text
@@ -377,7 +382,8 @@ def test_the_pages_are_in_the_reader_s_language(still: InProcess, code: str) -> 
     record(still, endpoint, sequence, status=404, reason="status")
     english, reader = Guest(still).signed_in(merchant.email), Guest(still, code).signed_in(merchant.email)
     pages = ["", "/edit", "/rotate", "/remove", "/verify", "/again", "/deliveries"]
-    for page in [*(f"/wallet/webhooks/{endpoint}{page}" for page in pages), delivery(endpoint, sequence)]:
+    base = f"{BUSINESS}/{merchant.account}/webhooks/{endpoint}"
+    for page in [*(f"{base}{page}" for page in pages), delivery(merchant.account, endpoint, sequence)]:
         english.open(page)
         title = re.search(r"<h1>(.*?)</h1>", english.page)
         assert title

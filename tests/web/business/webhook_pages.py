@@ -9,7 +9,7 @@ from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World
 from tests.web.webhooks import NOBODY
 
-BUSINESS = "/wallet/business"
+BUSINESS = "/business"
 ALL_TYPES = {
     "remote_payment-paid": "yes",
     "remote_payment-cancelled": "yes",
@@ -33,11 +33,11 @@ def add(guest: Guest, account: str, **changes: str) -> str:
     """The id of a new endpoint, by the form; the page with its secret is open."""
     path = f"{BUSINESS}/{account}/webhooks/new"
     guest.open(path)
-    fields = {"url": NOBODY, "mode": "live", "description": "", "password": PASSWORD, **ALL_TYPES, **changes}
+    fields = {"url": NOBODY, "description": "", "password": PASSWORD, **ALL_TYPES, **changes}
     answer = guest.post(path, **fields)
     assert answer.status_code == 200, guest.text
     endpoint: str
-    [endpoint] = set(re.findall(r"/wallet/webhooks/(we_\w+)", guest.page))
+    [endpoint] = set(re.findall(r"/webhooks/(we_\w+)", guest.page))
     return endpoint
 
 
@@ -62,9 +62,9 @@ def give_up(world: InProcess, endpoint: str, sequence: int, status: int = 500) -
         record(world, endpoint, sequence, status=status, reason="status", excerpt="<i>oh</i> no")
 
 
-def delivery(endpoint: str, sequence: int) -> str:
+def delivery(account: str, endpoint: str, sequence: int) -> str:
     """The page of it."""
-    return f"/wallet/deliveries/dlv_{endpoint.removeprefix('we_')}_{sequence}"
+    return f"{BUSINESS}/{account}/deliveries/dlv_{endpoint.removeprefix('we_')}_{sequence}"
 
 
 def last_sequence_after(world: InProcess, merchant: Merchant, count: int) -> int:

@@ -23,9 +23,9 @@ def focus_of(page: str) -> str:
 
 def test_every_wrong_field_is_named_at_the_top_in_words_that_stand_beside_it(still: InProcess) -> None:
     guest = Guest(still).entered(still.customers[0])
-    guest.ask("/wallet/business")
+    guest.ask("/business")
     assert not SUMMARY.search(guest.page)
-    guest.post("/wallet/business", name="", registration="", origins="not an address")
+    guest.post("/business", name="", registration="", origins="not an address")
     links = summary_of(guest.page)
     assert [field for field, *_ in links] == ["name", "kind", "registration", "origins"]
     for field, label, message in links:
@@ -33,22 +33,22 @@ def test_every_wrong_field_is_named_at_the_top_in_words_that_stand_beside_it(sti
         assert f'<p class="wrong" id="{field}-wrong">{message}</p>' in guest.page
         assert f' id="{field}"' in guest.page
     assert focus_of(guest.page) == "name"
-    form = guest.page.index('action="/wallet/business"')
+    form = guest.page.index('action="/business"')
     assert form < guest.page.index("data-error-summary") < guest.page.index('class="field"', form)
 
 
 def test_what_is_wrong_with_a_group_is_a_link_by_itself(still: InProcess) -> None:
     merchant = still.merchants[0]
     guest = Guest(still).signed_in(merchant.email)
-    guest.ask(f"/wallet/business/{merchant.account}")
-    guest.post(f"/wallet/business/{merchant.account}/keys", name="Till", mode="test", password=PASSWORD)
+    guest.ask(f"/business/{merchant.account}")
+    guest.post(f"/business/{merchant.account}/keys", name="Till", mode="test", password=PASSWORD)
     assert summary_of(guest.page) == [("scopes", "Choose at least one permission.", "")]
 
 
 def test_a_wrong_password_below_a_long_form_is_told_at_its_top(still: InProcess) -> None:
     merchant = still.merchants[0]
     guest = Guest(still).signed_in(merchant.email)
-    page = f"/wallet/business/{merchant.account}"
+    page = f"/business/{merchant.account}"
     guest.ask(page)
     guest.post(f"{page}/keys", name="Till", mode="test", password="wrong", **{"payments-read": "yes"})
     assert [field for field, *_ in summary_of(guest.page)] == ["password"]

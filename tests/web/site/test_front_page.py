@@ -34,7 +34,7 @@ def test_a_stranger_sees_what_it_is_who_runs_it_and_three_doors(told: InProcess,
     guest = Guest(told, language)
     assert says in guest.read("/")
     assert "Levant &lt;b&gt;Payments&lt;/b&gt;" in guest.page
-    for door in ("/sign-up", "/sign-in", "/wallet/business", "/docs"):
+    for door in ("/sign-up", "/sign-in", "/business", "/docs"):
         assert f'href="{door}"' in guest.page
 
 
@@ -65,7 +65,7 @@ def test_the_footer_of_every_page_names_the_operator_support_and_the_texts(told:
     payment = told.payment(told.merchants[0])
     for guest, paths in (
         (visitor, ("/", "/sign-in", "/sign-up", f"/pay/{payment}", "/docs", "/terms", "/pay/0000000000000000")),
-        (customer, ("/wallet", "/wallet/history", "/wallet/business", "/wallet/security", f"/pay/{payment}")),
+        (customer, ("/wallet", "/wallet/history", "/business", "/wallet/security", f"/pay/{payment}")),
     ):
         for path in paths:
             guest.ask(path)
