@@ -89,6 +89,9 @@ def test_signing_in_leads_to_a_payment_or_to_the_wallet_and_nowhere_else(door: I
     [
         ("/wallet/history?kind=pay&words=a%20b", "/wallet/history?kind=pay&words=a%20b"),
         ("/business/12", "/business/12"),
+        ("/business/12/webhooks/we_1/deliveries?state=failed", "/business/12/webhooks/we_1/deliveries?state=failed"),
+        ("/business.evil.example", "/wallet"),
+        ("/business//evil.example", "/wallet"),
         ("//evil.example", "/wallet"),
         ("https://evil.example/wallet", "/wallet"),
         ("/wallet//evil.example", "/wallet"),

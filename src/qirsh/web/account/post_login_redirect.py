@@ -11,7 +11,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 WALLET = "/wallet"
-_OWN: Final = re.compile(r"/wallet(?:/[\w~-][\w.~-]*)*(?:\?[\w.~%=&+-]*)?", re.ASCII)
+_OWN: Final = re.compile(r"/(?:wallet|business)(?:/[\w~-][\w.~-]*)*(?:\?[\w.~%=&+-]*)?", re.ASCII)
 
 
 def payment_in_query(context: Context, request: Request) -> str:
@@ -25,7 +25,7 @@ def payment_named(context: Context, text: str) -> str:
 
 
 def next_in_query(request: Request) -> str:
-    """The page of the wallet that the address names; empty if it names none."""
+    """The page of the wallet or of a business that the address names; empty if it names none."""
     path = _query(request).get("next", "")
     return path if _OWN.fullmatch(path) else ""
 
