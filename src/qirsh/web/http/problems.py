@@ -178,7 +178,7 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     ),
     "balance_limit": ProblemType(409, "Balance limit", "The receiving account cannot hold this amount."),
     "changed_meanwhile": ProblemType(
-        409, "Changed meanwhile", "Somebody else has changed it since you opened the page. Nothing was done."
+        409, "Changed meanwhile", "Someone else has changed it since you opened the page. Nothing was done."
     ),
     "refund_cap": ProblemType(409, "Refund cap", "This is more than you may refund today in this currency."),
 }
