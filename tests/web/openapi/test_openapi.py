@@ -138,7 +138,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "move_not_allowed",
         "already_confirmed",
     }
-    pages = {"code_not_valid", "passkey_not_valid", "money_left"}
+    pages = {"code_not_valid", "passkey_not_valid", "money_left", "missing_right", "changed_meanwhile", "refund_cap"}
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators
