@@ -175,10 +175,10 @@ class Town:
 
     def webhook_screens(self, page: Page, stage: Stage) -> Iterator[str]:
         """For the owner, who is signed in."""
-        endpoint = self._endpoints[stage.code]
-        page.goto(f"{stage.base_url}/wallet/webhooks/{endpoint}")
+        endpoint, base = self._endpoints[stage.code], f"{stage.base_url}/business/{stage.business}"
+        page.goto(f"{base}/webhooks/{endpoint}")
         yield "webhook-endpoint"
-        page.goto(f"{stage.base_url}/wallet/deliveries/{delivery_id(endpoint, _LAST_EVENT)}")
+        page.goto(f"{base}/deliveries/{delivery_id(endpoint, _LAST_EVENT)}")
         yield "webhook-delivery"
 
     def _submit(self, command: Command[Any]) -> None:

@@ -287,12 +287,13 @@ def test_a_business_is_asked_for_approved_and_has_a_key(scene: Scene, open_page:
     page.goto(f"{scene.base_url}/business/{account}")
     sight.see(page, "business approved")
 
-    page.select_option("#mode", "live")
-    send(page, f"/business/{account}/keys", name="Website", password=PASSWORD)
+    follow(page, f"/business/{account}/keys")
+    sight.see(page, "no keys yet")
+    send(page, f"/business/{account}/keys", name="Website")  # Without the password: they have just signed in.
     sight.see(page, "a key")
     key = page.inner_text("main code")
     payment_id = scene.payment(key, amount=700)
-    page.goto(f"{scene.base_url}/business/{account}")
+    page.goto(f"{scene.base_url}/business/{account}/keys")
     assert key not in page.content()
     sight.see(page, "business with a key")
     page.locator('a[href$="/revoke"]').click()

@@ -50,7 +50,13 @@ def test_no_page_is_wider_than_a_phone(
         *("/wallet", "/wallet/history", "/wallet/settings", "/wallet/identity", "/wallet/payouts", "/wallet/pay"),
         *("/wallet/security", "/wallet/security/email", "/wallet/security/sessions", "/wallet/statement"),
         *("/business", "/wallet/pin"),
-        *(f"/business/{account}", f"/pay/{payment}", f"/wallet/{LONG}"),
+        *(
+            f"/business/{account}",
+            f"/business/{account}/keys",
+            f"/business/{account}/webhooks",
+            f"/pay/{payment}",
+            f"/wallet/{LONG}",
+        ),
     ):
         answer = page.goto(f"{scene.base_url}{path}")
         assert answer is not None

@@ -48,6 +48,7 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
         ("history", "/wallet/history"),
         ("statement", "/wallet/statement?currency=USD"),
         ("business", f"/business/{stage.business}"),
+        ("keys", f"/business/{stage.business}/keys"),
         ("security", "/wallet/security"),
     ):
         page.goto(f"{base}{path}")
@@ -56,7 +57,7 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
 
 def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iterator[str]:
     """The same of the pages about webhooks, for the owner of the business, to whom an event waits to be sent."""
-    base, own = stage.base_url, f"/wallet/webhooks/{endpoint}"
+    base, own = stage.base_url, f"/business/{stage.business}/webhooks/{endpoint}"
     page.goto(f"{base}/?lang={stage.code}")
     _sign_in(page, base, stage.customer)
     for name, path in (
@@ -69,7 +70,7 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
         ("again", f"{own}/again"),
         ("deliveries", f"{own}/deliveries"),
         ("no-deliveries", f"{own}/deliveries?state=failed"),
-        ("delivery", f"/wallet/deliveries/{delivery}"),
+        ("delivery", f"/business/{stage.business}/deliveries/{delivery}"),
     ):
         page.goto(f"{base}{path}")
         yield name
@@ -78,11 +79,9 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
     yield "ping"
     page.goto(f"{base}/business/{stage.business}/webhooks/new")
     page.fill("#url", "https://10.0.0.1/hooks")
-    page.fill("#password", "wrong")
     _press(page, "main form .button")
     yield "new-with-mistakes"
     page.fill("#url", _RECEIVER)
-    page.fill("#password", PASSWORD)
     _press(page, "main form .button")
     yield "secret"
 

@@ -55,8 +55,9 @@ UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
 # What an address names, where the page of something that is there tells more than that of nothing.
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
-    "/wallet/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
-    "/wallet/deliveries/": lambda still, merchant: new_delivery(still, merchant.key),
+    "/business/{account}/keys/": lambda _, merchant: merchant.key_id,
+    "/business/{account}/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
+    "/business/{account}/deliveries/": lambda still, merchant: new_delivery(still, merchant.key),
 }
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
@@ -124,6 +125,8 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing(
         if role == "nobody" and route.path not in OPEN:
             assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
             assert answer.content == b""
+        elif "{account}" in route.path:  # Of a business: those who do not work there see nothing.
+            assert answer.status_code == (200 if role == "owner" else 404), role
     after = still.counts()
     if route.path in EXPORTS:
         after["audit"] = before["audit"]

@@ -114,7 +114,8 @@ class Desk:
         return [kind for _, _, kind, _ in self.told()]
 
     def words(self, **more: int) -> dict[str, str | int]:
-        return {"name": "Shop", "address": ADDRESS, "url": f"{BASE_URL}/wallet/webhooks/{self.endpoint}", **more}
+        url = f"{BASE_URL}/business/{self.account}/webhooks/{self.endpoint}"
+        return {"name": "Shop", "address": ADDRESS, "url": url, **more}
 
 
 @pytest.fixture
@@ -199,8 +200,9 @@ def test_an_endpoint_of_a_test_account_is_told_to_the_owner_of_the_live_one(worl
     desk.submit(RecordWebhookResults((result,)))
     speaks(world, shop.email, "en")
     assert desk.tell() == 1
-    at = world.now_ms()
-    assert desk.told() == [(shop.email, "en", "webhook_gone", {**desk.words(at=at), "name": "Shop (test account)"})]
+    desk.account = int(shop.test_account)
+    words = {**desk.words(at=world.now_ms()), "name": "Shop (test account)"}
+    assert desk.told() == [(shop.email, "en", "webhook_gone", words)]
 
 
 def test_nothing_is_told_while_the_account_may_not_act(desk: Desk) -> None:

@@ -99,7 +99,7 @@ def test_an_event_arrives_and_its_signature_holds(served: tuple[House, Running])
     article = shown(running, happen(house, running))
     assert "Signature valid" in article
     assert ">remote_payment.cancelled<" in article
-    [delivery_id] = re.findall(r"/wallet/deliveries/(dlv_\w+)", article)
+    [delivery_id] = re.findall(rf'"/business/{house.demo()["shopAccount"]}/deliveries/(dlv_\w+)"', article)
 
     def is_recorded() -> bool:
         found = deliveries(house, running, house.demo()["webhookEndpoint"])

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from qirsh.domain.commands.account import IssueKey
-from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX
+from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX, RECENT_PROOF_MS
 from qirsh.domain.refusal import granted
 from tests.guest import FORM, Guest
 from tests.live import PASSWORD, Call, InProcess, World, create
@@ -76,9 +76,14 @@ def test_a_verified_person_asks_and_hears_of_the_approval(still: InProcess) -> N
     told = words_to(still, guest.email)["business_approved"]
     assert told == {"name": ASKED["name"], "url": f"{still.settings.base_url}{PAGE}/{account}"}
     guest.open(f"{PAGE}/{account}")
-    digits = guest.text.replace(" ", "")
-    assert account in digits
-    assert done["testAccount"] in digits
+    assert account in guest.text.replace(" ", "")
+    assert f'href="{PAGE}/{account}/keys"' in guest.page
+    test_page = f"{PAGE}/{done['testAccount']}"
+    assert f'href="{test_page}"' in guest.page
+    guest.open(test_page)
+    assert done["testAccount"] in guest.text.replace(" ", "")
+    assert "no real money moves here" in guest.text
+    assert f'href="{PAGE}/{account}"' in guest.page
 
 
 def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
@@ -98,15 +103,15 @@ def test_a_rejection_says_why_on_the_page_and_by_mail(still: InProcess) -> None:
 def test_a_suspension_is_mailed_and_stops_keys_in_mid_flow(still: InProcess) -> None:
     still.change(has_mail=True)
     guest, account = owner(still)
-    guest.open(f"{PAGE}/{account}")
+    guest.open(f"{PAGE}/{account}/keys")
     still.act("account suspend", account=account)
     assert words_to(still, guest.email)["account_suspended"] == {"name": "Shop"}
-    answer = guest.post(f"{PAGE}/{account}/keys", name="Late", mode="live", password=PASSWORD, **SCOPES)
+    answer = guest.post(f"{PAGE}/{account}/keys", name="Late", password=PASSWORD, **SCOPES)
     assert answer.status_code == 403
     assert not KEY.search(guest.page)
     guest.open(f"{PAGE}/{account}")
     assert "suspended or closed" in guest.text
-    assert "Create API key" not in guest.text
+    assert "Create API key" not in guest.read(f"{PAGE}/{account}/keys")
 
 
 def test_who_is_not_verified_reads_what_to_do_and_gets_nothing_by_force(still: InProcess) -> None:
@@ -161,16 +166,19 @@ def test_one_form_asks_once_however_often_it_is_sent(anywhere: World) -> None:
     assert len(owned(anywhere, guest)) == 1
 
 
-def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None:
-    guest, account = owner(still)
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess, mode: str) -> None:
+    merchant = still.merchant()
+    guest = Guest(still).signed_in(merchant.email)
+    account = merchant.account if mode == "live" else merchant.test_account
     path = f"{PAGE}/{account}/keys"
-    guest.open(f"{PAGE}/{account}")
-    call = guest.posting(path, name="<Till>", mode="live", days="30", password=PASSWORD, **SCOPES)
+    guest.open(path)
+    call = guest.posting(path, name="<Till>", days="30", password=PASSWORD, **SCOPES)
     answer = guest.seen(still.send(call))
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     # To be copied, in a command that works as it stands, and with a way to the documentation.
     [key] = set(KEY.findall(guest.page))
-    assert key.startswith("qk_live_")
+    assert key.startswith(f"qk_{mode}_")
     assert f'id="key">{key}<' in guest.page
     command = f'curl {still.settings.base_url}/api/v1/me \\\n  -H "Authorization: Bearer {key}"'
     assert command in html.unescape(guest.page)
@@ -178,8 +186,8 @@ def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None
     assert still.send(Call("GET", "/api/v1/me", key)).status_code == 200
     assert still.send(create(key)).status_code == 201
     again = guest.seen(still.send(call))
-    assert (again.status_code, again.headers["location"]) == (303, f"{PAGE}/{account}")
-    guest.open(f"{PAGE}/{account}")
+    assert (again.status_code, again.headers["location"]) == (303, path)
+    guest.follow(again)
     assert "was already shown" in guest.text
     assert key not in guest.page
     assert key[-4:] in guest.text
@@ -191,8 +199,8 @@ def test_a_key_is_shown_once_works_and_is_kept_nowhere(still: InProcess) -> None
 
 def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: World) -> None:
     guest, account = owner(anywhere)
-    guest.open(f"{PAGE}/{account}")
-    call = guest.posting(f"{PAGE}/{account}/keys", name="Twice", mode="test", password=PASSWORD, **SCOPES)
+    guest.open(f"{PAGE}/{account}/keys")
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Twice", password=PASSWORD, **SCOPES)
     answers = anywhere.together([call] * 5)
     assert sorted(answer.status_code for answer in answers) == [200, 303, 303, 303, 303]
     assert len({key for answer in answers for key in KEY.findall(answer.text)}) == 1
@@ -204,7 +212,6 @@ def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: Wor
         ({"password": "not the password"}, "Incorrect password"),
         ({"password": ""}, "Incorrect password"),
         ({"name": ""}, "Enter a name for the key"),
-        ({"mode": "real"}, "Choose one of these"),
         ({"payments-read": "", "payments-write": ""}, "at least one permission"),
         ({"days": "0"}, "from 1 to 3650"),
         ({"days": "3651"}, "from 1 to 3650"),
@@ -215,8 +222,9 @@ def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: Wor
 def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[str, str], says: str) -> None:
     merchant = still.merchants[1]
     guest = Guest(still).signed_in(merchant.email)
-    guest.open(f"{PAGE}/{merchant.account}")
-    fields = {"name": "Till", "mode": "live", "password": PASSWORD, **SCOPES, **changes}
+    still.clock.advance(RECENT_PROOF_MS + 1)
+    guest.open(f"{PAGE}/{merchant.account}/keys")
+    fields = {"name": "Till", "password": PASSWORD, **SCOPES, **changes}
     assert guest.post(f"{PAGE}/{merchant.account}/keys", **fields).status_code == 422
     assert says in guest.text
     assert not KEY.search(guest.page)
@@ -225,15 +233,18 @@ def test_no_key_is_made_of_a_form_with_faults(still: InProcess, changes: dict[st
 def test_a_key_ends_after_a_question_and_once(still: InProcess) -> None:
     merchant = still.merchant()
     guest = Guest(still).signed_in(merchant.email)
-    guest.open(f"{PAGE}/{merchant.account}")
-    path = f"/wallet/keys/{merchant.key_id}/revoke"
+    guest.open(f"{PAGE}/{merchant.account}/keys")
+    path = f"{PAGE}/{merchant.account}/keys/{merchant.key_id}/revoke"
     assert path in guest.page
     guest.open(path)
     assert "cannot be undone" in guest.text
     assert still.send(create(merchant.key)).status_code == 201
     call = guest.posting(path)
-    assert [answer.status_code for answer in still.together([call, call])] == [303, 303]
+    answers = still.together([call, call])
+    assert [answer.status_code for answer in answers] == [303, 303]
     still.poll()
+    guest.follow(guest.seen(answers[0]))
+    assert "The key was revoked" in guest.text
     assert still.send(create(merchant.key)).status_code == 401
     guest.open(path)
     assert "already revoked" in guest.text
@@ -263,7 +274,10 @@ def test_what_is_anothers_is_answered_like_what_does_not_exist(anywhere: World) 
     calls = [("GET", place) for place in places]
     calls += [(method, f"{place}/keys") for place in places for method in ("GET", "POST")]
     ids = (victim.key_id, "key_" + "0" * 18, "key_%00", "x" * 900)
-    calls += [(method, f"/wallet/keys/{key}/revoke") for key in ids for method in ("GET", "POST")]
+    # Also below what is their own: live or test, an address names the keys of one account.
+    places += [f"{PAGE}/{intruder.account}", f"{PAGE}/{intruder.test_account}"]
+    calls += [(method, f"{place}/keys/{key}/revoke") for place in places for key in ids for method in ("GET", "POST")]
+    calls += [(method, f"{PAGE}/{intruder.test_account}/keys/{intruder.key_id}/revoke") for method in ("GET", "POST")]
     for call in calls:
         assert told(*call) == nothing, call
     assert anywhere.counts() == before
@@ -271,15 +285,17 @@ def test_what_is_anothers_is_answered_like_what_does_not_exist(anywhere: World) 
 
 
 def test_a_form_of_one_business_makes_no_key_for_another(still: InProcess) -> None:
-    guest, account = owner(still)
+    merchant = still.merchant()
+    guest, account = Guest(still).signed_in(merchant.email), merchant.account
     guest.open(PAGE)
     guest.post(PAGE, **ASKED)
     guest.open(PAGE)
     other = next(number for number in re.findall(r"/business/(\d{12})", guest.page) if number != account)
     still.act("account approve", account=other)
-    guest.open(f"{PAGE}/{account}")
-    call = guest.posting(f"{PAGE}/{account}/keys", name="Till", mode="live", password=PASSWORD, **SCOPES)
-    assert still.send(call._replace(path=f"{PAGE}/{other}/keys")).status_code == 403
+    guest.open(f"{PAGE}/{account}/keys")
+    call = guest.posting(f"{PAGE}/{account}/keys", name="Till", password=PASSWORD, **SCOPES)
+    for elsewhere in (other, merchant.test_account):  # Nor does one with real money make one for tests.
+        assert still.send(call._replace(path=f"{PAGE}/{elsewhere}/keys")).status_code == 403
 
 
 def test_operators_are_warned_of_names_that_look_like_others(still: InProcess) -> None:
@@ -349,8 +365,8 @@ def test_two_tabs_at_once_make_no_key_too_many(still: InProcess) -> None:
     still.run(fill())
     calls = []
     for _ in range(2):
-        guest.open(f"{PAGE}/{account}")
-        calls.append(guest.posting(f"{PAGE}/{account}/keys", name="Tab", mode="live", password=PASSWORD, **SCOPES))
+        guest.open(f"{PAGE}/{account}/keys")
+        calls.append(guest.posting(f"{PAGE}/{account}/keys", name="Tab", password=PASSWORD, **SCOPES))
     answers = still.together(calls)
     assert sorted(answer.status_code for answer in answers) == [200, 422]
     [refused] = [answer for answer in answers if answer.status_code == 422]

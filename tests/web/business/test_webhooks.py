@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from qirsh.domain.limits import WEBHOOK_ENDPOINTS_MAX
+from qirsh.domain.limits import RECENT_PROOF_MS, WEBHOOK_ENDPOINTS_MAX
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -116,7 +116,6 @@ def test_a_secret_is_shown_once_signs_and_is_nowhere_else(still: InProcess, mode
         ({"url": "https://user@shop.example/"}, "Enter an https address"),
         ({"url": "https://10.0.0.1/"}, "Enter an https address"),
         ({"url": ""}, "Enter an https address"),
-        ({"mode": "real"}, "Choose one of these"),
         ({"description": "x" * 201}, "shorter description"),
         (dict.fromkeys(ALL_TYPES, ""), "at least one event"),
         ({"password": "not the password"}, "Incorrect password"),
@@ -125,9 +124,10 @@ def test_a_secret_is_shown_once_signs_and_is_nowhere_else(still: InProcess, mode
 def test_no_endpoint_is_made_of_a_form_with_faults(still: InProcess, changes: dict[str, str], says: str) -> None:
     merchant = still.merchants[1]
     guest = at_home(still, merchant)
+    still.clock.advance(RECENT_PROOF_MS + 1)
     path = f"{BUSINESS}/{merchant.account}/webhooks/new"
     guest.open(path)
-    fields = {"url": NOBODY, "mode": "live", "password": PASSWORD, **ALL_TYPES, **changes}
+    fields = {"url": NOBODY, "password": PASSWORD, **ALL_TYPES, **changes}
     assert guest.post(path, **fields).status_code == 422
     assert says in guest.text
     assert not SECRET.search(guest.page)
@@ -140,7 +140,7 @@ def test_one_endpoint_too_many_is_refused_in_words(still: InProcess) -> None:
         still.data(create_endpoint(merchant.key, url=f"{NOBODY}/{number}"))
     path = f"{BUSINESS}/{merchant.account}/webhooks/new"
     guest.open(path)
-    assert guest.post(path, url=NOBODY, mode="live", password=PASSWORD, **ALL_TYPES).status_code == 422
+    assert guest.post(path, url=NOBODY, password=PASSWORD, **ALL_TYPES).status_code == 422
     assert "You have 16 endpoints" in guest.text
 
 
@@ -172,6 +172,7 @@ def test_where_webhooks_go_is_changed_with_the_password_only(still: InProcess) -
     guest, merchant = owner(still)
     endpoint = add(guest, merchant.account)
     path = f"/business/{merchant.account}/webhooks/{endpoint}/edit"
+    still.clock.advance(RECENT_PROOF_MS + 1)
     guest.open(path)
     assert guest.post(path, url=f"{NOBODY}/thief", password="wrong", **ALL_TYPES).status_code == 422
     assert stored(still, endpoint).url == NOBODY
@@ -208,8 +209,10 @@ def test_a_rotated_secret_is_shown_once_and_the_old_one_signs_for_as_long_as_was
     endpoint = add(guest, merchant.account)
     [old] = set(SECRET.findall(guest.page))
     path = f"/business/{merchant.account}/webhooks/{endpoint}/rotate"
+    still.clock.advance(RECENT_PROOF_MS + 1)
     guest.open(path)
     assert guest.post(path, overlap="24", password="wrong").status_code == 422
+    assert not SECRET.search(guest.page)
     assert guest.post(path, overlap="9999", password=PASSWORD).status_code == 422
     call = guest.posting(path, overlap="24", password=PASSWORD)
     answer = guest.seen(still.send(call))
@@ -358,6 +361,29 @@ def test_a_form_of_one_endpoint_does_nothing_to_another(still: InProcess) -> Non
     form = guest.form(f"/business/{merchant.account}/webhooks/{first}/remove")
     assert guest.post(f"/business/{merchant.account}/webhooks/{second}/remove", form).status_code == 403
     assert stored(still, second).state == "enabled"
+
+
+def test_a_form_of_one_account_makes_no_endpoint_for_another(still: InProcess) -> None:
+    guest, merchant = owner(still)
+    path = f"{BUSINESS}/{merchant.account}/webhooks/new"
+    guest.open(path)
+    call = guest.posting(path, url=NOBODY, password=PASSWORD, **ALL_TYPES)
+    elsewhere = f"{BUSINESS}/{merchant.test_account}/webhooks"
+    assert still.send(call._replace(path=f"{elsewhere}/new")).status_code == 403
+    assert "No endpoints yet" in guest.read(elsewhere)
+
+
+def test_an_endpoint_is_found_below_its_own_account_only(still: InProcess) -> None:
+    guest, merchant = owner(still)
+    endpoint = add(guest, merchant.account)
+    sequence = last_sequence_after(still, merchant, 1)
+    record(still, endpoint, sequence)
+    assert guest.open(delivery(merchant.account, endpoint, sequence)).status_code == 200
+    for page in ("", "/edit", "/rotate", "/remove", "/verify", "/again", "/deliveries"):
+        path = f"{BUSINESS}/{merchant.test_account}/webhooks/{endpoint}{page}"
+        assert guest.open(path).status_code == 404, path
+    assert guest.open(delivery(merchant.test_account, endpoint, sequence)).status_code == 404
+    assert NOBODY not in guest.read(f"{BUSINESS}/{merchant.test_account}/webhooks")
 
 
 def test_the_pages_work_on_every_engine(anywhere: World) -> None:

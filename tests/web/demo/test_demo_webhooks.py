@@ -53,7 +53,7 @@ def test_a_webhook_whose_signature_holds_is_taken_and_shown_with_its_delivery(de
     assert "Signature not valid" not in shown
     assert ">remote_payment.paid<" in shown
     assert shown.count(f">{EVENT}<") == 2  # The event, and the header.
-    assert f'href="/wallet/deliveries/dlv_{"a" * 24}_7"' in shown
+    assert f'href="/business/{ACCOUNT}/deliveries/dlv_{"a" * 24}_7"' in shown
     assert "&lt;b&gt;قهوة&lt;/b&gt;" in shown
     assert "<b>" not in shown
     assert "\n    &#34;type&#34;: &#34;remote_payment.paid&#34;" in shown
@@ -63,8 +63,8 @@ def test_before_anything_has_come_the_page_says_what_to_do(demo: InProcess) -> N
     page = demo.send(PAGE).text
     assert "No webhooks yet" in page
     assert f'href="/pay/{PAYMENT}"' in page
-    assert f'href="/wallet/webhooks/{ENDPOINT}"' in page
-    assert f'href="/wallet/webhooks/{FAILING}"' in page
+    assert f'href="/business/{ACCOUNT}/webhooks/{ENDPOINT}"' in page
+    assert f'href="/business/{ACCOUNT}/webhooks/{FAILING}"' in page
     assert "curl http" in page
 
 
@@ -85,7 +85,7 @@ def test_what_does_not_hold_is_turned_away_and_shown_in_red(
     [shown] = articles(demo)
     assert 'class="badge failed">Signature not valid<' in shown
     assert says in shown
-    assert "/wallet/deliveries/" not in shown
+    assert "/deliveries/" not in shown
 
 
 def test_what_anybody_posts_is_turned_away_and_shown_as_text(demo: InProcess) -> None:
@@ -116,7 +116,7 @@ def test_what_claims_to_be_an_event_leads_to_no_delivery(demo: InProcess) -> Non
     [shown] = articles(demo)
     assert ">remote_payment.paid<" in shown
     assert "Signature not valid" in shown
-    assert "/wallet/deliveries/" not in shown
+    assert "/deliveries/" not in shown
 
 
 def test_a_ping_and_what_is_no_json_are_shown_too_if_they_are_signed(demo: InProcess) -> None:
@@ -125,7 +125,7 @@ def test_a_ping_and_what_is_no_json_are_shown_too_if_they_are_signed(demo: InPro
     assert demo.send(webhook(demo, b"\xff not json")).status_code == 200
     no_json, shown = articles(demo)
     assert ">ping<" in shown
-    assert "/wallet/deliveries/" not in shown
+    assert "/deliveries/" not in shown
     assert "not json" in no_json
 
 

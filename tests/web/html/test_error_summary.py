@@ -2,6 +2,7 @@
 
 import re
 
+from qirsh.domain.limits import RECENT_PROOF_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess
 
@@ -40,17 +41,18 @@ def test_every_wrong_field_is_named_at_the_top_in_words_that_stand_beside_it(sti
 def test_what_is_wrong_with_a_group_is_a_link_by_itself(still: InProcess) -> None:
     merchant = still.merchants[0]
     guest = Guest(still).signed_in(merchant.email)
-    guest.ask(f"/business/{merchant.account}")
-    guest.post(f"/business/{merchant.account}/keys", name="Till", mode="test", password=PASSWORD)
+    guest.ask(f"/business/{merchant.account}/keys")
+    guest.post(f"/business/{merchant.account}/keys", name="Till", password=PASSWORD)
     assert summary_of(guest.page) == [("scopes", "Choose at least one permission.", "")]
 
 
 def test_a_wrong_password_below_a_long_form_is_told_at_its_top(still: InProcess) -> None:
     merchant = still.merchants[0]
     guest = Guest(still).signed_in(merchant.email)
-    page = f"/business/{merchant.account}"
+    still.clock.advance(RECENT_PROOF_MS + 1)
+    page = f"/business/{merchant.account}/keys"
     guest.ask(page)
-    guest.post(f"{page}/keys", name="Till", mode="test", password="wrong", **{"payments-read": "yes"})
+    guest.post(page, name="Till", password="wrong", **{"payments-read": "yes"})
     assert [field for field, *_ in summary_of(guest.page)] == ["password"]
     assert focus_of(guest.page) == "password"
 

@@ -34,14 +34,16 @@ def test_a_key_is_told_to_the_owner_whoever_makes_it(house: InProcess) -> None:
     shop = house.merchants[0]
     assert "key_issued" not in words_to(house, shop.email)
     house.act("key issue", account=shop.account)
-    assert words_to(house, shop.email)["key_issued"]["url"].endswith(f"/business/{shop.account}")
+    assert words_to(house, shop.email)["key_issued"]["url"].endswith(f"/business/{shop.account}/keys")
     other = house.merchants[1]
     guest = Guest(house).signed_in(other.email)
-    guest.open(f"/business/{other.account}")
-    form = {"name": "Server", "mode": "live", "days": "", "password": PASSWORD, "payments-read": "yes"}
+    guest.open(f"/business/{other.account}/keys")
+    form = {"name": "Server", "days": "", "password": PASSWORD, "payments-read": "yes"}
     answer = guest.post(f"/business/{other.account}/keys", **form)
     assert answer.status_code == 200, guest.text
-    assert words_to(house, other.email)["key_issued"]["name"] == "Shop"
+    told = words_to(house, other.email)["key_issued"]
+    assert told["name"] == "Shop"
+    assert told["url"].endswith(f"/business/{other.account}/keys")
 
 
 def test_a_pin_that_operators_set_is_told(house: InProcess) -> None:
