@@ -22,13 +22,13 @@ from qirsh.domain.staff import Invitation, Member, Role
 from tests.domain.market import NOBODY, Market
 
 R = Refusal
-LINK: Final = b"l" * 32
+INVITATION: Final = "inv_1"
 
 
 def inviting(market: Market, **changes: Any) -> InviteMember:  # noqa: ANN401 - the fields of the command
     """The owner's wish that a customer works for them."""
     fields: dict[str, Any] = {
-        "hash": LINK,
+        "id": INVITATION,
         "account": market.shop,
         "email": "customer@example.com",
         "role": "cashier",
@@ -41,9 +41,9 @@ def inviting(market: Market, **changes: Any) -> InviteMember:  # noqa: ANN401 - 
 def join(market: Market, person: Person, role: Role, caps: dict[str, int] | None = None) -> Member:
     """They are invited by the owner, and accept."""
     email = next(email for email, login in market.logins.items() if login.person == person.id)
-    link = f"{person.id} {role}".encode().ljust(32)
-    market.do(inviting(market, hash=link, email=email, role=role, caps=caps or {}))
-    member: Member = market.do(AcceptInvitation(link, person.id))
+    invitation = f"inv_{person.id}_{role}"
+    market.do(inviting(market, id=invitation, email=email, role=role, caps=caps or {}))
+    member: Member = market.do(AcceptInvitation(invitation, person.id))
     return member
 
 
@@ -72,7 +72,7 @@ def _invited(market: Market) -> Invitation:
 
 
 def _accepting(market: Market) -> Command[Any]:
-    return AcceptInvitation(_invited(market).hash, market.customer.id)
+    return AcceptInvitation(_invited(market).id, market.customer.id)
 
 
 def _accept_twice(case: Any) -> None:  # noqa: ANN401 - `test_decide_precedence` has the class
@@ -114,8 +114,8 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
         },
     ),
     WithdrawInvitation: (
-        lambda market: WithdrawInvitation(_invited(market).hash, market.shop, market.owner.id),
-        {R.NOT_FOUND: lambda case: case.ask(hash=b"unknown".ljust(32))},
+        lambda market: WithdrawInvitation(_invited(market).id, market.shop, market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(id="inv_unknown")},
     ),
     AcceptInvitation: (
         _accepting,
@@ -127,7 +127,7 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
         },
     ),
     DeclineInvitation: (
-        lambda market: DeclineInvitation(_invited(market).hash, market.customer.id),
+        lambda market: DeclineInvitation(_invited(market).id, market.customer.id),
         {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)},
     ),
     ChangeMember: (_changing, {R.NOT_FOUND: lambda case: case.ask(person=case.market.other.id)}),

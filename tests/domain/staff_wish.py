@@ -19,14 +19,14 @@ from tests.domain.market import HELD, Market
 from tests.domain.staff_cases import inviting, join
 
 Wishes = st.SearchStrategy[Any]
-LINKS: Final = [b"link %d" % number + b" " * 26 for number in range(3)]
+INVITATIONS: Final = [f"inv_{number}" for number in range(3)]
 
 
 def settle_staff(market: Market) -> None:
     """A cashier who may refund a little, a manager, and somebody who has not answered."""
     join(market, market.customer, "cashier", {"EUR": HELD // 4})
     join(market, market.first, "manager")
-    market.do(inviting(market, hash=LINKS[0], email="other.customer@example.com", role="viewer", caps={}))
+    market.do(inviting(market, id=INVITATIONS[0], email="other.customer@example.com", role="viewer", caps={}))
 
 
 def about_staff(market: Market) -> list[Wishes]:
@@ -35,7 +35,7 @@ def about_staff(market: Market) -> list[Wishes]:
     accounts = st.sampled_from([*[market.shop] * 6, market.till, market.house])
     roles = st.sampled_from(MEMBER_ROLES)
     caps = st.sampled_from([{}, {"EUR": HELD // 2}, {"EUR": 1, "USD": HELD}])
-    links = st.sampled_from(LINKS)
+    invitations = st.sampled_from(INVITATIONS)
     emails = st.sampled_from(["customer@example.com", "other.customer@example.com", "new@example.com"])
     payments = st.integers(1, 6)
     by_hand = st.builds(
@@ -51,17 +51,17 @@ def about_staff(market: Market) -> list[Wishes]:
     return [
         st.builds(
             InviteMember,
-            hash=links,
+            id=invitations,
             account=accounts,
             email=emails,
             role=roles,
             caps=caps,
             member=people,
-            stale=st.sampled_from([(), (LINKS[0],), (LINKS[1], LINKS[2])]),
+            stale=st.sampled_from([(), (INVITATIONS[0],), (INVITATIONS[1], INVITATIONS[2])]),
         ),
-        st.builds(WithdrawInvitation, hash=links, account=accounts, member=people),
-        st.builds(AcceptInvitation, hash=links, person=people),
-        st.builds(DeclineInvitation, hash=links, person=people),
+        st.builds(WithdrawInvitation, id=invitations, account=accounts, member=people),
+        st.builds(AcceptInvitation, id=invitations, person=people),
+        st.builds(DeclineInvitation, id=invitations, person=people),
         st.builds(ChangeMember, account=accounts, person=people, role=roles, caps=caps, member=people),
         st.builds(RemoveMember, account=accounts, person=people, member=people),
         st.builds(SetStaffPolicy, account=accounts, needs_two_step=st.booleans(), member=people),

@@ -23,7 +23,7 @@ from qirsh.domain.payment import PaymentAct
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.staff import GRANTABLE, MEMBER_ROLES, ROLES, MemberCap, Right, Role, may, read_caps, written_caps
 from tests.domain.market import HELD, Market
-from tests.domain.staff_cases import LINK, inviting, join, refunding
+from tests.domain.staff_cases import INVITATION, inviting, join, refunding
 from tests.domain.webhook_cases import creating
 
 # As the owners of the product wrote it down: + always, t at the test account, - never.
@@ -77,49 +77,49 @@ def test_caps_are_written_as_they_are_read() -> None:
 
 def test_whom_the_link_was_mailed_to_joins_once(market: Market) -> None:
     market.do(inviting(market))
-    assert market.refuse(AcceptInvitation(LINK, market.other.id)).why is Refusal.NOT_FOUND
-    member = market.do(AcceptInvitation(LINK, market.customer.id))
+    assert market.refuse(AcceptInvitation(INVITATION, market.other.id)).why is Refusal.NOT_FOUND
+    member = market.do(AcceptInvitation(INVITATION, market.customer.id))
     assert (member.role, member.invited_by) == ("cashier", market.owner.id)
     assert market.invitations == {}
-    assert market.refuse(AcceptInvitation(LINK, market.customer.id)).why is Refusal.NOT_FOUND
+    assert market.refuse(AcceptInvitation(INVITATION, market.customer.id)).why is Refusal.NOT_FOUND
     assert market.counters[counter.members(market.shop)].last == 1
 
 
 def test_a_link_is_over_after_a_week_when_it_is_taken_back_and_when_it_is_declined(market: Market) -> None:
     market.do(inviting(market))
-    market.do(DeclineInvitation(LINK, market.customer.id))
-    assert market.refuse(AcceptInvitation(LINK, market.customer.id)).why is Refusal.NOT_FOUND
+    market.do(DeclineInvitation(INVITATION, market.customer.id))
+    assert market.refuse(AcceptInvitation(INVITATION, market.customer.id)).why is Refusal.NOT_FOUND
     market.do(inviting(market))
-    market.do(WithdrawInvitation(LINK, market.shop, market.owner.id))
-    assert market.refuse(AcceptInvitation(LINK, market.customer.id)).why is Refusal.NOT_FOUND
+    market.do(WithdrawInvitation(INVITATION, market.shop, market.owner.id))
+    assert market.refuse(AcceptInvitation(INVITATION, market.customer.id)).why is Refusal.NOT_FOUND
     market.do(inviting(market))
     market.now += INVITATION_MS
-    assert market.refuse(AcceptInvitation(LINK, market.customer.id)).why is Refusal.NOT_FOUND
+    assert market.refuse(AcceptInvitation(INVITATION, market.customer.id)).why is Refusal.NOT_FOUND
 
 
 def test_the_same_form_invites_once_and_another_takes_its_place(market: Market) -> None:
     first = market.do(inviting(market))
     assert market.do(inviting(market)) == first
-    second = market.do(inviting(market, hash=b"other".ljust(32), role="viewer", caps={}, stale=(LINK,)))
+    second = market.do(inviting(market, id="inv_other", role="viewer", caps={}, stale=(INVITATION,)))
     assert list(market.invitations.values()) == [second]
     assert market.counters[counter.invitations(market.shop)].last == 1
 
 
 def test_what_is_named_as_stale_and_is_not_stays(market: Market) -> None:
     market.do(inviting(market))
-    market.do(inviting(market, hash=b"other".ljust(32), email="other.customer@example.com", stale=(LINK,)))
+    market.do(inviting(market, id="inv_other", email="other.customer@example.com", stale=(INVITATION,)))
     assert len(market.invitations) == 2
 
 
 def test_the_owner_of_the_shop_cannot_join_it(market: Market) -> None:
     market.do(inviting(market, email="owner@example.com"))
-    assert market.refuse(AcceptInvitation(LINK, market.owner.id)).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.refuse(AcceptInvitation(INVITATION, market.owner.id)).why is Refusal.MOVE_NOT_ALLOWED
 
 
 def test_a_manager_manages_cashiers_and_viewers_only(market: Market) -> None:
     manager = join(market, market.other, "manager").person
     for role in MEMBER_ROLES:
-        wish = inviting(market, role=role, caps={}, member=manager, hash=role.encode().ljust(32))
+        wish = inviting(market, role=role, caps={}, member=manager, id=f"inv_{role}")
         if role in {"cashier", "viewer"}:
             market.do(wish)
         else:

@@ -97,7 +97,7 @@ class World:
     webhook_deliveries: dict[DeliveryKey, WebhookDelivery]
     members: dict[tuple[int, int], Member]
     member_caps: dict[tuple[int, int, str], MemberCap]
-    invitations: dict[bytes, Invitation]
+    invitations: dict[str, Invitation]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -48,7 +48,7 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "an invitation replaced": (
-        "INSERT OR REPLACE INTO invitation SELECT hash, account, email, role, caps, invited_by, 1, 2 FROM invitation",
+        "INSERT OR REPLACE INTO invitation SELECT id, account, email, role, caps, invited_by, 1, 2 FROM invitation",
         "never replaced",
     ),
     "a payment act replaced": (

@@ -84,7 +84,7 @@ class MemberCap(msgspec.Struct, frozen=True):
 class Invitation(msgspec.Struct, frozen=True):
     """A link was mailed. Whoever signs in with the address that it was mailed to may accept it, once."""
 
-    hash: bytes  # Of what the link holds.
+    id: str
     account: int
     email: str
     role: Role

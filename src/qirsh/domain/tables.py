@@ -121,9 +121,7 @@ class Tables:
         is_removable=True,
         phase=Phase.BELONGINGS,
     )
-    invitations = Table[bytes, Invitation](
-        "invitation", Invitation, key="hash", is_removable=True, phase=Phase.BELONGINGS
-    )
+    invitations = Table[str, Invitation]("invitation", Invitation, key="id", is_removable=True, phase=Phase.BELONGINGS)
     people = Table[int, Person](
         "person",
         Person,

@@ -393,4 +393,29 @@ KINDS: Final[dict[str, Kind]] = {
             *_YOUR_ENDPOINT,
         ),
     ),
+    "invitation": Kind(
+        _("You are invited to work at %(name)s"),
+        (
+            _("%(name)s invites you to its business on Qirsh. See what you may do there, and accept or decline:"),
+            Alone("url"),
+            _("The invitation is for this e-mail address, works once and is valid for 7 days."),
+            _("If you do not know this business, ignore this e-mail."),
+        ),
+    ),
+    "member_joined": Kind(
+        _("%(who)s now works at %(name)s"),
+        (
+            _("%(who)s has accepted the invitation to %(name)s. See who works there and what they may do:"),
+            Alone("url"),
+            _WHEN,
+        ),
+    ),
+    "role_changed": Kind(
+        _("Your role at %(name)s has changed"),
+        (_("Somebody who manages the staff of %(name)s has changed what you may do there."), _WHEN),
+    ),
+    "member_removed": Kind(
+        _("You no longer work at %(name)s"),
+        (_("Somebody who manages the staff of %(name)s has ended your access to the business."), _WHEN),
+    ),
 }

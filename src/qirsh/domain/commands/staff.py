@@ -9,20 +9,20 @@ from qirsh.domain.staff import Invitation, Member, Role
 class InviteMember(Command[Invitation], frozen=True):
     """Somebody is asked by mail to work at a business. The outcome is the invitation."""
 
-    hash: bytes
+    id: str
     account: int
     email: str
     role: Role
     caps: dict[str, int]  # Of a cashier.
     member: int  # Who asks.
-    stale: tuple[bytes, ...] = ()  # Invitations that are over, or were mailed to the same address: they make room.
+    stale: tuple[str, ...] = ()  # Invitations that are over, or were mailed to the same address: they make room.
     letters: tuple[Letter, ...] = ()
 
 
 class WithdrawInvitation(Command[Invitation], frozen=True):
     """Nobody shall accept it any more. The outcome is the invitation as it was."""
 
-    hash: bytes
+    id: str
     account: int
     member: int
 
@@ -30,7 +30,7 @@ class WithdrawInvitation(Command[Invitation], frozen=True):
 class AcceptInvitation(Command[Member], frozen=True):
     """Who was asked says yes. The outcome is the member."""
 
-    hash: bytes
+    id: str
     person: int
     letters: tuple[Letter, ...] = ()  # For the owner.
 
@@ -38,7 +38,7 @@ class AcceptInvitation(Command[Member], frozen=True):
 class DeclineInvitation(Command[Invitation], frozen=True):
     """Who was asked says no. The outcome is the invitation as it was."""
 
-    hash: bytes
+    id: str
     person: int
 
 

@@ -36,7 +36,7 @@ from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
 def invite_locks(command: InviteMember, _work: UnitOfWork, keys: RowKeys) -> None:
-    keys.invitations.update((command.hash, *command.stale))
+    keys.invitations.update((command.id, *command.stale))
     keys.counters.update({members(command.account), invitations(command.account)})
 
 
@@ -49,7 +49,7 @@ def invite(command: InviteMember, work: UnitOfWork) -> Invitation | Refused:
         return Refused(Refusal.NOT_FOUND)
     if why := why_not_acting(work, account):
         return Refused(why)
-    before = work.invitations.get(command.hash)
+    before = work.invitations.get(command.id)
     if before is not None:
         return before if before.account == account.number else Refused(Refusal.NOT_FOUND)  # The same form again.
     for stale in command.stale:
@@ -62,7 +62,7 @@ def invite(command: InviteMember, work: UnitOfWork) -> Invitation | Refused:
     ):
         return Refused(Refusal.TOO_MANY)
     invitation = Invitation(
-        hash=command.hash,
+        id=command.id,
         account=account.number,
         email=command.email,
         role=command.role,
@@ -71,7 +71,7 @@ def invite(command: InviteMember, work: UnitOfWork) -> Invitation | Refused:
         created_at=work.now,
         expires_at=work.now + INVITATION_MS,
     )
-    work.invitations.add(invitation.hash, invitation)
+    work.invitations.add(invitation.id, invitation)
     work.count(invitations(account.number))
     work.post(command.letters)
     # The address is not written down: it may be that of somebody who never answers.
@@ -80,12 +80,12 @@ def invite(command: InviteMember, work: UnitOfWork) -> Invitation | Refused:
 
 
 def withdraw_locks(command: WithdrawInvitation, _work: UnitOfWork, keys: RowKeys) -> None:
-    keys.invitations.add(command.hash)
+    keys.invitations.add(command.id)
     keys.counters.add(invitations(command.account))
 
 
 def withdraw(command: WithdrawInvitation, work: UnitOfWork) -> Invitation | Refused:
-    invitation = work.invitations.get(command.hash)
+    invitation = work.invitations.get(command.id)
     if invitation is None or invitation.account != command.account:
         return Refused(Refusal.NOT_FOUND)
     if invitation.role not in _grantable(work, command.account, command.member):
@@ -96,12 +96,12 @@ def withdraw(command: WithdrawInvitation, work: UnitOfWork) -> Invitation | Refu
 
 
 def answer_reads(command: AcceptInvitation | DeclineInvitation, keys: RowKeys) -> None:
-    keys.invitations.add(command.hash)
+    keys.invitations.add(command.id)
 
 
 def answer_locks(command: AcceptInvitation | DeclineInvitation, work: UnitOfWork, keys: RowKeys) -> None:
-    keys.invitations.add(command.hash)
-    invitation = work.invitations.get(command.hash)
+    keys.invitations.add(command.id)
+    invitation = work.invitations.get(command.id)
     if invitation is not None:
         account = invitation.account
         keys.counters.update({members(account), invitations(account)})
@@ -212,7 +212,7 @@ def set_policy(command: SetStaffPolicy, work: UnitOfWork) -> Business | Refused:
 
 def _asked(command: AcceptInvitation | DeclineInvitation, work: UnitOfWork) -> Invitation | Refused:
     """What they were asked, if it was they and is not over. Whoever else has the link learns nothing by it."""
-    invitation = work.invitations.get(command.hash)
+    invitation = work.invitations.get(command.id)
     if invitation is None or invitation.expires_at <= work.now:
         return Refused(Refusal.NOT_FOUND)
     login = work.logins.get(invitation.email)
@@ -227,7 +227,7 @@ def _grantable(work: UnitOfWork, account: int, person: int) -> tuple[Role, ...]:
 
 
 def _end(work: UnitOfWork, invitation: Invitation) -> None:
-    work.invitations.remove(invitation.hash)
+    work.invitations.remove(invitation.id)
     work.count(invitations(invitation.account), -1)
 
 

@@ -23,7 +23,7 @@ CREATE TABLE member_cap (
 );
 
 CREATE TABLE invitation (
-    hash BYTEA PRIMARY KEY CHECK (length(hash) = 32),
+    id TEXT PRIMARY KEY CHECK (substr(id, 1, 4) = 'inv_'),
     account BIGINT NOT NULL REFERENCES account,
     email TEXT NOT NULL CHECK (email <> ''),
     role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),

@@ -23,7 +23,7 @@ CREATE TABLE member_cap (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE invitation (
-    hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+    id TEXT PRIMARY KEY CHECK (substr(id, 1, 4) = 'inv_'),
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     email TEXT NOT NULL CHECK (email <> ''),
     role TEXT NOT NULL CHECK (role IN ('manager', 'accountant', 'cashier', 'developer', 'viewer')),
@@ -63,7 +63,7 @@ BEGIN SELECT RAISE(ROLLBACK, 'member caps are never replaced'); END;
 CREATE TRIGGER invitation_stays BEFORE UPDATE ON invitation
 BEGIN SELECT RAISE(ROLLBACK, 'invitations never change'); END;
 CREATE TRIGGER invitation_is_new BEFORE INSERT ON invitation
-WHEN EXISTS (SELECT 1 FROM invitation WHERE hash = NEW.hash)
+WHEN EXISTS (SELECT 1 FROM invitation WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'invitations are never replaced'); END;
 CREATE TRIGGER payment_act_begins BEFORE INSERT ON payment_act
 WHEN NOT EXISTS (SELECT 1 FROM payment WHERE number = NEW.payment AND version >= NEW.version)

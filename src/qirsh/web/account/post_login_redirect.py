@@ -11,7 +11,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 WALLET = "/wallet"
-_OWN: Final = re.compile(r"/(?:wallet|business)(?:/[\w~-][\w.~-]*)*(?:\?[\w.~%=&+-]*)?", re.ASCII)
+_OWN: Final = re.compile(r"/(?:wallet|business|invitations)(?:/[\w~-][\w.~-]*)*(?:\?[\w.~%=&+-]*)?", re.ASCII)
 
 
 def payment_in_query(context: Context, request: Request) -> str:
@@ -26,7 +26,11 @@ def payment_named(context: Context, text: str) -> str:
 
 def next_in_query(request: Request) -> str:
     """The page of the wallet or of a business that the address names; empty if it names none."""
-    path = _query(request).get("next", "")
+    return next_named(_query(request).get("next", ""))
+
+
+def next_named(path: str) -> str:
+    """The same, of what a form has kept."""
     return path if _OWN.fullmatch(path) else ""
 
 

@@ -17,7 +17,14 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import plural, text
-from qirsh.web.account.post_login_redirect import keep_payment, payment_in_query, payment_named, redirect_after_login
+from qirsh.web.account.post_login_redirect import (
+    keep_payment,
+    next_in_query,
+    next_named,
+    payment_in_query,
+    payment_named,
+    redirect_after_login,
+)
 from qirsh.web.auth.credentials import VerifiedLogin, log_failure
 from qirsh.web.auth.email_challenge import new_browser_token, new_code
 from qirsh.web.auth.outgoing_mail import letters
@@ -48,35 +55,39 @@ class Joining(msgspec.Struct, frozen=True):
 async def show_sign_up(context: Context, request: Request) -> Response:
     """The form that asks for the address."""
     page = await page_context_of(context, request)
-    pay = payment_in_query(context, request)
-    return see_other(redirect_after_login(pay)) if page.caller is not None else _page(page, pay)
+    pay, next_page = payment_in_query(context, request), next_in_query(request)
+    if page.caller is not None:
+        return see_other(redirect_after_login(pay, next_page))
+    return _page(page, pay, next_page)
 
 
 async def start_sign_up(context: Context, request: Request) -> Response:
     """Write to the address, and ask for what the mail says."""
     page = await page_context_of(context, request)
-    form = page.open_form(_PURPOSE, "email", "pay")
-    pay, email = payment_named(context, form["pay"]), normal_email(form["email"])
+    form = page.open_form(_PURPOSE, "email", "pay", "next")
+    pay, next_page, email = payment_named(context, form["pay"]), next_named(form["next"]), normal_email(form["email"])
     if page.caller is not None or not context.has_mail:
-        return see_other(keep_payment(_START, pay))
+        return see_other(keep_payment(_START, pay, next_page))
     if email is None:
         wrong = text(request.language, _("Enter a valid e-mail address, such as name@example.org."))
-        return _page(page, pay, status=422, email=form["email"], wrong=wrong)
+        return _page(page, pay, next_page, status=422, email=form["email"], wrong=wrong)
     if context.limits is not None:
         context.limits.count_mail(request, _PURPOSE, email)
     joining = Joining(email, new_browser_token(context))
     await _write_to(context, joining, request.language)
-    return see_other(keep_payment(_CODE, pay), [keep(context, PENDING_SIGN_UP, joining)])
+    return see_other(keep_payment(_CODE, pay, next_page), [keep(context, PENDING_SIGN_UP, joining)])
 
 
 async def show_sign_up_code(context: Context, request: Request) -> Response:
     """The code, and what else makes an account."""
     page = await page_context_of(context, request)
-    pay = payment_in_query(context, request)
+    pay, next_page = payment_in_query(context, request), next_in_query(request)
     joining = kept(context, request, PENDING_SIGN_UP, Joining)
-    if page.caller is not None or joining is None:
-        return see_other(redirect_after_login(pay) if page.caller is not None else keep_payment(_START, pay))
-    return _code_page(page, joining, pay)
+    if page.caller is not None:
+        return see_other(redirect_after_login(pay, next_page))
+    if joining is None:
+        return see_other(keep_payment(_START, pay, next_page))
+    return _code_page(page, joining, pay, next_page)
 
 
 async def finish_sign_up(context: Context, request: Request) -> Response:
@@ -86,8 +97,8 @@ async def finish_sign_up(context: Context, request: Request) -> Response:
     if joining is None:
         return see_other(_START)
     # Another tab may have asked for another address meanwhile: its code is not for this form.
-    form = page.open_form("join", *_TYPED, "pay", bound=(joining.token,))
-    pay = payment_named(context, form["pay"])
+    form = page.open_form("join", *_TYPED, "pay", "next", bound=(joining.token,))
+    pay, next_page = payment_named(context, form["pay"]), next_named(form["next"])
     if context.limits is not None:
         context.limits.count_code(request, _PURPOSE, joining.email)
     faults = await _faults(context, joining, form, request.language)
@@ -97,10 +108,10 @@ async def finish_sign_up(context: Context, request: Request) -> Response:
             login = await context.store.find(Tables.logins, joining.email)
             assert login is not None, "a person who has just joined"
             cookies = await page.session.begin(VerifiedLogin(login), is_first=True)
-            return see_other(redirect_after_login(pay), [*cookies, set_cookie(context, PENDING_SIGN_UP, "")])
+            return see_other(redirect_after_login(pay, next_page), [*cookies, set_cookie(context, PENDING_SIGN_UP, "")])
         log_failure(context, request, "nobody", "mailed code")
         faults = {"code": _code_fault(refused, request.language)}
-    return _code_page(page, joining, pay, status=422, faults=faults, form=form)
+    return _code_page(page, joining, pay, next_page, status=422, faults=faults, form=form)
 
 
 async def _write_to(context: Context, joining: Joining, language: str) -> None:
@@ -189,15 +200,25 @@ def _code_fault(refused: Refused, language: str) -> str:
     )
 
 
-def _page(page: PageContext, pay: str, *, status: int = 200, email: str = "", wrong: str = "") -> Response:
-    has_mail = page.context.has_mail
-    return page.render("account/sign_up.html", status=status, pay=pay, email=email, wrong=wrong, has_mail=has_mail)
+def _page(
+    page: PageContext, pay: str, next_page: str, *, status: int = 200, email: str = "", wrong: str = ""
+) -> Response:
+    return page.render(
+        "account/sign_up.html",
+        status=status,
+        pay=pay,
+        next=next_page,
+        email=email,
+        wrong=wrong,
+        has_mail=page.context.has_mail,
+    )
 
 
 def _code_page(
     page: PageContext,
     joining: Joining,
     pay: str,
+    next_page: str,
     *,
     status: int = 200,
     faults: dict[str, str] | None = None,
@@ -207,6 +228,7 @@ def _code_page(
         "account/sign_up_code.html",
         status=status,
         pay=pay,
+        next=next_page,
         email=joining.email,
         bound=joining.token,
         faults=dict.fromkeys(_TYPED, "") | (faults or {}),

@@ -16,9 +16,11 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
+from qirsh.store.reads.staff import invitations_to, jobs_of
 from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.html.input_text import has_direction_controls, one_line
 from qirsh.web.html.page_context import PageContext, signed_in
+from qirsh.web.html.reauthentication import account_holder_of
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 
@@ -80,9 +82,12 @@ async def _page(page: PageContext, typed: dict[str, str], errors: dict[str, str]
     assert personal is not None, "a session without its account"
     obstacle = why_not_in_order(personal)
     rows = await page.context.store.select(people_queries.BUSINESSES_OF, page.person, 10 * BUSINESSES_MAX)
+    holder = await account_holder_of(page)
     return page.render(
         "business/businesses.html",
         status=status,
+        jobs=await jobs_of(page.context.store, page.person),
+        invitations=await invitations_to(page.context.store, holder.login.email, page.context.clock()),
         businesses=[(Account(*row[:-1]), row[-1]) for row in rows],
         obstacle=obstacle.value if obstacle else "too_many" if len(rows) >= BUSINESSES_MAX else "",
         kinds=KINDS,

@@ -28,9 +28,21 @@ from qirsh.web.business.endpoint_pages import (
     show_remove_endpoint,
     show_verification,
 )
+from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.shop_page import business_page
+from qirsh.web.business.staff_pages import (
+    change_member,
+    leave,
+    remove_member,
+    set_staff_policy,
+    show_change_member,
+    show_leave,
+    show_remove_member,
+    show_staff,
+    withdraw_invitation,
+)
 from qirsh.web.http.route import SIGNED_IN, page
 
 _KEYS: Final = (
@@ -62,10 +74,26 @@ _WEBHOOKS: Final = tuple(
         ("POST", "/deliveries/{id}/resend", resend_from_page),
     )
 )
+_STAFF: Final = (
+    business_page("GET", "/staff", show_staff, right=Right.SEE_STAFF),
+    business_page("GET", "/staff/invite", show_invite, right=Right.MANAGE_STAFF),
+    business_page("POST", "/staff/invite", invite_member, right=Right.MANAGE_STAFF),
+    business_page("POST", "/staff/policy", set_staff_policy, right=Right.SET_STAFF_POLICY),
+    business_page("GET", "/staff/{id}", show_change_member, right=Right.MANAGE_STAFF),
+    business_page("POST", "/staff/{id}", change_member, right=Right.MANAGE_STAFF),
+    business_page("GET", "/staff/{id}/remove", show_remove_member, right=Right.MANAGE_STAFF),
+    business_page("POST", "/staff/{id}/remove", remove_member, right=Right.MANAGE_STAFF),
+    business_page("POST", "/invitations/{id}/withdraw", withdraw_invitation, right=Right.MANAGE_STAFF),
+    business_page("GET", "/leave", show_leave, right=Right.BELONG),
+    business_page("POST", "/leave", leave, right=Right.BELONG),
+    page("GET", "/invitations/{id}", show_invitation),
+    page("POST", "/invitations/{id}", answer_invitation),
+)
 ROUTES: Final = (
     page("GET", "/business", show_businesses, right=SIGNED_IN),
     page("POST", "/business", request_business, right=SIGNED_IN),
     business_page("GET", "", show_overview, right=Right.BELONG),
+    *_STAFF,
     *_KEYS,
     *_WEBHOOKS,
 )
