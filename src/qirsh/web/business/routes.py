@@ -31,6 +31,8 @@ from qirsh.web.business.endpoint_pages import (
 from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.overview import show_overview
+from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
+from qirsh.web.business.refund_page import refund_payment, show_refund
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
     change_member,
@@ -43,8 +45,21 @@ from qirsh.web.business.staff_pages import (
     show_staff,
     withdraw_invitation,
 )
+from qirsh.web.business.take_pages import sell, show_sale, show_sell, show_take, take_payment
 from qirsh.web.http.route import SIGNED_IN, page
 
+_PAYMENTS: Final = (
+    business_page("GET", "/payments", show_payments, right=Right.SEE_PAYMENTS),
+    business_page("GET", "/payments/{id}", show_payment, right=Right.SEE_PAYMENTS),
+    business_page("POST", "/payments/{id}/cancel", cancel_payment, right=Right.TAKE_PAYMENTS),
+    business_page("GET", "/payments/{id}/refund", show_refund, right=Right.REFUND),
+    business_page("POST", "/payments/{id}/refund", refund_payment, right=Right.REFUND),
+    business_page("GET", "/take", show_take, right=Right.TAKE_PAYMENTS),
+    business_page("POST", "/take", take_payment, right=Right.TAKE_PAYMENTS),
+    business_page("GET", "/sell", show_sell, right=Right.TAKE_PAYMENTS),
+    business_page("POST", "/sell", sell, right=Right.TAKE_PAYMENTS),
+    business_page("GET", "/sell/{id}", show_sale, right=Right.TAKE_PAYMENTS),
+)
 _KEYS: Final = (
     business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
     business_page("POST", "/keys", issue_api_key, right=Right.MANAGE_KEYS),
@@ -93,6 +108,7 @@ ROUTES: Final = (
     page("GET", "/business", show_businesses, right=SIGNED_IN),
     page("POST", "/business", request_business, right=SIGNED_IN),
     business_page("GET", "", show_overview, right=Right.BELONG),
+    *_PAYMENTS,
     *_STAFF,
     *_KEYS,
     *_WEBHOOKS,

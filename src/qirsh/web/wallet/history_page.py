@@ -13,10 +13,10 @@ from qirsh.store.reads import account_entries
 from qirsh.store.reads.account_entries import Cursor, NamedEntry, search_entries
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.page_query import read_query, unreadable
+from qirsh.web.html.period import Period, read_day
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, read_cursor
 from qirsh.web.http.message import Response
-from qirsh.web.wallet.period import Period, read_day
 from qirsh.web.wallet.transaction_row import Row, rows_of
 
 _ADDRESS: Final = "/wallet/history"

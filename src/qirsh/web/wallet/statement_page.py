@@ -26,9 +26,9 @@ from qirsh.web.documents.statement import Line, Statement
 from qirsh.web.documents.statement_csv import statement_csv
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.page_query import read_query, unreadable
+from qirsh.web.html.period import Period, month_of, read_day, read_month
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response, head
-from qirsh.web.wallet.period import Period, month_of, read_day, read_month
 from qirsh.web.wallet.transaction_row import row_of
 
 _FIELDS: Final = ("currency", "month", "from", "to")

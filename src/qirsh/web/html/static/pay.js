@@ -46,7 +46,7 @@
         failures = 0;
         const { status } = await answer.json();
         if (status === "pending" || isLeaving) continue;
-        location.replace((status === "paid" && slip.dataset.back) || page);
+        location.replace((status === "paid" && slip.dataset.back) || slip.dataset.after || page);
         return;
       } catch {
         failures += 1;

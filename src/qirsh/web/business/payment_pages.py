@@ -1,0 +1,194 @@
+"""The payments of a business: lists with filters in the address, and one with all that happened to it."""
+
+import asyncio
+from datetime import date
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from qirsh.domain.account import Account
+from qirsh.domain.commands.staff_payment import CancelPaymentByHand
+from qirsh.domain.event import event_id
+from qirsh.domain.limits import LIST_ITEMS_DEFAULT
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.payment import STATUSES, Payment, is_due, left_to_refund
+from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.staff import Right
+from qirsh.domain.tables import Tables
+from qirsh.domain.webhook import delivery_id
+from qirsh.language.figures import latin_digits
+from qirsh.store.reads.payment_life import life_of
+from qirsh.store.reads.payment_search import END_OF_TIME, PaymentFilter
+from qirsh.store.reads.webhooks import deliveries_of_payment
+from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.documents.qr import qr_svg
+from qirsh.web.html.page_query import read_query, unreadable
+from qirsh.web.html.period import Period, read_day
+from qirsh.web.http.context import Context
+from qirsh.web.http.message import Response
+from qirsh.web.http.payments import find_payment_of, list_payments
+from qirsh.web.http.problems import to_problem
+
+_FIELDS: Final = ("status", "currency", "from", "to", "number")
+_LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
+_TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A line of the list."""
+
+    id: str
+    payment: Payment
+    payer: str  # The name; empty while nobody has paid, or where its reader may not know.
+    at: int
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the address asks for: all that is not empty must hold."""
+
+    fields: dict[str, str]
+    days: Period | None
+    errors: dict[str, str]  # By field: a code for the page's words.
+
+
+async def show_payments(page: ShopPage) -> Response:
+    """One page, newest first. A form that makes no sense is shown again, with what is wrong beside its field."""
+    asked = read_query(page.request, *_FIELDS, "after")
+    wanted = _wanted(asked)
+    context, shop = page.context, page.shop
+    if wanted.fields["number"]:
+        digits = latin_digits("".join(wanted.fields["number"].split()))
+        if context.identifiers.payment_number(digits) is not None:
+            return page.redirect(f"{shop.address}/payments/{digits}")
+        wanted.errors["number"] = "no_number"
+    if wanted.errors:
+        return _list(page, wanted, [], older="", is_first=True, status=422)
+    zone, days = shop.time_zone, wanted.days
+    # Neither end is included.
+    found, cursor = await list_payments(
+        context,
+        PaymentFilter(
+            merchant=shop.account.number,
+            status=wanted.fields["status"] or None,
+            currency=wanted.fields["currency"] or None,
+            created_after=days.begin_ms(zone) - 1 if days else -1,
+            created_before=days.end_ms(zone) if days else END_OF_TIME,
+        ),
+        cursor=asked["after"] or None,
+        limit=LIST_ITEMS_DEFAULT,
+    )
+    older = "" if cursor is None else _address(page, {**wanted.fields, "after": cursor})
+    return _list(page, wanted, await _rows(page, found), older=older, is_first=not asked["after"])
+
+
+async def show_payment(page: ShopPage) -> Response:
+    """What it is, its life in order, and what can be done with it."""
+    context, shop, payment_id = page.context, page.shop, page.request.arguments["id"]
+    payment = await find_payment_of(context, shop.account.number, payment_id)
+    life = await life_of(context.store, payment)
+    deliveries = []
+    if shop.may(Right.INTEGRATE):
+        deliveries = await deliveries_of_payment(context.store, shop.account.number, payment.number)
+    payer = await _payer(context, payment) if shop.may(Right.SEE_PAYERS) else None
+    is_waiting = payment.status == "pending" and not is_due(payment, context.clock())
+    return page.render(
+        "business/payment.html",
+        id=payment_id,
+        payment=payment,
+        standing="expired" if payment.status == "pending" and not is_waiting else payment.status,
+        payer=payer,
+        life=life,
+        metadata=_metadata(payment.metadata),
+        events=[
+            (event_id(account=event.account, sequence=event.sequence, epoch=event.epoch), event)
+            for event in life.events
+        ],
+        deliveries=[
+            (delivery_id(each.delivery.endpoint, each.delivery.sequence), each.delivery, each.type)
+            for each in deliveries
+        ],
+        left_minor=left_to_refund(payment),
+        is_waiting=is_waiting,
+        link=f"{context.base_url}/pay/{payment_id}",
+        qr_svg=qr_svg,
+        word=page.flash_about(payment_id),
+    )
+
+
+async def cancel_payment(page: ShopPage) -> Response:
+    """Nobody can pay it any more. What happened to it a moment ago shows on its page."""
+    payment_id, number = page.request.arguments["id"], page.shop.account.number
+    payment = await find_payment_of(page.context, number, payment_id)
+    page.form("cancel-payment", bound=(payment_id,))
+    outcome = await page.context.engine.submit(
+        CancelPaymentByHand(payment=payment.number, merchant=number, member=page.person)
+    )
+    if type(outcome) is Refused and outcome.why not in _TOO_LATE:
+        raise to_problem(outcome)
+    word = "too-late" if type(outcome) is Refused else "cancelled"
+    return page.redirect(f"{page.shop.address}/payments/{payment_id}", f"{payment_id}.{word}")
+
+
+def _wanted(asked: dict[str, str]) -> Wanted:
+    fields = {name: asked[name] for name in _FIELDS}
+    if fields["status"] not in {"", *STATUSES}:
+        raise unreadable("status")
+    if fields["currency"] not in {"", *CURRENCIES}:
+        raise unreadable("currency")
+    errors = {name: "no_day" for name in ("from", "to") if fields[name] and read_day(fields[name]) is None}
+    days = None
+    if not errors and (fields["from"] or fields["to"]):
+        days = Period(read_day(fields["from"]) or _LONG_AGO, read_day(fields["to"]) or _FAR_AWAY)
+        if days.first > days.last:
+            errors["to"] = "before_from"
+    return Wanted(fields, days, errors)
+
+
+async def _rows(page: ShopPage, payments: list[Payment]) -> list[Row]:
+    context = page.context
+    names: list[Account | None] = [None] * len(payments)
+    if page.shop.may(Right.SEE_PAYERS):
+        names = await asyncio.gather(*(_payer(context, payment) for payment in payments))
+    return [
+        Row(
+            id=context.identifiers.payment_id(payment.number),
+            payment=payment,
+            payer=payer.name if payer else "",
+            at=payment.created_at,
+        )
+        for payment, payer in zip(payments, names, strict=True)
+    ]
+
+
+async def _payer(context: Context, payment: Payment) -> Account | None:
+    return None if payment.payer is None else await context.store.find(Tables.accounts, payment.payer)
+
+
+def _metadata(text: str) -> str:
+    """As it was sent, a key a line. Numbers and texts stay as they are: nothing is parsed."""
+    return "" if text == "{}" else msgspec.json.format(text, indent=2)
+
+
+def _list(
+    page: ShopPage, wanted: Wanted, rows: list[Row], *, older: str, is_first: bool, status: int = 200
+) -> Response:
+    return page.render(
+        "business/payments.html",
+        status=status,
+        fields=wanted.fields,
+        errors=wanted.errors,
+        currencies=tuple(CURRENCIES),
+        chips=[(each, _address(page, {**wanted.fields, "status": each})) for each in ("", *STATUSES)],
+        is_filtered=any(wanted.fields.values()),
+        is_searched=any(value for name, value in wanted.fields.items() if name != "status"),
+        rows=rows,
+        older=older,
+        is_first=is_first,
+    )
+
+
+def _address(page: ShopPage, fields: dict[str, str]) -> str:
+    kept = {name: value for name, value in fields.items() if value}
+    address = f"{page.shop.address}/payments"
+    return f"{address}?{urlencode(kept)}" if kept else address
