@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from qirsh.domain import counter
 from qirsh.domain.command import Command
+from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
     ChangeMember,
@@ -14,12 +15,21 @@ from qirsh.domain.commands.staff import (
     WithdrawInvitation,
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
-from qirsh.domain.limits import BALANCE_MAX, INVITATION_MS, INVITATIONS_MAX, MEMBERS_MAX
+from qirsh.domain.limits import (
+    BALANCE_MAX,
+    BANK_ACCOUNT_NEW_MS,
+    BANK_ACCOUNTS_MAX,
+    INVITATION_MS,
+    INVITATIONS_MAX,
+    MEMBERS_MAX,
+    PAYOUTS_OPEN_MAX,
+    PIN_ATTEMPTS_MAX,
+)
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.staff import Invitation, Member, Role
-from tests.domain.market import NOBODY, Market
+from tests.domain.market import NOBODY, PIN, WRONG_PIN, Market
 
 R = Refusal
 INVITATION: Final = "inv_1"
@@ -64,6 +74,38 @@ def refunding(market: Market, payment: Payment, **changes: Any) -> RefundPayment
         "day_began_at": market.now - 1000,
     }
     return RefundPaymentByHand(**fields | changes)
+
+
+def bank_account_of(market: Market, bank_account: str = "ba_1", **changes: Any) -> str:  # noqa: ANN401 - the same
+    """A bank account of the shop that money may be sent to."""
+    fields: dict[str, Any] = {"account": market.shop, "details_sealed": b"sealed bank", "member": market.owner.id}
+    market.do(AddBankAccount(bank_account, **fields | changes))
+    market.change("bank_accounts", bank_account, created_at=market.now - BANK_ACCOUNT_NEW_MS)
+    return bank_account
+
+
+def paying_out(market: Market, **changes: Any) -> RequestShopPayout:  # noqa: ANN401 - the same
+    """The owner's wish to have 5.00 USD of the shop's sent to the bank."""
+    fields: dict[str, Any] = {
+        "id": "po_shop",
+        "account": market.shop,
+        "person": market.owner.id,
+        "currency": "USD",
+        "amount": 500,
+        "bank_sealed": b"sealed bank",
+        "pin_macs": (PIN,),
+        "bank_account": "ba_1",
+    }
+    return RequestShopPayout(**fields | changes)
+
+
+def _paying_out(market: Market) -> Command[Any]:
+    market.buy(amount=1000)
+    return paying_out(market, bank_account=bank_account_of(market))
+
+
+def _cancelling(market: Market) -> Command[Any]:
+    return CancelShopPayout(market.do(_paying_out(market)).id, market.shop, market.owner.id)
 
 
 def _invited(market: Market) -> Invitation:
@@ -135,6 +177,38 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
     SetStaffPolicy: (
         lambda market: SetStaffPolicy(market.shop, needs_two_step=True, member=market.owner.id),
         {R.NOT_FOUND: lambda case: case.ask(account=NOBODY)},
+    ),
+    AddBankAccount: (
+        lambda market: AddBankAccount("ba_1", market.shop, b"sealed bank", market.owner.id),
+        {
+            **_SHOP_NOT_ACTING,
+            R.TOO_MANY: lambda case: case.fill(counter.bank_accounts(case.market.shop), BANK_ACCOUNTS_MAX),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.till),
+        },
+    ),
+    RemoveBankAccount: (
+        lambda market: RemoveBankAccount(bank_account_of(market), market.shop, market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(id="ba_unknown")},
+    ),
+    RequestShopPayout: (
+        _paying_out,
+        {
+            **_SHOP_NOT_ACTING,
+            R.BANK_ACCOUNT_NEW: lambda case: case.market.change("bank_accounts", "ba_1", created_at=case.market.now),
+            R.TOO_MANY: lambda case: case.fill(counter.open_payouts(case.market.shop), PAYOUTS_OPEN_MAX),
+            R.PIN_LOCKED: lambda case: case.market.change("pins", case.market.owner.id, failures=PIN_ATTEMPTS_MAX),
+            R.WRONG_PIN: lambda case: case.ask(pin_macs=(WRONG_PIN,)),
+            R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.market.shop, 499),
+            R.NOT_FOUND: lambda case: case.ask(bank_account="ba_unknown"),
+            R.MISSING_RIGHT: lambda case: case.let_viewer_ask("person"),
+        },
+    ),
+    CancelShopPayout: (
+        _cancelling,
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_shop", state="refused"),
+            R.NOT_FOUND: lambda case: case.ask(id="po_unknown"),
+        },
     ),
     CreatePaymentByHand: (
         lambda market: CreatePaymentByHand(

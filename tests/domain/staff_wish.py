@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
     ChangeMember,
@@ -15,7 +16,7 @@ from qirsh.domain.commands.staff import (
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
 from qirsh.domain.staff import MEMBER_ROLES
-from tests.domain.market import HELD, Market
+from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.staff_cases import inviting, join
 
 Wishes = st.SearchStrategy[Any]
@@ -26,6 +27,7 @@ def settle_staff(market: Market) -> None:
     """A cashier who may refund a little, a manager, and somebody who has not answered."""
     join(market, market.customer, "cashier", {"EUR": HELD // 4})
     join(market, market.first, "manager")
+    market.do(AddBankAccount("ba_settled", market.shop, b"sealed bank", market.owner.id))
     market.do(inviting(market, id=INVITATIONS[0], email="other.customer@example.com", role="viewer", caps={}))
 
 
@@ -48,7 +50,27 @@ def about_staff(market: Market) -> list[Wishes]:
         version=st.sampled_from([2, 2, 2, 3, 4]),
         day_began_at=st.sampled_from([market.now - 1, market.now, market.now + 1000]),
     )
+    banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
+        st.builds(AddBankAccount, id=banks, account=accounts, details_sealed=st.just(b"sealed bank"), member=people),
+        st.builds(RemoveBankAccount, id=banks, account=accounts, member=people),
+        st.builds(
+            RequestShopPayout,
+            id=st.sampled_from(["po_shop_0", "po_shop_1", "po_settled"]),
+            account=accounts,
+            person=people,
+            currency=st.sampled_from(["USD", "EUR"]),
+            amount=st.sampled_from([1, HELD // 4]),
+            bank_sealed=st.just(b"sealed bank"),
+            pin_macs=st.sampled_from([(PIN,), (PIN,), (WRONG_PIN,)]),
+            bank_account=banks,
+        ),
+        st.builds(
+            CancelShopPayout,
+            id=st.sampled_from(["po_shop_0", "po_shop_1", "po_settled"]),
+            account=accounts,
+            member=people,
+        ),
         st.builds(
             InviteMember,
             id=invitations,

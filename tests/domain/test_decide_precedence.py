@@ -106,11 +106,11 @@ class Case:
         self.ask(operator=operator)
         self.account(self.market.people[operator].account, state="suspended")
 
-    def let_viewer_ask(self) -> None:
+    def let_viewer_ask(self, field: str = "member") -> None:
         """Somebody works at the shop, and may look only."""
         shop, viewer = self.market.shop, self.market.first.id
         self.market.members[shop, viewer] = member_of(self.market, self.market.first, "viewer")
-        self.ask(member=viewer)
+        self.ask(**{field: viewer})
 
     def submission(self) -> Submission:
         return Submission(self.command, self.once)

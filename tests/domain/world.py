@@ -10,6 +10,7 @@ from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.business import Business
@@ -98,6 +99,7 @@ class World:
     members: dict[tuple[int, int], Member]
     member_caps: dict[tuple[int, int, str], MemberCap]
     invitations: dict[str, Invitation]
+    bank_accounts: dict[str, BankAccount]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

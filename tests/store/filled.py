@@ -17,6 +17,7 @@ from msgspec.structs import astuple
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.commands.access_order import RequestAccessOrder
 from qirsh.domain.commands.account import IssueKey
+from qirsh.domain.commands.bank_account import AddBankAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
@@ -155,6 +156,7 @@ class Filled(Market):
         self.do(refunding(self, bought, amount=40, member=cashier, day_began_at=self.now - 1000))
         self.do(CreatePaymentByHand(merchant=self.shop, amount=1, currency="USD", member=cashier))
         self.do(inviting(self))
+        self.do(AddBankAccount("ba_1", self.shop, b"\x00\xff", self.owner.id))
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""

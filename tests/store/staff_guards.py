@@ -24,6 +24,12 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     "a day that comes back": (_CAP.format("since = since - 1, used = 0"), "only grows"),
     "a cap of another currency": (_CAP.format("currency = 'SYP'"), "only grows"),
     "a cap of nothing": (_CAP.format("amount = 0"), _CHECK),
+    "a bank account that was always there": ("UPDATE bank_account SET created_at = 1", "its age never change"),
+    "a bank account of another shop": ("UPDATE bank_account SET account = :hooked", "its age never change"),
+    "a bank account of nothing": (
+        "UPDATE bank_account SET details_sealed = (SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')",
+        "bank_account_details_sealed_check|CHECK",
+    ),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
     "a payment act that never was": (
         "INSERT INTO payment_act VALUES (:pending, 2, :first)",
@@ -45,6 +51,10 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "a cap replaced": (
         "INSERT OR REPLACE INTO member_cap SELECT account, person, currency, amount, 0, 0 FROM member_cap LIMIT 1",
+        "never replaced",
+    ),
+    "a bank account replaced": (
+        "INSERT OR REPLACE INTO bank_account SELECT id, account, details_sealed, created_by, 1 FROM bank_account",
         "never replaced",
     ),
     "an invitation replaced": (

@@ -366,6 +366,7 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
         Tables.businesses,
         {"reason": "نعم", "needs_two_step": True, "time_zone": "Asia/Kathmandu"},
     ),
+    "bank_account": (Tables.bank_accounts, {"details_sealed": bytes(range(256))}),
     "member": (Tables.members, {"role": "manager", "updated_at": 2**41}),
     "member_cap": (Tables.member_caps, {"amount": 2**40, "used": 2**41, "since": 2**42}),
     "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),

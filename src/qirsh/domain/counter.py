@@ -39,6 +39,11 @@ def businesses(personal: int) -> str:
     return f"businesses of account {personal}"
 
 
+def bank_accounts(account: int) -> str:
+    """How many a business has."""
+    return f"bank accounts of account {account}"
+
+
 def members(account: int) -> str:
     """How many work at a business, without its owner."""
     return f"members of account {account}"

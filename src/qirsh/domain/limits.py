@@ -104,6 +104,8 @@ NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 
 BUSINESSES_MAX: Final = 20  # Of one person; an owner of more talks to the operators anyway.
+BANK_ACCOUNTS_MAX: Final = 10  # Of one business.
+BANK_ACCOUNT_NEW_MS: Final = 24 * 3600 * 1000  # Until money goes to one: a day to object in.
 MEMBERS_MAX: Final = 50  # Who work at one business.
 INVITATIONS_MAX: Final = 20  # Of one business that nobody has answered.
 INVITATION_MS: Final = 7 * 24 * 3600 * 1000

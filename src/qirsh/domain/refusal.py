@@ -52,6 +52,7 @@ class Refusal(enum.Enum):
     TOO_MANY_REFUNDS = "too_many_refunds"
     MONEY_LEFT = "money_left"
     REPLAY_RUNNING = "replay_running"
+    BANK_ACCOUNT_NEW = "bank_account_new"
     TOO_MANY = "too_many"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"

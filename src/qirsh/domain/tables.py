@@ -7,6 +7,7 @@ from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
+from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge, Purpose
@@ -122,6 +123,15 @@ class Tables:
         phase=Phase.BELONGINGS,
     )
     invitations = Table[str, Invitation]("invitation", Invitation, key="id", is_removable=True, phase=Phase.BELONGINGS)
+    bank_accounts = Table[str, BankAccount](
+        "bank_account",
+        BankAccount,
+        key="id",
+        changes="details_sealed",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="account created_at",
+    )
     people = Table[int, Person](
         "person",
         Person,

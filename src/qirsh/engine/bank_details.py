@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX, BANK_ACCOUNT_CHARACTERS_MIN
 from qirsh.engine.keyring import Keyring, row_purpose
 from qirsh.language.figures import grouped, latin_digits
@@ -34,7 +35,26 @@ def sealed(keyring: Keyring, details: BankDetails, payout_id: str) -> bytes:
 
 def unsealed(keyring: Keyring, sealed_details: bytes, payout_id: str) -> BankDetails | None:
     """What was sealed; None once it is over, when nothing is kept."""
-    plain = keyring.unseal(sealed_details, row_purpose(_PURPOSE, payout_id)) if sealed_details else None
+    return _opened(keyring, sealed_details, row_purpose(_PURPOSE, payout_id))
+
+
+def bank_account_purpose(bank_account: str) -> bytes:
+    """What the details of a business's bank account are sealed for."""
+    return row_purpose("bank account", bank_account)
+
+
+def sealed_for_bank_account(keyring: Keyring, details: BankDetails, bank_account: str) -> bytes:
+    """For a bank account of a business, and for no other."""
+    return keyring.seal(msgspec.json.encode(details), bank_account_purpose(bank_account))
+
+
+def details_of(keyring: Keyring, bank_account: BankAccount) -> BankDetails | None:
+    """Of a business's bank account; None if it was sealed under a secret that is gone."""
+    return _opened(keyring, bank_account.details_sealed, bank_account_purpose(bank_account.id))
+
+
+def _opened(keyring: Keyring, sealed_details: bytes, purpose: bytes) -> BankDetails | None:
+    plain = keyring.unseal(sealed_details, purpose) if sealed_details else None
     return None if plain is None else msgspec.json.decode(plain, type=BankDetails)
 
 

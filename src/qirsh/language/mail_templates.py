@@ -418,4 +418,23 @@ KINDS: Final[dict[str, Kind]] = {
         _("You no longer work at %(name)s"),
         (_("Somebody who manages the staff of %(name)s has ended your access to the business."), _WHEN),
     ),
+    "bank_account_added": Kind(
+        _("A bank account was added to %(name)s"),
+        (
+            _("Payouts of %(name)s can be sent to a new bank account after 24 hours:"),
+            Alone("bank"),
+            _WHEN,
+            _("If this was not you, remove it at once and change your password:"),
+            Alone("url"),
+        ),
+    ),
+    "shop_payout_asked": Kind(
+        _("Payout of %(amount)s from %(name)s requested"),
+        (
+            _("%(who)s has requested a payout of %(amount)s from %(name)s to its bank account."),
+            _WHEN,
+            _("If this is not right, cancel it here:"),
+            Alone("url"),
+        ),
+    ),
 }

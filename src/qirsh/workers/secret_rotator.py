@@ -12,6 +12,7 @@ from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
 from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
+from qirsh.engine.bank_details import bank_account_purpose
 from qirsh.engine.batcher import Engine
 from qirsh.engine.identity_facts import facts_purpose, picture_purpose
 from qirsh.engine.keyring import Keyring, totp_purpose
@@ -58,6 +59,15 @@ _KINDS: Final = (
         ),
         (0, ""),
         picture_purpose,
+    ),
+    _Kind(
+        "bank_account",
+        Query(
+            "SELECT details_sealed, id FROM bank_account WHERE substr(details_sealed, 1, 4) <> $1 AND id > $2"
+            " ORDER BY id LIMIT $3"
+        ),
+        ("",),
+        bank_account_purpose,
     ),
     # A removed endpoint has none.
     _Kind(

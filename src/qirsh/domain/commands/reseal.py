@@ -9,7 +9,9 @@ from qirsh.domain.identity import Side
 class Reseal(Command[bool], frozen=True):
     """The same value, sealed under the newest secret. The outcome tells whether the row still had the old one."""
 
-    subject: Literal["login", "identity", "identity_image", "constant", "webhook_secret", "webhook_old_secret"]
+    subject: Literal[
+        "login", "identity", "identity_image", "constant", "webhook_secret", "webhook_old_secret", "bank_account"
+    ]
     key: str | int | tuple[int, Side]
     before: bytes
     after: bytes

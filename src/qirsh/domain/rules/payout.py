@@ -5,6 +5,8 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import ledger
+from qirsh.domain.account import Account
+from qirsh.domain.commands.bank_account import CancelShopPayout
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.counter import open_payouts
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
@@ -29,8 +31,14 @@ def ask_locks(command: RequestPayout, _work: UnitOfWork, keys: RowKeys) -> None:
 
 def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
     account = work.accounts.get(command.account)
-    if account is None or account.owner != command.person or account.mode != "live":
+    # A business has bank accounts of its own, and people whose right it is.
+    if account is None or account.owner != command.person or account.mode != "live" or account.kind != "personal":
         return Refused(Refusal.NOT_FOUND)
+    return hold(command, work, account)
+
+
+def hold(command: RequestPayout, work: UnitOfWork, account: Account) -> Payout | Refused:
+    """The money is kept, if there is enough and the PIN is right."""
     before = work.payouts.get(command.id)
     if before is not None:
         # The same form again, by a second click or a browser that sends once more: there is one payout.
@@ -65,11 +73,11 @@ def ask(command: RequestPayout, work: UnitOfWork) -> Payout | Refused:
     return payout
 
 
-def end_reads(command: CancelPayout | RefusePayout, keys: RowKeys) -> None:
+def end_reads(command: CancelPayout | CancelShopPayout | RefusePayout, keys: RowKeys) -> None:
     keys.payouts.add(command.id)
 
 
-def end_locks(command: CancelPayout | RefusePayout, work: UnitOfWork, keys: RowKeys) -> None:
+def end_locks(command: CancelPayout | CancelShopPayout | RefusePayout, work: UnitOfWork, keys: RowKeys) -> None:
     payout = work.payouts.get(command.id)
     if payout is not None:
         keys.payouts.add(payout.id)
@@ -81,12 +89,17 @@ def end_locks(command: CancelPayout | RefusePayout, work: UnitOfWork, keys: RowK
 def cancel(command: CancelPayout, work: UnitOfWork) -> Payout | Refused:
     payout = work.payouts.get(command.id)
     account = None if payout is None else work.accounts.get(payout.account)
-    if payout is None or account is None or account.owner != command.person:
+    if payout is None or account is None or account.owner != command.person or account.kind != "personal":
         return Refused(Refusal.NOT_FOUND)
+    return take_back(work, payout, command.person)
+
+
+def take_back(work: UnitOfWork, payout: Payout, person: int) -> Payout | Refused:
+    """Unless an operator has acted on it."""
     if payout.state != "asked":
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     cancelled = _called_off(work, payout, "cancelled")
-    work.note(f"person {command.person}", "payout.cancelled", f"account {payout.account}", payout.id)
+    work.note(f"person {person}", "payout.cancelled", f"account {payout.account}", payout.id)
     return cancelled
 
 

@@ -35,6 +35,15 @@ CREATE TABLE invitation (
 CREATE INDEX invitation_account ON invitation (account, created_at);
 CREATE INDEX invitation_email ON invitation (email);
 
+CREATE TABLE bank_account (
+    id TEXT PRIMARY KEY CHECK (substr(id, 1, 3) = 'ba_'),
+    account BIGINT NOT NULL REFERENCES account,
+    details_sealed BYTEA NOT NULL CHECK (length(details_sealed) > 0),
+    created_by BIGINT NOT NULL REFERENCES person,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX bank_account_account ON bank_account (account, created_at);
+
 CREATE TABLE payment_act (
     payment BIGINT NOT NULL,
     version BIGINT NOT NULL CHECK (version >= 1),
@@ -72,3 +81,6 @@ CREATE TRIGGER payment_acts_begin AFTER INSERT ON payment_act REFERENCING NEW TA
     FOR EACH STATEMENT EXECUTE FUNCTION payment_acts_begin();
 CREATE TRIGGER payment_act_stays BEFORE UPDATE ON payment_act FOR EACH STATEMENT EXECUTE FUNCTION refused('payment acts never change');
 CREATE TRIGGER payment_act_remains BEFORE DELETE OR TRUNCATE ON payment_act FOR EACH STATEMENT EXECUTE FUNCTION refused('payment acts never vanish');
+CREATE TRIGGER bank_account_stays BEFORE UPDATE ON bank_account FOR EACH ROW
+    WHEN (NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at)
+    EXECUTE FUNCTION refused('bank account: its business and its age never change');

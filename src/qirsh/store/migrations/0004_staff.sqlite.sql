@@ -1,4 +1,4 @@
--- Who works at a business, what cashiers may refund in a day, who was asked to join, and who did what by hand.
+-- Who works at a business, what cashiers may refund in a day, who was asked to join, where its payouts go, and who did what by hand.
 
 CREATE TABLE member (
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
@@ -34,6 +34,15 @@ CREATE TABLE invitation (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitation_account ON invitation (account, created_at);
 CREATE INDEX invitation_email ON invitation (email);
+
+CREATE TABLE bank_account (
+    id TEXT PRIMARY KEY CHECK (substr(id, 1, 3) = 'ba_'),
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    details_sealed BLOB NOT NULL CHECK (length(details_sealed) > 0),
+    created_by INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bank_account_account ON bank_account (account, created_at);
 
 CREATE TABLE payment_act (
     payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
@@ -73,3 +82,10 @@ WHEN EXISTS (SELECT 1 FROM payment_act WHERE payment = NEW.payment AND version =
 BEGIN SELECT RAISE(ROLLBACK, 'payment acts are never replaced'); END;
 CREATE TRIGGER payment_act_stays BEFORE UPDATE ON payment_act BEGIN SELECT RAISE(ROLLBACK, 'payment acts never change'); END;
 CREATE TRIGGER payment_act_remains BEFORE DELETE ON payment_act BEGIN SELECT RAISE(ROLLBACK, 'payment acts never vanish'); END;
+-- A day passes before money goes to one.
+CREATE TRIGGER bank_account_stays BEFORE UPDATE ON bank_account
+WHEN NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at
+BEGIN SELECT RAISE(ROLLBACK, 'bank account: its business and its age never change'); END;
+CREATE TRIGGER bank_account_is_new BEFORE INSERT ON bank_account
+WHEN EXISTS (SELECT 1 FROM bank_account WHERE id = NEW.id)
+BEGIN SELECT RAISE(ROLLBACK, 'bank accounts are never replaced'); END;

@@ -82,6 +82,8 @@ LEADS_TO: Final = {
     "member_cap.currency": "currency.code",
     "invitation.account": "account.number",
     "invitation.invited_by": "person.id",
+    "bank_account.account": "account.number",
+    "bank_account.created_by": "person.id",
     "payment_act.payment": "payment.number",
     "payment_act.person": "person.id",
     "webhook_delivery.endpoint": "webhook_endpoint.id",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from qirsh.domain.staff import Right
+from qirsh.web.business.bank_account_pages import add_bank_account, remove_bank_account, show_bank_accounts
 from qirsh.web.business.businesses import request_business, show_businesses
 from qirsh.web.business.delivery_pages import (
     resend_from_page,
@@ -32,6 +33,7 @@ from qirsh.web.business.invitation_pages import answer_invitation, invite_member
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
+from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
 from qirsh.web.business.refund_page import refund_payment, show_refund
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
@@ -59,6 +61,14 @@ _PAYMENTS: Final = (
     business_page("GET", "/sell", show_sell, right=Right.TAKE_PAYMENTS),
     business_page("POST", "/sell", sell, right=Right.TAKE_PAYMENTS),
     business_page("GET", "/sell/{id}", show_sale, right=Right.TAKE_PAYMENTS),
+)
+_PAYOUTS: Final = (
+    business_page("GET", "/payouts", show_shop_payouts, right=Right.SEE_MONEY),
+    business_page("POST", "/payouts", request_shop_payout, right=Right.REQUEST_PAYOUTS),
+    business_page("POST", "/payouts/{id}/cancel", cancel_shop_payout, right=Right.REQUEST_PAYOUTS),
+    business_page("GET", "/bank-accounts", show_bank_accounts, right=Right.MANAGE_BANK_ACCOUNTS),
+    business_page("POST", "/bank-accounts", add_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
+    business_page("POST", "/bank-accounts/{id}/remove", remove_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
 )
 _KEYS: Final = (
     business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
@@ -109,6 +119,7 @@ ROUTES: Final = (
     page("POST", "/business", request_business, right=SIGNED_IN),
     business_page("GET", "", show_overview, right=Right.BELONG),
     *_PAYMENTS,
+    *_PAYOUTS,
     *_STAFF,
     *_KEYS,
     *_WEBHOOKS,

@@ -153,6 +153,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "replay_running": ProblemType(
         409, "Replay running", "A replay to this endpoint is under way. Start another when it has ended."
     ),
+    "bank_account_new": ProblemType(
+        409, "Bank account too new", "A bank account can be paid to one day after it was added."
+    ),
     "secret_already_shown": ProblemType(
         409,
         "Secret already shown",
