@@ -81,4 +81,24 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
         "address": "shop.example/hooks",
         "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
     },
+    "invitation": {"name": "سوق النور", "url": f"{BASE_URL}/invitations/inv_0123456789abcdef01"},
+    "member_joined": {
+        "name": "Yılmaz Kitabevi",
+        "who": "Ayşe Demir",
+        "url": f"{BASE_URL}/business/100000000016/staff",
+    },
+    "role_changed": {"name": "Al-Sham Books"},
+    "member_removed": {"name": "Al-Sham Books"},
+    "bank_account_added": {
+        "name": "Al-Sham Books",
+        "bank": "Bank of Aleppo, DE89 3704 0044 0532 0130 00",
+        "url": f"{BASE_URL}/business/100000000016/bank-accounts",
+    },
+    "shop_payout_asked": {
+        "name": "Al-Sham Books",
+        "who": "Ayşe Demir",
+        "amount": 7_550,
+        "currency": "EUR",
+        "url": f"{BASE_URL}/business/100000000016/payouts",
+    },
 }

@@ -7,7 +7,8 @@ import pytest
 
 from qirsh.language.catalog import LANGUAGES
 from qirsh.language.local_time import UTC_ZONE
-from qirsh.language.mail_templates import KINDS, Alone
+from qirsh.language.mail_kind import Alone
+from qirsh.language.mail_templates import KINDS
 from qirsh.language.mail_text import compose
 from tests.language.letters import BASE_URL, EVERY_LETTER
 

@@ -1,27 +1,12 @@
-"""Every mail of the product, by kind: its subject, and what it says in which order."""
+"""Every mail of the product, by kind."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from qirsh.domain.challenge import Purpose
+from qirsh.language.business_mail_templates import BUSINESS_KINDS
 from qirsh.language.catalog import mark as _
-
-
-class Alone(NamedTuple):
-    """A word that stands on a line of its own: what is to be copied or opened, or a person's own text."""
-
-    word: str
-
-
-class Kind(NamedTuple):
-    """The subject, and what is said in which order."""
-
-    subject: str
-    parts: tuple[str | Alone, ...]
-    lasts: Purpose | None = None  # What the mail asks for can be done for as long as this.
-
+from qirsh.language.mail_kind import WHEN, Alone, Kind
 
 _MOST_LIKELY: Final = _("If this was not you, you can ignore this e-mail.")
-_WHEN: Final = _("This happened on %(time)s.")
 _CODE_LASTS: Final = _("The code is valid for %(duration)s. Do not share it: we never ask for it by phone or message.")
 _LINK_LASTS: Final = _("The link works once and is valid for %(duration)s.")
 _NOT_YOU: Final = (
@@ -33,11 +18,6 @@ _NOT_YOU: Final = (
 )
 _NOT_EXPECTED: Final = _("If you did not expect this, contact the other operators at once.")
 _ASK_US: Final = _("If you have questions, contact support.")
-_YOUR_ENDPOINT: Final = (_("Open the endpoint here:"), Alone("url"))
-_ENABLE_AGAIN: Final = _(
-    "Its place is kept. When you enable the endpoint again, it gets what has happened since, up to 90 days back."
-)
-
 KINDS: Final[dict[str, Kind]] = {
     "sign_up_code": Kind(
         _("Your code to create a Qirsh account"),
@@ -74,13 +54,13 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "password_changed": Kind(
         _("Your password was changed"),
-        (_("The password of your account was changed and every device was signed out."), _WHEN, *_NOT_YOU),
+        (_("The password of your account was changed and every device was signed out."), WHEN, *_NOT_YOU),
     ),
     "wrong_codes": Kind(
         _("Someone may know your password"),
         (
             _("Someone entered your password and then an incorrect verification code three times in a row."),
-            _WHEN,
+            WHEN,
             *_NOT_YOU,
         ),
     ),
@@ -92,7 +72,7 @@ KINDS: Final[dict[str, Kind]] = {
                 " your account, this password no longer works. Set a new one here:"
             ),
             Alone("forgot_url"),
-            _WHEN,
+            WHEN,
         ),
     ),
     "email_change": Kind(
@@ -111,7 +91,7 @@ KINDS: Final[dict[str, Kind]] = {
             _("The e-mail address of your account was changed to:"),
             Alone("new_email"),
             _("You can no longer sign in with the address this e-mail was sent to."),
-            _WHEN,
+            WHEN,
             _("If this was not you, contact support at once so that we can protect your account."),
         ),
     ),
@@ -129,7 +109,7 @@ KINDS: Final[dict[str, Kind]] = {
         _("Your payment PIN was set by support"),
         (
             _("Support has set a new payment PIN for your account. Change it in the security settings of your wallet."),
-            _WHEN,
+            WHEN,
             _ASK_US,
         ),
     ),
@@ -138,14 +118,14 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("A new API key was created for %(name)s. If you did not expect it, revoke it here:"),
             Alone("url"),
-            _WHEN,
+            WHEN,
         ),
     ),
     "payout_asked": Kind(
         _("Payout of %(amount)s requested"),
         (
             _("A payout of %(amount)s from your account to the bank account of %(name)s was requested."),
-            _WHEN,
+            WHEN,
             _("If it was not you, cancel it here, and change your password and PIN at once:"),
             Alone("payouts_url"),
         ),
@@ -155,7 +135,7 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("Someone signed in to your account on a device that was not used with it before:"),
             Alone("name"),
-            _WHEN,
+            WHEN,
             _("If this was you, you do not need to do anything."),
             *_NOT_YOU,
         ),
@@ -172,37 +152,37 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "pin_changed": Kind(
         _("Your payment PIN was changed"),
-        (_("The payment PIN of your account was changed."), _WHEN, *_NOT_YOU),
+        (_("The payment PIN of your account was changed."), WHEN, *_NOT_YOU),
     ),
     "second_factor_on": Kind(
         _("Two-step verification is on"),
         (
             _("From now on you sign in with your password and a verification code from your authenticator app."),
-            _WHEN,
+            WHEN,
             *_NOT_YOU,
         ),
     ),
     "second_factor_off": Kind(
         _("Two-step verification is off"),
-        (_("From now on you only need your password to sign in."), _WHEN, *_NOT_YOU),
+        (_("From now on you only need your password to sign in."), WHEN, *_NOT_YOU),
     ),
     "recovery_renewed": Kind(
         _("You have new recovery codes"),
-        (_("New recovery codes were created for your account. The previous ones no longer work."), _WHEN, *_NOT_YOU),
+        (_("New recovery codes were created for your account. The previous ones no longer work."), WHEN, *_NOT_YOU),
     ),
     "passkey_added": Kind(
         _("A passkey was added to your account"),
         (
             _("This passkey can now be used to sign in to your account:"),
             Alone("name"),
-            _WHEN,
+            WHEN,
             _("If this was not you, remove the passkey in your security settings and set a new password at once:"),
             Alone("forgot_url"),
         ),
     ),
     "passkey_removed": Kind(
         _("A passkey was removed from your account"),
-        (_("This passkey can no longer be used to sign in to your account:"), Alone("name"), _WHEN, *_NOT_YOU),
+        (_("This passkey can no longer be used to sign in to your account:"), Alone("name"), WHEN, *_NOT_YOU),
     ),
     "identity_verified": Kind(
         _("Your identity is verified"),
@@ -229,21 +209,21 @@ KINDS: Final[dict[str, Kind]] = {
         _("Your account is suspended"),
         (
             _("The account %(name)s is suspended. You can still view it, but it can neither receive nor send money."),
-            _WHEN,
+            WHEN,
             _ASK_US,
         ),
     ),
     "access_signed_out": Kind(
         _("You are signed out on every device"),
-        (_("Support has signed your account out on every device. You can sign in again."), _WHEN, _ASK_US),
+        (_("Support has signed your account out on every device. You can sign in again."), WHEN, _ASK_US),
     ),
     "access_blocked": Kind(
         _("Sign-in to your account is blocked"),
-        (_("Support has blocked sign-in to your account and signed out every device."), _WHEN, _ASK_US),
+        (_("Support has blocked sign-in to your account and signed out every device."), WHEN, _ASK_US),
     ),
     "access_unblocked": Kind(
         _("You can sign in again"),
-        (_("Support has unblocked sign-in to your account."), _WHEN, _ASK_US),
+        (_("Support has unblocked sign-in to your account."), WHEN, _ASK_US),
     ),
     "access_factors_removed": Kind(
         _("Two-step verification and passkeys were removed"),
@@ -252,7 +232,7 @@ KINDS: Final[dict[str, Kind]] = {
                 "Support has turned off two-step verification for your account, removed its passkeys and signed out"
                 " every device. Until you set them up again, you sign in with your password only."
             ),
-            _WHEN,
+            WHEN,
             _ASK_US,
         ),
     ),
@@ -275,7 +255,7 @@ KINDS: Final[dict[str, Kind]] = {
             _("%(by)s requested that this person become an operator of this service:"),
             Alone("name"),
             Alone("new_email"),
-            _WHEN,
+            WHEN,
             _NOT_EXPECTED,
         ),
     ),
@@ -285,7 +265,7 @@ KINDS: Final[dict[str, Kind]] = {
             _("This person is now an operator of this service:"),
             Alone("name"),
             Alone("new_email"),
-            _WHEN,
+            WHEN,
             _NOT_EXPECTED,
         ),
     ),
@@ -294,7 +274,7 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("%(by)s requested that this person be removed as an operator of this service:"),
             Alone("new_email"),
-            _WHEN,
+            WHEN,
             _NOT_EXPECTED,
         ),
     ),
@@ -304,7 +284,7 @@ KINDS: Final[dict[str, Kind]] = {
             _("This person is no longer an operator of this service:"),
             Alone("name"),
             Alone("new_email"),
-            _WHEN,
+            WHEN,
             _NOT_EXPECTED,
         ),
     ),
@@ -313,7 +293,7 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("You paid %(amount)s to %(payee)s."),
             _("Payment number: %(payment)s"),
-            _WHEN,
+            WHEN,
             _("Your receipt:"),
             Alone("receipt_url"),
             *_NOT_YOU,
@@ -324,28 +304,28 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("%(payee)s has refunded %(amount)s to you. The money is in your wallet."),
             _("Payment number: %(payment)s"),
-            _WHEN,
+            WHEN,
         ),
     ),
     "refunded_several": Kind(
         _("You were refunded %(amount)s by %(payee)s"),
         (
             _("%(payee)s has refunded %(amount)s to you, in %(count)s refunds. The money is in your wallet."),
-            _WHEN,
+            WHEN,
             _("See each of them in your transactions:"),
             Alone("history_url"),
         ),
     ),
     "deposited": Kind(
         _("%(amount)s was added to your wallet"),
-        (_("%(amount)s was added to your wallet."), _WHEN),
+        (_("%(amount)s was added to your wallet."), WHEN),
     ),
     "payout_paid": Kind(
         _("Your payout of %(amount)s was sent"),
         (
             _("We have sent %(amount)s to your bank account. It may take a few days to arrive."),
             _("Transfer reference: %(reference)s"),
-            _WHEN,
+            WHEN,
         ),
     ),
     "payout_refused": Kind(
@@ -356,85 +336,5 @@ KINDS: Final[dict[str, Kind]] = {
             _("The money is back in your account. If you have questions, contact support."),
         ),
     ),
-    "webhook_failing": Kind(
-        _("A webhook endpoint is failing"),
-        (
-            _("Since %(time)s, this webhook endpoint of %(name)s has not accepted any event:"),
-            Alone("address"),
-            _("We keep every event and try again for about three days. Then we stop sending to this endpoint."),
-            *_YOUR_ENDPOINT,
-        ),
-    ),
-    "webhook_stopped": Kind(
-        _("We stopped sending to a webhook endpoint"),
-        (
-            _("This webhook endpoint of %(name)s kept failing for about three days. We no longer send events to it:"),
-            Alone("address"),
-            _WHEN,
-            _ENABLE_AGAIN,
-            *_YOUR_ENDPOINT,
-        ),
-    ),
-    "webhook_gone": Kind(
-        _("We stopped sending to a webhook endpoint"),
-        (
-            _("This webhook endpoint of %(name)s answered that it is gone (410). We no longer send events to it:"),
-            Alone("address"),
-            _WHEN,
-            _ENABLE_AGAIN,
-            *_YOUR_ENDPOINT,
-        ),
-    ),
-    "webhook_working": Kind(
-        _("A webhook endpoint works again"),
-        (
-            _("This webhook endpoint of %(name)s accepts events again, and gets those that waited:"),
-            Alone("address"),
-            *_YOUR_ENDPOINT,
-        ),
-    ),
-    "invitation": Kind(
-        _("You are invited to work at %(name)s"),
-        (
-            _("%(name)s invites you to its business on Qirsh. See what you may do there, and accept or decline:"),
-            Alone("url"),
-            _("The invitation is for this e-mail address, works once and is valid for 7 days."),
-            _("If you do not know this business, ignore this e-mail."),
-        ),
-    ),
-    "member_joined": Kind(
-        _("%(who)s now works at %(name)s"),
-        (
-            _("%(who)s has accepted the invitation to %(name)s. See who works there and what they may do:"),
-            Alone("url"),
-            _WHEN,
-        ),
-    ),
-    "role_changed": Kind(
-        _("Your role at %(name)s has changed"),
-        (_("Somebody who manages the staff of %(name)s has changed what you may do there."), _WHEN),
-    ),
-    "member_removed": Kind(
-        _("You no longer work at %(name)s"),
-        (_("Somebody who manages the staff of %(name)s has ended your access to the business."), _WHEN),
-    ),
-    "bank_account_added": Kind(
-        _("A bank account was added to %(name)s"),
-        (
-            _("Payouts of %(name)s can be sent to a new bank account after 24 hours:"),
-            Alone("bank"),
-            _WHEN,
-            _("If this was not you, remove it at once and change your password:"),
-            Alone("url"),
-        ),
-    ),
-    "shop_payout_asked": Kind(
-        _("Payout of %(amount)s from %(name)s requested"),
-        (
-            _("%(who)s has requested a payout of %(amount)s from %(name)s to its bank account."),
-            _WHEN,
-            _("If this is not right, cancel it here:"),
-            Alone("url"),
-        ),
-    ),
+    **BUSINESS_KINDS,
 }

@@ -14,7 +14,8 @@ from qirsh.domain.challenge import LASTS_MS
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
 from qirsh.language.figures import currency_name, day_and_time, duration, money
-from qirsh.language.mail_templates import KINDS, Alone
+from qirsh.language.mail_kind import Alone
+from qirsh.language.mail_templates import KINDS
 
 Words = Mapping[str, str | int]
 

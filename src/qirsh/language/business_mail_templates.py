@@ -1,0 +1,95 @@
+"""Mails about a business: its webhooks, who works there, and where its money goes."""
+
+from typing import Final
+
+from qirsh.language.catalog import mark as _
+from qirsh.language.mail_kind import WHEN, Alone, Kind
+
+_YOUR_ENDPOINT: Final = (_("Open the endpoint here:"), Alone("url"))
+_ENABLE_AGAIN: Final = _(
+    "Its place is kept. When you enable the endpoint again, it gets what has happened since, up to 90 days back."
+)
+
+BUSINESS_KINDS: Final[dict[str, Kind]] = {
+    "webhook_failing": Kind(
+        _("A webhook endpoint is failing"),
+        (
+            _("Since %(time)s, this webhook endpoint of %(name)s has not accepted any event:"),
+            Alone("address"),
+            _("We keep every event and try again for about three days. Then we stop sending to this endpoint."),
+            *_YOUR_ENDPOINT,
+        ),
+    ),
+    "webhook_stopped": Kind(
+        _("We stopped sending to a webhook endpoint"),
+        (
+            _("This webhook endpoint of %(name)s kept failing for about three days. We no longer send events to it:"),
+            Alone("address"),
+            WHEN,
+            _ENABLE_AGAIN,
+            *_YOUR_ENDPOINT,
+        ),
+    ),
+    "webhook_gone": Kind(
+        _("We stopped sending to a webhook endpoint"),
+        (
+            _("This webhook endpoint of %(name)s answered that it is gone (410). We no longer send events to it:"),
+            Alone("address"),
+            WHEN,
+            _ENABLE_AGAIN,
+            *_YOUR_ENDPOINT,
+        ),
+    ),
+    "webhook_working": Kind(
+        _("A webhook endpoint works again"),
+        (
+            _("This webhook endpoint of %(name)s accepts events again, and gets those that waited:"),
+            Alone("address"),
+            *_YOUR_ENDPOINT,
+        ),
+    ),
+    "invitation": Kind(
+        _("You are invited to work at %(name)s"),
+        (
+            _("%(name)s invites you to its business on Qirsh. See what you may do there, and accept or decline:"),
+            Alone("url"),
+            _("The invitation is for this e-mail address, works once and is valid for 7 days."),
+            _("If you do not know this business, ignore this e-mail."),
+        ),
+    ),
+    "member_joined": Kind(
+        _("%(who)s now works at %(name)s"),
+        (
+            _("%(who)s has accepted the invitation to %(name)s. See who works there and what they may do:"),
+            Alone("url"),
+            WHEN,
+        ),
+    ),
+    "role_changed": Kind(
+        _("Your role at %(name)s has changed"),
+        (_("Someone who manages the staff of %(name)s has changed what you may do there."), WHEN),
+    ),
+    "member_removed": Kind(
+        _("You no longer work at %(name)s"),
+        (_("Someone who manages the staff of %(name)s has ended your access to the business."), WHEN),
+    ),
+    "bank_account_added": Kind(
+        _("A bank account was added to %(name)s"),
+        (
+            _("Payouts of %(name)s can be sent to a new bank account after 24 hours:"),
+            Alone("bank"),
+            WHEN,
+            _("If this was not you, remove it at once and change your password:"),
+            Alone("url"),
+        ),
+    ),
+    "shop_payout_asked": Kind(
+        _("Payout of %(amount)s from %(name)s requested"),
+        (
+            _("%(who)s has requested a payout of %(amount)s from %(name)s to its bank account."),
+            WHEN,
+            _("If you do not want this, cancel it here:"),
+            Alone("url"),
+        ),
+    ),
+}
