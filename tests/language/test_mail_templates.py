@@ -78,7 +78,7 @@ GIVEN = [
     (kind, word)
     for kind, words in EVERY_LETTER.items()
     for word in words
-    if word in {"name", "reason", "payee", "reference", "new_email", "payment", "address"}
+    if word in {"name", "reason", "payee", "reference", "new_email", "payment", "address", "who", "bank"}
 ]
 
 

@@ -49,7 +49,7 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
         ),
     ),
     "invitation": Kind(
-        _("You are invited to work at %(name)s"),
+        _("You are invited to a business"),
         (
             _("%(name)s invites you to its business on Qirsh. See what you may do there, and accept or decline:"),
             Alone("url"),
@@ -58,7 +58,7 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
         ),
     ),
     "member_joined": Kind(
-        _("%(who)s now works at %(name)s"),
+        _("Someone new works at your business"),
         (
             _("%(who)s has accepted the invitation to %(name)s. See who works there and what they may do:"),
             Alone("url"),
@@ -66,15 +66,15 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
         ),
     ),
     "role_changed": Kind(
-        _("Your role at %(name)s has changed"),
+        _("Your role at a business has changed"),
         (_("Someone who manages the staff of %(name)s has changed what you may do there."), WHEN),
     ),
     "member_removed": Kind(
-        _("You no longer work at %(name)s"),
+        _("You no longer work at a business"),
         (_("Someone who manages the staff of %(name)s has ended your access to the business."), WHEN),
     ),
     "bank_account_added": Kind(
-        _("A bank account was added to %(name)s"),
+        _("A bank account was added to your business"),
         (
             _("Payouts of %(name)s can be sent to a new bank account after 24 hours:"),
             Alone("bank"),
@@ -84,7 +84,7 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
         ),
     ),
     "shop_payout_asked": Kind(
-        _("Payout of %(amount)s from %(name)s requested"),
+        _("Payout of %(amount)s requested"),
         (
             _("%(who)s has requested a payout of %(amount)s from %(name)s to its bank account."),
             WHEN,
