@@ -5,6 +5,7 @@ from typing import Any, Final
 from qirsh.domain import counter
 from qirsh.domain.command import Command
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
+from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
     ChangeMember,
@@ -177,6 +178,25 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
     SetStaffPolicy: (
         lambda market: SetStaffPolicy(market.shop, needs_two_step=True, member=market.owner.id),
         {R.NOT_FOUND: lambda case: case.ask(account=NOBODY)},
+    ),
+    SetPaymentDefaults: (
+        lambda market: SetPaymentDefaults(
+            account=market.shop,
+            return_origins="https://new.example",
+            return_url="https://new.example/back",
+            cancel_url=None,
+            expires_in_s=300,
+            member=market.owner.id,
+        ),
+        {
+            **_SHOP_NOT_ACTING,
+            R.URL_NOT_REGISTERED: lambda case: case.ask(return_origins=""),
+            R.NOT_FOUND: lambda case: case.ask(member=case.market.customer.id),
+        },
+    ),
+    SetTimeZone: (
+        lambda market: SetTimeZone(market.shop, "Asia/Damascus", market.owner.id),
+        {**_SHOP_NOT_ACTING, R.NOT_FOUND: lambda case: case.ask(account=case.market.till)},
     ),
     AddBankAccount: (
         lambda market: AddBankAccount("ba_1", market.shop, b"sealed bank", market.owner.id),

@@ -5,6 +5,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
+from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
     ChangeMember,
@@ -52,6 +53,16 @@ def about_staff(market: Market) -> list[Wishes]:
     )
     banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
+        st.builds(
+            SetPaymentDefaults,
+            account=accounts,
+            return_origins=st.sampled_from(["https://shop.example", "https://new.example"]),
+            return_url=st.sampled_from([None, "https://shop.example/back"]),
+            cancel_url=st.none(),
+            expires_in_s=st.sampled_from([300, 3600]),
+            member=people,
+        ),
+        st.builds(SetTimeZone, account=accounts, time_zone=st.sampled_from(["", "Asia/Damascus"]), member=people),
         st.builds(AddBankAccount, id=banks, account=accounts, details_sealed=st.just(b"sealed bank"), member=people),
         st.builds(RemoveBankAccount, id=banks, account=accounts, member=people),
         st.builds(

@@ -7,6 +7,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from qirsh.domain.batch import Answer, Submission
+from qirsh.domain.business import Business
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
@@ -210,6 +211,8 @@ def render(outcome: Any, _work: UnitOfWork) -> Answer:  # noqa: ANN401 - each co
     if type(outcome) is Person:
         # SQLite has no booleans, and gives back a 1 that is as good as True but is not written so.
         outcome = msgspec.structs.replace(outcome, has_notices=bool(outcome.has_notices))
+    elif type(outcome) is Business:
+        outcome = msgspec.structs.replace(outcome, needs_two_step=bool(outcome.needs_two_step))
     return Answer(200, repr(outcome).encode())
 
 

@@ -306,7 +306,15 @@ def test_a_refund_is_found_by_its_id(store: Play) -> None:
 CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "account": (
         Tables.accounts,
-        {"name": "متجر", "state": "suspended", "return_origins": "https://a.example", "updated_at": 9},
+        {
+            "name": "متجر",
+            "state": "suspended",
+            "return_origins": "https://a.example",
+            "updated_at": 9,
+            "return_url": "https://a.example/هنا",
+            "cancel_url": "https://a.example/",
+            "expires_in_s": 604_800,
+        },
     ),
     "indexed_block": (Tables.indexed_blocks, {"until": 2**62}),
     "lease": (Tables.leases, {"holder": "another", "until": 2**41}),

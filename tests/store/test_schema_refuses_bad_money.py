@@ -288,9 +288,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "modes",
     ),
     "a transfer between the test accounts of two merchants": (
-        "INSERT INTO account VALUES (100000000001, 'commercial', 'live', 5, NULL, 'Two', 'approved', '', 1, 1);"
-        "INSERT INTO account VALUES (100000000002, 'commercial', 'test', 5, 100000000001, 'Two', 'mirrored', '', 1, 1);"
-        + transfer(**MINT | {"credit": "100000000002"}),
+        "INSERT INTO account VALUES (100000000001, 'commercial', 'live', 5, NULL, 'Two', 'approved', '', 1, 1,"
+        " NULL, NULL, 3600);"
+        "INSERT INTO account VALUES (100000000002, 'commercial', 'test', 5, 100000000001, 'Two', 'mirrored', '', 1, 1,"
+        " NULL, NULL, 3600);" + transfer(**MINT | {"credit": "100000000002"}),
         "modes|merchants",
     ),
     "a transfer that leaves a gap": (
@@ -864,7 +865,8 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     ),
     "an account replaced by one of the house": (
         (
-            "INSERT OR REPLACE INTO account SELECT number, 'house', mode, NULL, NULL, name, 'open', '', 1, 1"
+            "INSERT OR REPLACE INTO account SELECT number, 'house', mode, NULL, NULL, name, 'open', '', 1, 1,"
+            " NULL, NULL, 3600"
             " FROM account"
             " WHERE number = :customer"
         ),
@@ -872,7 +874,8 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     ),
     "a house account replaced by its name": (
         (
-            "INSERT OR REPLACE INTO account SELECT 100000000001, kind, mode, NULL, NULL, name, state, '', 1, 1"
+            "INSERT OR REPLACE INTO account SELECT 100000000001, kind, mode, NULL, NULL, name, state, '', 1, 1,"
+            " NULL, NULL, 3600"
             " FROM account"
             " WHERE number = :house"
         ),
@@ -880,7 +883,8 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     ),
     "a house account replaced by another's new name": (
         (
-            "INSERT INTO account VALUES (100000000001, 'house', 'live', NULL, NULL, 'new', 'open', '', 1, 1);"
+            "INSERT INTO account VALUES (100000000001, 'house', 'live', NULL, NULL, 'new', 'open', '', 1, 1,"
+            " NULL, NULL, 3600);"
             "UPDATE OR REPLACE account SET name = 'bank' WHERE number = 100000000001"
         ),
         "never replaced",

@@ -185,6 +185,8 @@ class MeView(msgspec.Struct):
     state: str
     livemode: bool
     returnOrigins: list[str]  # noqa: N815
+    timeZone: str  # noqa: N815
+    defaultExpiresIn: int  # noqa: N815
     key: KeyView
     serverVersion: str  # noqa: N815
 

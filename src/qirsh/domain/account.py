@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from qirsh.domain.limits import EXPIRES_IN_S_DEFAULT
+
 _HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 _PORTS: Final = {"https": 443, "http": 80}  # That go without saying.
 
@@ -47,6 +49,10 @@ class Account(msgspec.Struct, frozen=True):
     return_origins: str  # Where customers may be sent back to: origins, separated by spaces.
     created_at: int
     updated_at: int
+    # Of its payments that say nothing else.
+    return_url: str | None = None
+    cancel_url: str | None = None
+    expires_in_s: int = EXPIRES_IN_S_DEFAULT
 
     @property
     def public_name(self) -> str:

@@ -100,7 +100,7 @@ class Tables:
         "account",
         Account,
         key="number",
-        changes="name state return_origins updated_at",
+        changes="name state return_origins updated_at return_url cancel_url expires_in_s",
         is_locked=False,
         phase=Phase.PARTIES,
         attested="kind mode owner live_account public_name state return_origins",

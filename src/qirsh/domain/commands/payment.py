@@ -15,7 +15,7 @@ class CreatePayment(Command[Payment], frozen=True):
     reference: str | None = None
     return_url: str | None = None
     cancel_url: str | None = None
-    expires_in_ms: int = 3_600_000
+    expires_in_ms: int | None = None  # None: as its merchant has set it; so with the addresses.
 
 
 class Pay(Command[Payment], frozen=True):

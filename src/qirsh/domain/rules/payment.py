@@ -34,12 +34,12 @@ def create(command: CreatePayment, work: UnitOfWork) -> Payment | Refused:
         return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
     assert is_amount(command.amount)
     number = next(work.payment_numbers)
-    created = _created(number, command, work.now)
+    created = _created(number, command, merchant, work.now)
     work.payments.add(number, created)
     return created
 
 
-def _created(number: int, command: CreatePayment, now: int) -> Payment:
+def _created(number: int, command: CreatePayment, merchant: Account, now: int) -> Payment:
     """As it is asked for. By position, like `payment.moved`: names would cost a create five times as much here."""
     return Payment(
         number,
@@ -51,11 +51,11 @@ def _created(number: int, command: CreatePayment, now: int) -> Payment:
         command.note,
         command.metadata,
         command.reference,
-        command.return_url,
-        command.cancel_url,
+        merchant.return_url if command.return_url is None else command.return_url,
+        merchant.cancel_url if command.cancel_url is None else command.cancel_url,
         now,
         now,
-        now + command.expires_in_ms,
+        now + (1000 * merchant.expires_in_s if command.expires_in_ms is None else command.expires_in_ms),
         None,
         None,
         0,

@@ -51,9 +51,7 @@ class CreatePaymentBody(Body):
     reference: Annotated[str, Meta(min_length=1, max_length=limits.REFERENCE_CHARACTERS_MAX)] | UnsetType = UNSET
     return_url: Annotated[str, Meta(max_length=limits.URL_CHARACTERS_MAX)] | UnsetType = UNSET
     cancel_url: Annotated[str, Meta(max_length=limits.URL_CHARACTERS_MAX)] | UnsetType = UNSET
-    expires_in: Annotated[int, Meta(ge=limits.EXPIRES_IN_S_MIN, le=limits.EXPIRES_IN_S_MAX)] = (
-        limits.EXPIRES_IN_S_DEFAULT
-    )
+    expires_in: Annotated[int, Meta(ge=limits.EXPIRES_IN_S_MIN, le=limits.EXPIRES_IN_S_MAX)] | UnsetType = UNSET
 
     checks = {
         "note": why_not_note,

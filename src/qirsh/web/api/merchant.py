@@ -18,12 +18,16 @@ async def me(context: Context, request: Request) -> Response:
     key = await context.store.find(Tables.api_keys, caller.key)
     assert account is not None, "a key without its account"
     assert key is not None, "keys never vanish"
+    business = await context.store.find(Tables.businesses, account.live_account or account.number)
+    assert business is not None, "a commercial account without its business"
     view = MeView(
         account=str(account.number),
         name=account.name,
         state=(await _answering(context, account)).state,
         livemode=caller.is_live,
         returnOrigins=account.return_origins.split(),
+        timeZone=business.time_zone or context.time_zone.key,
+        defaultExpiresIn=account.expires_in_s,
         key=KeyView(
             key.id,
             key.name,

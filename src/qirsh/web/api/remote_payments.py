@@ -121,5 +121,5 @@ def _command(merchant: int, body: bodies.CreatePaymentBody) -> CreatePayment:
         reference=None if body.reference is UNSET else body.reference,
         return_url=body.return_url or None,
         cancel_url=body.cancel_url or None,
-        expires_in_ms=body.expires_in * 1000,
+        expires_in_ms=None if body.expires_in is UNSET else body.expires_in * 1000,
     )

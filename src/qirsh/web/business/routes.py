@@ -35,6 +35,7 @@ from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
 from qirsh.web.business.refund_page import refund_payment, show_refund
+from qirsh.web.business.settings_pages import set_payment_defaults, set_time_zone, show_settings
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
     change_member,
@@ -69,6 +70,11 @@ _PAYOUTS: Final = (
     business_page("GET", "/bank-accounts", show_bank_accounts, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts", add_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts/{id}/remove", remove_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
+)
+_SETTINGS: Final = (
+    business_page("GET", "/settings", show_settings, right=Right.INTEGRATE),
+    business_page("POST", "/settings", set_payment_defaults, right=Right.INTEGRATE),
+    business_page("POST", "/settings/time-zone", set_time_zone, right=Right.MANAGE_SHOP),
 )
 _KEYS: Final = (
     business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
@@ -121,6 +127,7 @@ ROUTES: Final = (
     *_PAYMENTS,
     *_PAYOUTS,
     *_STAFF,
+    *_SETTINGS,
     *_KEYS,
     *_WEBHOOKS,
 )

@@ -160,7 +160,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
         f"Where the customer goes without having paid. {_ORIGIN_RULE}", f"{SHOP_URL}/cart", _ADDRESS
     ),
     "expiresIn": FieldDoc(
-        f"For how many seconds the payment can be paid; {limits.EXPIRES_IN_S_DEFAULT} when absent.",
+        "For how many seconds the payment can be paid. When absent, the default of the business: see `defaultExpiresIn`"
+        " of `GET /me`.",
         limits.EXPIRES_IN_S_DEFAULT,
     ),
     # Signing in.
@@ -207,6 +208,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "KeyView.name": FieldDoc("What its owner calls it.", "web shop"),
     "hint": FieldDoc("The key's last characters, so that a person can tell two keys apart.", "Tz4k"),
     "state": FieldDoc("The state of the account.", "approved"),
+    "timeZone": FieldDoc("The zone of the business's days, by its IANA name.", "Asia/Damascus"),
+    "defaultExpiresIn": FieldDoc(
+        "For how many seconds a payment can be paid that says nothing else.", limits.EXPIRES_IN_S_DEFAULT
+    ),
     "returnOrigins": FieldDoc("Where customers may be sent back to.", [SHOP_URL]),
     "key": FieldDoc("The key of this request."),
     "serverVersion": FieldDoc("The version of this service.", __version__),
