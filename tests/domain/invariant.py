@@ -8,6 +8,7 @@ from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 from tests.domain.people_invariant import PEOPLE
+from tests.domain.totals import totals_of
 from tests.domain.webhook_invariant import WEBHOOKS
 from tests.domain.world import World
 
@@ -16,7 +17,20 @@ Holding = tuple[int, str]
 
 def complaints(world: World) -> list[str]:
     """Empty in every world that commands alone have made."""
-    checks = (_books, _balances, _paths, _payments, _refunds, _cash, _events, _index, _counts, *PEOPLE, *WEBHOOKS)
+    checks = (
+        _books,
+        _balances,
+        _paths,
+        _payments,
+        _refunds,
+        _cash,
+        _events,
+        _index,
+        _counts,
+        _totals,
+        *PEOPLE,
+        *WEBHOOKS,
+    )
     return [complaint for check in checks for complaint in check(world)]
 
 
@@ -159,6 +173,14 @@ def _index(world: World) -> Iterator[str]:
     for block in world.indexed_blocks.values():
         if block.until < block.first - 1:
             yield f"{block} ends before it begins"
+
+
+def _totals(world: World) -> Iterator[str]:
+    """Each is what its transfers add up to, and nothing is left out."""
+    for account, currency in {key[:2] for key in world.account_totals}:
+        kept = [row for key, row in sorted(world.account_totals.items()) if key[:2] == (account, currency)]
+        if kept != totals_of(world, account, currency, kept[-1].sequence):
+            yield f"totals of account {account} in {currency} are {kept}"
 
 
 def _counts(world: World) -> Iterator[str]:

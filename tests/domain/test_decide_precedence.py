@@ -28,6 +28,7 @@ from qirsh.domain.commands.staff import SetStaffPolicy
 from qirsh.domain.commands.staff_payment import RefundPaymentByHand
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
+from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES
@@ -41,6 +42,7 @@ from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
 from tests.domain.staff_cases import STAFF_CASES, member_of
+from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import WEBHOOK_CASES
 
 
@@ -331,6 +333,9 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     ),
     # Nothing refuses these: another's lease, value or work is an outcome.
     IndexMetadata: (lambda _: IndexMetadata(block=1, after=0, until=1, entries=()), {}),
+    RecordTotals: (lambda market: RecordTotals(None, tuple(totals_of(market, market.shop, "USD"))), {}),
+    ForgetTotals: (lambda market: ForgetTotals(market.shop, "USD", (1,)), {}),
+    FollowTotals: (lambda _: FollowTotals(0, 1), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
     FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
     ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),

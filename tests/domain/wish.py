@@ -19,15 +19,18 @@ from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
+from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.metadata_index import MetadataEntry
 from qirsh.domain.person import Person
+from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
 from tests.domain.staff_wish import about_staff, settle_staff
+from tests.domain.totals import holdings, moves_of, totals_of
 from tests.domain.webhook_wish import about_webhooks, endpoint_id, settle_webhooks
 
 
@@ -117,6 +120,19 @@ test_expires = st.builds(ExpireAsTest, payment=payments | st.just(3), merchant=m
 indexes = st.integers(0, 5).map(
     lambda done: IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
 )
+# Those that the seed's transfers make, a few at a time, so that they are true whatever else happens.
+_TOTALS: Final = [
+    RecordTotals(last, tuple(fold(*key, last, moves_of(SEED, *key)[last.sequence if last else 0 : until])))
+    for key in holdings(SEED)
+    for count in range(len(moves_of(SEED, *key)))
+    for last in (totals_of(SEED, *key, count)[-1] if count else None,)
+    for until in range(count + 1, len(moves_of(SEED, *key)) + 1)
+]
+totals = (
+    st.sampled_from(_TOTALS)
+    | st.sampled_from([ForgetTotals(*key, (totals_of(SEED, *key)[-1].quarter,)) for key in holdings(SEED)])
+    | st.integers(0, 2).map(lambda after: FollowTotals(after, after + 1))
+)
 cancels = st.builds(CancelPayment, payment=payments, merchant=merchants)
 expires = st.builds(ExpirePayment, payment=payments)
 asks = st.builds(
@@ -184,7 +200,7 @@ KEYS: Final = "abcdef"
 forgets = st.sampled_from([KEYS, KEYS, KEYS[:2], ""]).map(
     lambda keys: ForgetStoredResponses(tuple((SEED.shop, key) for key in keys))
 )
-RARE: Final = [cancels, expires, test_expires, indexes, forgets]
+RARE: Final = [cancels, expires, test_expires, indexes, totals, forgets]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
 ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2 + about_staff(SEED)

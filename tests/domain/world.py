@@ -39,6 +39,7 @@ from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
 from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER, Tables
+from qirsh.domain.total import AccountTotal, TotalKey
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
 from qirsh.engine.entropy import SeededEntropy
@@ -91,6 +92,7 @@ class World:
     constants: dict[str, Constant]
     refunds: dict[str, Refund]
     indexed_blocks: dict[int, IndexedBlock]
+    account_totals: dict[TotalKey, AccountTotal]
     stops: dict[int, Stop]
     seals: dict[int, Seal]
     webhook_endpoints: dict[str, WebhookEndpoint]

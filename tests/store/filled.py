@@ -31,6 +31,7 @@ from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
+from qirsh.domain.commands.total import FollowTotals, RecordTotals
 from qirsh.domain.commands.webhook import (
     RecordWebhookResults,
     RemoveWebhookEndpoint,
@@ -56,6 +57,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
 from tests.domain.staff_cases import inviting, join, refunding
+from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
@@ -94,6 +96,7 @@ class Filled(Market):
             labelled.metadata, merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
         )
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
+        self._fill_in_totals()
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()
@@ -103,6 +106,12 @@ class Filled(Market):
         self.do(StopMoney(1, "a sum was wrong", "test"))
         self.do(LiftStop(1, "it was mended", "test"))
         self.do(SealEntries(1, NOTHING, self.covers()))
+
+    def _fill_in_totals(self) -> None:
+        """Of all that the shop took in euros, of some of its dollars, and of test money."""
+        for account, currency, count in ((self.shop, "USD", 1), (self.shop, "EUR", None), (self.till, "TRY", None)):
+            self.do(RecordTotals(None, tuple(totals_of(self, account, currency, count))))
+        self.do(FollowTotals(0, 1))
 
     def _fill_in_people(self) -> None:
         """Something of each kind, waiting and decided."""

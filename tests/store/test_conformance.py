@@ -35,6 +35,7 @@ from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads.queries import BALANCES_OF, DUE_PAYMENTS, REVOCATIONS_AND_STOP
+from tests.domain.totals import totals_of
 from tests.domain.world import ENTROPY_SEED, START, World
 from tests.postgres import PostgresServer, installations, shared_server
 from tests.store.filled import FILLED, fill, fill_postgres, open_store
@@ -424,6 +425,11 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
             "reason": "bad_answer",
             "excerpt": "ش" * 1000,
         },
+    ),
+    # The other transfers of the shop, which its first row lacks.
+    "account_total": (
+        Tables.account_totals,
+        {name: getattr(totals_of(FILLED, FILLED.shop, "USD")[-1], name) for name in Tables.account_totals.changes},
     ),
     "stored_response": (
         Tables.stored_responses,

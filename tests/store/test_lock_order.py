@@ -16,20 +16,21 @@ from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.store import open_postgres
+from qirsh.store.sqlite.store import SqliteStore
 from tests.domain.world import ENTROPY_SEED
 from tests.postgres import PostgresServer
-from tests.store.filled import FILLED, open_store
+from tests.store.filled import FILLED
 from tests.store.test_conformance import Act
 
 PLACES: Final = {table.name: place for place, table in enumerate(LOCK_ORDER)}
 _LOCKING: Final = re.compile(r"FROM (\w+) .*FOR (?:NO KEY )?UPDATE", re.DOTALL)
 _LOADING: Final = re.compile(r"^SELECT .* FROM (\w+) WHERE", re.DOTALL)
 # What commands lock, and rows of all tables at once.
-COMMANDS: Final = [Batch(batch) for _, batch in FILLED.history]
+COMMANDS: Final = [(now, Batch(batch)) for now, batch in FILLED.history]
 EVERYTHING: Final = Act(
     lambda _: None, needs={each.attribute: set(getattr(FILLED, each.attribute)) for each in LOCK_ORDER}
 )
-BATCHES: Final = [*COMMANDS, EVERYTHING]
+BATCHES: Final = [*COMMANDS, (FILLED.now, EVERYTHING)]  # Each in its time, or what comes later is refused.
 
 
 def transactions(statements: list[str], pattern: re.Pattern[str]) -> list[list[str]]:
@@ -78,8 +79,9 @@ def test_postgresql_locks_in_the_one_order(running: PostgresServer, monkeypatch:
     monkeypatch.setattr(postgres_store, "connect", watched)
 
     async def play(url: str) -> None:
-        store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))
-        for batch in BATCHES:
+        clock = ManualClock(FILLED.now)
+        store = await open_postgres(url, clock=clock, entropy=SeededEntropy(ENTROPY_SEED))
+        for clock.now, batch in BATCHES:
             await store.transact(batch)
         await store.close()
 
@@ -102,9 +104,10 @@ def test_sqlite_reads_in_the_same_order(tmp_path: Path) -> None:
         return True
 
     async def play() -> None:
-        store = open_store(tmp_path / "qirsh.db")
+        clock = ManualClock(FILLED.now)
+        store = SqliteStore(tmp_path / "qirsh.db", clock=clock, entropy=SeededEntropy(ENTROPY_SEED))
         store._writer.exec_trace = note  # noqa: SLF001 - what it is asked for
-        for batch in BATCHES:
+        for clock.now, batch in BATCHES:
             await store.transact(batch)
         await store.close()
 

@@ -15,6 +15,7 @@ import pytest
 from tests.store.conftest import Engine
 from tests.store.filled import Denied, Hand, PostgresHand, SqliteHand
 from tests.store.staff_guards import BAD_STAFF, GOOD_STAFF, REPLACED_STAFF, STAFF_TO_NOWHERE
+from tests.store.total_guards import BAD_TOTALS, GOOD_TOTALS, REPLACED_TOTALS, TOTALS_TO_NOWHERE
 from tests.store.webhook_guards import BAD_WEBHOOKS, GOOD_WEBHOOKS, REPLACED_WEBHOOKS, WEBHOOKS_TO_NOWHERE
 
 # The next transfer of 500 from :customer to :shop in USD; what a case changes in it is the case.
@@ -759,6 +760,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
     **BAD_WEBHOOKS,
     **BAD_STAFF,
+    **BAD_TOTALS,
 }
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
@@ -899,6 +901,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     ),
     **REPLACED_WEBHOOKS,
     **REPLACED_STAFF,
+    **REPLACED_TOTALS,
 }
 
 
@@ -1007,6 +1010,7 @@ GOOD: Final[dict[str, str]] = {
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
+    **GOOD_TOTALS,
 }
 
 
@@ -1032,6 +1036,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     "a PIN of nobody": "INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1",
     **WEBHOOKS_TO_NOWHERE,
     **STAFF_TO_NOWHERE,
+    **TOTALS_TO_NOWHERE,
 }
 
 
@@ -1042,7 +1047,7 @@ def test_the_database_refuses_a_reference_that_leads_nowhere(any_hand: Hand, nam
     refused(
         any_hand,
         TO_NOWHERE[name],
-        "(?i)foreign key|across|no merchant|does not match|payment: |webhook (queue|delivery): ",
+        "(?i)foreign key|across|no merchant|does not match|payment: |webhook (queue|delivery): |account total: ",
     )
 
 

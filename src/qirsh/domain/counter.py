@@ -9,6 +9,7 @@ ACCOUNT: Final = "account"
 OPERATOR: Final = "operator"
 PAYMENT: Final = "payment"
 NOTIFIED: Final = "notified"  # The last seal of whose transfers people were told.
+TOTALLED: Final = "totalled"  # The last seal whose transfers the totals of accounts have.
 REVOCATION: Final = "revocation"  # Grows when a key, a session or an account loses a right; processes poll it.
 
 

@@ -29,6 +29,7 @@ from qirsh.domain.rules import (
     staff_payment,
     stop,
     test_mode,
+    total,
     webhook_delivery,
     webhook_endpoint,
 )
@@ -54,6 +55,7 @@ RULES: Final[Rules] = {
     **webhook_delivery.RULES,
     **mail.RULES,
     **metadata_index.RULES,
+    **total.RULES,
     **lease.RULES,
     **constant.RULES,
     **reseal.RULES,

@@ -91,6 +91,7 @@ BANK_ACCOUNT_CHARACTERS_MIN: Final = 8  # Letters and digits: fewer are an accou
 BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbers of their own.
 HINT_CHARACTERS_MAX: Final = 500  # What operators tell their customers in one paragraph.
 
+REPORT_DAYS_MAX: Final = 366  # A leap year.
 STATEMENT_PDF_LINES_MAX: Final = 5000  # About 150 pages, and some seconds of a core.
 STATEMENT_CSV_LINES_MAX: Final = 100_000  # What every spreadsheet opens.
 STATEMENT_LINES_AT_ONCE: Final = 1000  # Read with one query, so that no reader holds up the database for long.
@@ -183,6 +184,15 @@ LEASE_RENEWAL_MS: Final = 1000  # Its holder has three tries before the lease ru
 SEAL_ROWS_MAX: Final = 4000  # Of each table in one seal: some milliseconds of the database's time.
 SEAL_LATE_MS: Final = 3_600_000  # How long a gap in the ids is looked at again: no transaction lasts that long.
 AUDIT_ROWS_MAX: Final = 4000  # That the ledger auditor checks with one query; a search has a deadline.
+TOTAL_MAX: Final = 4_000_000_000_000_000_000  # Of one figure since the first transfer: two of them fit 64 bits.
+TOTALLED_AT_ONCE: Final = 4000  # Transfers that are counted with one commit,
+TOTALLED_AT_ONCE_BUSY: Final = 500  # and while the process is busy: payments come first.
+TOTALLED_ACCOUNTS_AT_ONCE: Final = 64  # Whose new transfers share that commit.
+TOTALLED_SEALS_AT_ONCE: Final = 20  # That are looked at for accounts with new transfers.
+TOTALLED_SEALS_MAX: Final = 1000  # Behind these it looks at all balances instead, which are fewer.
+TOTAL_ROWS_AT_ONCE: Final = 500  # That are removed with one commit, to be made again.
+TOTALS_BEHIND_MAX: Final = 100_000  # Transfers that a reader adds: a busy quarter hour, or a worker that catches up.
+POSITION_LOOKED_BACK: Final = 1000  # Transfers before a moment among which a clock may have gone back.
 AUDIT_SLICE_ROWS: Final = 1000  # Old rows of each kind that it checks again in each cycle.
 
 REVOCATION_POLL_MS: Final = 300

@@ -31,6 +31,7 @@ from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
+from qirsh.domain.total import FIGURES, AccountTotal, TotalKey
 from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
 
 
@@ -238,6 +239,15 @@ class Tables:
     )
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
+    # One grows before there are later ones: the database lets only the last one grow.
+    account_totals = Table[TotalKey, AccountTotal](
+        "account_total",
+        AccountTotal,
+        key="account currency quarter",
+        changes=" ".join(("sequence", *FIGURES, *(f"{figure}_count" for figure in FIGURES))),
+        is_removable=True,
+        change_phase=Phase.EVENTS,
+    )
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
     constants = Table[str, Constant]("constant", Constant, key="name", changes="value")
     stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")

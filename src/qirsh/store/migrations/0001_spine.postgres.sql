@@ -587,7 +587,7 @@ CREATE TRIGGER event_counter_belongs BEFORE UPDATE ON event_counter FOR EACH ROW
     WHEN (NEW.account <> OLD.account) EXECUTE FUNCTION refused('event counter: its account never changes');
 -- A number that was given must not be given again. Other counters say how many there are, and may fall.
 CREATE TRIGGER counter_grows BEFORE UPDATE ON counter FOR EACH ROW
-    WHEN (NEW.name <> OLD.name OR (NEW.last < OLD.last AND OLD.name IN ('payment', 'person', 'account', 'revocation', 'notified')))
+    WHEN (NEW.name <> OLD.name OR (NEW.last < OLD.last AND OLD.name IN ('payment', 'person', 'account', 'revocation', 'notified', 'totalled')))
     EXECUTE FUNCTION refused('counter: numbers are never given again');
 
 CREATE FUNCTION seals_follow() RETURNS trigger LANGUAGE plpgsql AS $$

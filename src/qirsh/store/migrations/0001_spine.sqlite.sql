@@ -477,7 +477,7 @@ CREATE TRIGGER event_remains BEFORE DELETE ON event BEGIN SELECT RAISE(ROLLBACK,
 
 -- A number that was given must not be given again. Other counters say how many there are, and may fall.
 CREATE TRIGGER counter_grows BEFORE UPDATE ON counter
-WHEN NEW.name <> OLD.name OR (NEW.last < OLD.last AND OLD.name IN ('payment', 'person', 'account', 'revocation', 'notified'))
+WHEN NEW.name <> OLD.name OR (NEW.last < OLD.last AND OLD.name IN ('payment', 'person', 'account', 'revocation', 'notified', 'totalled'))
 BEGIN SELECT RAISE(ROLLBACK, 'counter: numbers are never given again'); END;
 CREATE TRIGGER counter_remains BEFORE DELETE ON counter BEGIN SELECT RAISE(ROLLBACK, 'counters never vanish'); END;
 

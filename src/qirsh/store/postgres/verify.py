@@ -68,6 +68,8 @@ LEADS_TO: Final = {
     "transfer.currency": "currency.code",
     "transfer.payment": "payment.number",
     "transfer.reverses": "transfer.id",
+    "account_total.account": "account.number",
+    "account_total.currency": "currency.code",
     "event_counter.account": "account.number",
     "event.account": "account.number",
     "event.payment": "payment.number",

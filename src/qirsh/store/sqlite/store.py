@@ -232,7 +232,7 @@ class SqliteStore:
                     write(self._cursor, insert, table, [*map(astuple, rows.added.values())])
             elif how == "remove":
                 if rows.removed:
-                    self._cursor.executemany(delete(table), (table.key_values(key) for key in rows.removed))
+                    self._cursor.executemany(delete(table), map(table.key_values, sorted(rows.removed, reverse=True)))
             else:
                 write(self._cursor, insert, table, [*map(astuple, rows)])
 
