@@ -21,6 +21,7 @@ from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.secret_rotator import SecretRotator
 from qirsh.workers.smtp_client import SmtpLine
+from qirsh.workers.totaler import Totaler
 from qirsh.workers.webhook_notifier import WebhookNotifier
 from qirsh.workers.webhook_parcels import Parcels
 from qirsh.workers.webhook_sender import WebhookSender
@@ -34,6 +35,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(PaymentExpirer(context.store, context.engine).run(), name="payment-expirer"),
         asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
         asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
+        asyncio.create_task(Totaler(context.store, context.engine).run(), name="totaler"),
         asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),
         asyncio.create_task(
             IdentityCleaner(context.store, context.engine, context.clock, days=settings.identity_days).run(),

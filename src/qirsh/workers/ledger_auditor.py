@@ -1,6 +1,7 @@
 """While the service serves, the ledger auditor looks whether the money still adds up. If not, all movement stops.
 
 What was changed without making the money wrong (the chain of seals, the database's own guards) it tells in the log.
+Totals of accounts that are wrong it tells too, and removes them: they are made again.
 """
 
 import asyncio
@@ -11,12 +12,14 @@ from typing import Any, Final
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.refusal import granted
+from qirsh.domain.total import TotalKey
 from qirsh.engine.batcher import Engine
-from qirsh.store.integrity import hash_chain, incremental_checks
+from qirsh.store.integrity import hash_chain, incremental_checks, total_invariants
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, violations_of
 from qirsh.store.integrity.operator_invariants import STOPS
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.reads import queries
+from qirsh.workers.forget_totals import forget_totals
 from qirsh.workers.role import Role
 
 log = logging.getLogger(__name__)
@@ -26,6 +29,7 @@ _PAUSE_TIMES: Final = 100  # As long as a cycle took: a database of any size giv
 _PAUSE_S_MAX_UNFINISHED: Final = 60.0  # Perhaps the database is back by then.
 _SECOND_LOOK_S: Final = 0.1
 _PAST_EVERY_S: Final = 60.0  # PostgreSQL takes as long to word its guards as for the rest of a small cycle.
+_FIRST_TOTAL: Final = (0, "", 0)  # Before all of them.
 _HEAD: Final = Query("SELECT number, hash FROM seal ORDER BY number DESC LIMIT 1")
 
 
@@ -44,6 +48,7 @@ class LedgerAuditor:
         self._slices = [start for start, _, _ in incremental_checks.SLICES]
         self._seals = 0  # The last one that was looked at in this round.
         self._head: hash_chain.Head | None = None  # The last one that was there.
+        self._total: TotalKey = _FIRST_TOTAL  # The last one that was looked at in this round.
         self._told: set[str] = set()
         self._past_at = 0.0  # When to look at it again.
         self._told_of_past: set[str] = set()
@@ -57,7 +62,10 @@ class LedgerAuditor:
         loop = asyncio.get_running_loop()
         began, pause_s_max = loop.time(), float("inf")
         try:
-            await self._stop_if(await self.cycle())
+            broken = await self.cycle()
+            await self._stop_if(broken)
+            if not broken:  # Or nobody knows which of the two is wrong.
+                await self.check_totals()
         except StoreUnavailable as error:
             # A check that never comes to its end would take all of a core, were it asked again at once.
             log.warning("the ledger auditor did not come to the end of a cycle: %s", error)
@@ -105,6 +113,20 @@ class LedgerAuditor:
             return [*gone, *(violation.sentence for violation in broken)]
 
         return found + await asyncio.to_thread(look)
+
+    async def check_totals(self) -> None:
+        """A slice of them against the ledger. No money moves by them, so none is stopped."""
+        rows = await self._store.search(total_invariants.PART, *self._total, AUDIT_SLICE_ROWS)
+        for account, currency, quarter, net, left in rows:
+            if net != left:
+                log.critical(
+                    "the total of account %d in %s for quarter hour %d is %d, and the ledger says %s: it is made again",
+                    *(account, currency, quarter, net, left),
+                )
+                forgetting = forget_totals(self._store, self._engine, account, currency, quarter)
+                await self._role.during(asyncio.ensure_future(forgetting))
+        account, currency, quarter, *_ = rows[-1] if rows else _FIRST_TOTAL
+        self._total = (account, currency, quarter)
 
     async def _new(self) -> list[str]:
         """What is wrong with all that was touched by transfers that are new since the last look."""

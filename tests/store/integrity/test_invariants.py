@@ -10,11 +10,15 @@ from typing import Any, Final
 import pytest
 
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
+from qirsh.domain.total import FIGURES
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
 from qirsh.store.integrity.invariants import ALL, check
 from tests.store.filled import FILLED, Hand
 
 NAMES: Final = FILLED.names()
+
+_OF_EUROS: Final = "{} WHERE account = :shop AND currency = 'EUR'"
+_REST: Final = ", ".join(("sequence", *FIGURES, *(f"{figure}_count" for figure in FIGURES)))
 
 # The invariant, what breaks it, and how the broken row is named.
 BROKEN: Final[list[tuple[str, str, str]]] = [
@@ -716,6 +720,37 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
                 "UPDATE webhook_delivery SET endpoint = 'we_404' WHERE endpoint = 'we_test'",
                 "1 to webhook endpoint we_404 of account nothing",
             ),
+        )
+    ),
+    *(
+        (
+            "a total is the balance that its last transfer left",
+            f"UPDATE account_total SET {change} WHERE account = :shop AND currency = 'USD'",
+            f"the total of account {{shop}} in USD for quarter hour \\d+ is {named}",
+        )
+        for change, named in (
+            ("taken = taken + 5", "305 after 1 transfers, the last of them left 300"),
+            ("sequence = 2", "300 after 2 transfers, the last of them left 500"),
+            ("sequence = 9", "300 after 9 transfers, the last of them left nothing"),
+        )
+    ),
+    *(
+        (
+            "a total has all transfers up to its quarter hour, each in its place",
+            sql,
+            "the total of account {shop} in EUR for quarter hour \\d+ is not the sum of its first \\d+ transfers",
+        )
+        for sql in (
+            f"UPDATE account_total SET {_OF_EUROS}".format("paid_in = 1, taken = taken - 1"),
+            f"UPDATE account_total SET {_OF_EUROS}".format("taken_count = taken_count - 1"),
+            f"UPDATE account_total SET {_OF_EUROS}".format("quarter = quarter + 1"),
+            f"UPDATE account_total SET {_OF_EUROS}".format("sequence = 99"),
+            # It says that it has all of a quarter hour, and the next row has the rest of it.
+            f"""INSERT INTO account_total SELECT account, currency, quarter + 1, {_REST} FROM account_total
+                WHERE account = :shop AND currency = 'EUR';
+            UPDATE account_total SET sequence = 1, taken = 400, taken_count = 1, refunded = 0, refunded_count = 0
+            WHERE account = :shop AND currency = 'EUR'
+                AND quarter = (SELECT min(quarter) FROM account_total WHERE account = :shop AND currency = 'EUR')""",
         )
     ),
     *(

@@ -15,9 +15,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from qirsh.domain.ledger import Kind
-from qirsh.domain.limits import LIST_LOOKED_AT_MAX, STATEMENT_LINES_AT_ONCE
+from qirsh.domain.limits import LIST_LOOKED_AT_MAX, POSITION_LOOKED_BACK, STATEMENT_LINES_AT_ONCE
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.tables import Tables
+from qirsh.domain.total import QUARTER_MS
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads.bisect_by_time import last_before
 
@@ -114,22 +114,51 @@ _AT: Final = Query(
     " UNION ALL"
     " SELECT created_at, credit_balance FROM transfer WHERE credit = $1 AND currency = $2 AND credit_sequence = $3"
 )
+# Between which sequences a moment lies, by the totals; and how many transfers there are.
+_BOUNDS: Final = Query(
+    "SELECT (SELECT sequence FROM account_total WHERE account = $1 AND currency = $2 AND quarter < $3"
+    " ORDER BY quarter DESC LIMIT 1), (SELECT sequence FROM account_total WHERE account = $1 AND currency = $2"
+    " AND quarter >= $4 ORDER BY quarter LIMIT 1), (SELECT sequence FROM balance WHERE account = $1 AND currency = $2)"
+)
+_FIRST_SINCE: Final = Query(
+    "SELECT min(sequence) FROM (SELECT * FROM (SELECT debit_sequence AS sequence FROM transfer WHERE debit = $1"
+    " AND currency = $2 AND debit_sequence > $3 AND debit_sequence <= $4 AND created_at >= $5"
+    " ORDER BY debit_sequence LIMIT 1) AS debit_side UNION ALL"
+    " SELECT * FROM (SELECT credit_sequence AS sequence FROM transfer WHERE credit = $1"
+    " AND currency = $2 AND credit_sequence > $3 AND credit_sequence <= $4 AND created_at >= $5"
+    " ORDER BY credit_sequence LIMIT 1) AS credit_side) AS both_sides"
+)
 
 
 async def position_before(store: Store, account: int, currency: str, moment: int) -> Position:
-    """What had moved before a moment, in milliseconds since 1970."""
+    """What had moved before a moment, in milliseconds since 1970: all that came before the first at or after it.
 
-    async def time_of(sequence: int) -> int:
-        [(created_at, _)] = await store.select(_AT, account, currency, sequence)
-        found: int = created_at
-        return found
+    Where a clock went back, bisection finds one of several places, and a look at what came shortly before it the first
+    of them. The totals of an account, where it has some, leave a quarter hour to be looked at.
+    """
+    [(counted, ceiling, count)] = await store.select(
+        _BOUNDS, account, currency, moment // QUARTER_MS, -(-moment // QUARTER_MS)
+    )
+    floor, count = counted or 0, ceiling or count or 0
+    looked_at: dict[int, tuple[int, int]] = {}  # When each was, and what it left.
 
-    held = await store.find(Tables.balances, (account, currency))
-    sequence = await last_before(moment, held.sequence if held else 0, time_of)
-    if sequence == 0:
-        return Position(0, 0)
-    [(_, balance)] = await store.select(_AT, account, currency, sequence)
-    return Position(sequence, balance)
+    async def look(sequence: int) -> tuple[int, int]:
+        if sequence not in looked_at:
+            [(created_at, balance)] = await store.select(_AT, account, currency, sequence)
+            looked_at[sequence] = (created_at, balance)
+        return looked_at[sequence]
+
+    async def time_of(place: int) -> int:
+        return (await look(floor + place))[0]
+
+    sequence = floor
+    # The next one after what was counted is mostly of the moment or later.
+    if floor < count and (counted is None or await time_of(1) < moment):
+        sequence += await last_before(moment, count - floor, time_of)
+        looked_from = max(floor, sequence - POSITION_LOOKED_BACK)
+        [(first,)] = await store.search(_FIRST_SINCE, account, currency, looked_from, sequence, moment)
+        sequence = sequence if first is None else first - 1
+    return Position(sequence, (await look(sequence))[1] if sequence else 0)
 
 
 def newest(currency: str | None) -> Cursor:

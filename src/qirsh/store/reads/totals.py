@@ -1,0 +1,120 @@
+"""What an account took, gave back and so on until some moments: its totals, and the few transfers that they lack.
+
+They are exact to the moment: what the worker has not counted yet is counted here.
+"""
+
+# Every part of every query is a constant of this file or of the domain.
+# ruff: noqa: S608
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from typing import Final
+
+from qirsh.domain.limits import TOTALLED_AT_ONCE, TOTALS_BEHIND_MAX
+from qirsh.domain.total import QUARTER_MS, AccountTotal, Moved, Sums, TotalsAt, totals_before
+from qirsh.store.interface import Query, Store, StoreUnavailable
+
+_COLUMNS: Final = AccountTotal.__struct_fields__
+_LAST: Final = Query(
+    "SELECT coalesce((SELECT d.debit_balance FROM transfer d WHERE d.debit = t.account AND d.currency = t.currency"
+    " AND d.debit_sequence = t.sequence), (SELECT c.credit_balance FROM transfer c WHERE c.credit = t.account"
+    f" AND c.currency = t.currency AND c.credit_sequence = t.sequence)), {', '.join(f't.{name}' for name in _COLUMNS)}"
+    " FROM account_total t WHERE t.account = $1 AND t.currency = $2 ORDER BY t.quarter DESC LIMIT 1"
+)
+
+
+def _side(own: str, sign: str) -> str:
+    return (
+        f"SELECT * FROM (SELECT {own}_sequence AS sequence, kind, {sign}amount AS change, created_at FROM transfer"
+        f" WHERE {own} = $1 AND currency = $2 AND {own}_sequence > $3 ORDER BY {own}_sequence LIMIT $4) AS {own}_side"
+    )
+
+
+_MOVES_AFTER: Final = Query(f"{_side('debit', '-')} UNION ALL {_side('credit', '')} ORDER BY sequence LIMIT $4")
+
+
+class TotalsBehind(StoreUnavailable):
+    """The worker that counts has yet to catch up with a busy account: try again in a minute."""
+
+
+async def last_total(store: Store, account: int, currency: str) -> tuple[AccountTotal | None, bool]:
+    """As far as the worker has counted, and whether the ledger says the same."""
+    for left, *columns in await store.search(_LAST, account, currency):
+        total = AccountTotal(*columns)
+        return total, left == total.sums.net
+    return None, True
+
+
+async def moves_after(store: Store, account: int, currency: str, sequence: int, limit: int) -> list[Moved]:
+    """The next transfers of an account, in their order, along its two indexes."""
+    return [Moved(*row) for row in await store.search(_MOVES_AFTER, account, currency, sequence, limit)]
+
+
+async def totals_at(store: Store, account: int, currency: str, moments: Sequence[int]) -> list[TotalsAt]:
+    """For each of some moments in their order, in milliseconds since 1970: all that had moved before it.
+
+    Two queries where they are whole quarter hours, as days of every zone are: one for the rows, and one for what is
+    newer. Any other moment takes the transfers of its quarter hour.
+    """
+    found: list[TotalsAt] = []
+    floors = await _floors(store, account, currency, moments)
+    for (last, is_whole), group in groupby(zip(floors, moments, strict=True), key=lambda pair: pair[0]):
+        own = [moment for _, moment in group]
+        if is_whole:
+            sequence, sums = (last.sequence, last.sums) if last else (0, Sums())
+            found += [TotalsAt(moment, sequence, sums, is_last=False) for moment in own]
+        else:
+            found += totals_before(last, await _moves_until(store, account, currency, last, own[-1]), own)
+    return found
+
+
+async def sums_between(store: Store, account: int, currency: str, moments: Sequence[int]) -> list[Sums]:
+    """What moved from each moment to the next: the bars of a chart."""
+    found = await totals_at(store, account, currency, moments)
+    return [after.sums.since(before.sums) for before, after in pairwise(found)]
+
+
+async def _floors(
+    store: Store, account: int, currency: str, moments: Sequence[int]
+) -> list[tuple[AccountTotal | None, bool]]:
+    """For each moment the last row that has nothing of its quarter hour, and whether nothing else came before it."""
+    quarters = [moment // QUARTER_MS for moment in moments]
+    size = 1 << (len(quarters) - 1).bit_length()  # A few texts, which stay prepared.
+    padded = quarters + quarters[-1:] * (size - len(quarters))
+    rows = await store.search(_floors_query(size), account, currency, *padded)
+    floors: dict[int, tuple[AccountTotal | None, bool]] = {}
+    for quarter, newest, *columns in rows:
+        total = None if columns[0] is None else AccountTotal(*columns)
+        floors[quarter] = (total, newest is not None and quarter <= newest)
+    return [
+        (total, is_complete and moment % QUARTER_MS == 0)
+        for moment, (total, is_complete) in zip(moments, map(floors.__getitem__, quarters), strict=True)
+    ]
+
+
+def _floors_query(size: int) -> Query:
+    values = ", ".join(f"(CAST(${place} AS BIGINT))" for place in range(3, size + 3))
+    # Materialized: PostgreSQL would look for the floor again for each pair of a moment and a row.
+    return Query(
+        "WITH f AS MATERIALIZED (SELECT DISTINCT q.column1 AS quarter, (SELECT max(b.quarter) FROM account_total b"
+        f" WHERE b.account = $1 AND b.currency = $2 AND b.quarter < q.column1) AS floor FROM (VALUES {values}) AS q)"
+        " SELECT f.quarter, (SELECT max(quarter) FROM account_total WHERE account = $1 AND currency = $2),"
+        f" {', '.join(f't.{column}' for column in _COLUMNS)} FROM f LEFT JOIN account_total t"
+        " ON t.account = $1 AND t.currency = $2 AND t.quarter = f.floor"
+    )
+
+
+async def _moves_until(
+    store: Store, account: int, currency: str, last: AccountTotal | None, moment: int
+) -> list[Moved]:
+    """What came after a row, up to the first that was at the moment or later."""
+    moves: list[Moved] = []
+    sequence = last.sequence if last else 0
+    while True:
+        page = await moves_after(store, account, currency, sequence, TOTALLED_AT_ONCE)
+        moves += page
+        if len(page) < TOTALLED_AT_ONCE or any(moved.created_at >= moment for moved in page):
+            return moves
+        if len(moves) >= TOTALS_BEHIND_MAX:
+            raise TotalsBehind(f"the totals of account {account} are not counted yet")
+        sequence = page[-1].sequence
