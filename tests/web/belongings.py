@@ -54,6 +54,10 @@ BODIES: Final[dict[str, dict[str, object]]] = {
     "POST /api/v1/wallet/sessions": {},
     "POST /api/v1/wallet/remote-payments/{id}/pay": {"pin": PIN},
 }
+# Of those that cannot do without.
+QUERIES: Final[dict[str, str]] = {
+    "GET /api/v1/reports/summary": "?currency=USD&from=2026-03-01&to=2026-03-31",
+}
 # Pages have tests of their own: test_page_access.
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in ROUTES if route not in PAGE_ROUTES}
 KEYED: Final = tuple(name for name, route in BY_NAME.items() if route.token is KEY)
@@ -80,7 +84,7 @@ def call_of(name: str, token: str | None, argument: str = "") -> Call:
     method, path = name.split()
     path = path.replace("{id}", argument).replace("{file}", "qirsh.css")
     if method not in {"POST", "PATCH"}:
-        return Call(method, path, token)
+        return Call(method, path + QUERIES.get(name, ""), token)
     return post(path, token, {} if BY_NAME[name].is_page else BODIES[name])._replace(method=method)
 
 

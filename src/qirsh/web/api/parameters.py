@@ -1,5 +1,7 @@
 """The parameters that calls of the JSON API take in their query."""
 
+import re
+from datetime import date
 from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
@@ -16,6 +18,8 @@ from qirsh.web.http.query import Limit, Parameters, Wait
 Cursor = Annotated[str, Meta(min_length=1, max_length=200)]
 _PAYMENT_ID_DIGITS: Final = 16
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Day = Annotated[str, Meta(extra_json_schema={"format": "date"})]
+_DAY: Final = re.compile(r"(?:19[7-9]|2[0-9][0-9])[0-9]-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def _moment(value: str) -> Wrong | None:
@@ -71,6 +75,24 @@ class EntryParameters(PageParameters):
     created_before: Moment | None = None
 
     checks: ClassVar[dict[str, Check]] = {"created_after": _moment, "created_before": _moment}
+
+
+def _day(value: str) -> Wrong | None:
+    try:
+        is_day = bool(_DAY.fullmatch(value)) and date.fromisoformat(value) is not None
+    except ValueError:
+        is_day = False
+    return None if is_day else ("invalid", "Must be a day such as 2026-03-01.")
+
+
+class SummaryParameters(Parameters):
+    """Which days of which currency. Both days are included."""
+
+    currency: CurrencyCode
+    first: Day = msgspec.field(name="from")
+    last: Day = msgspec.field(name="to")
+
+    checks: ClassVar[dict[str, Check]] = {"first": _day, "last": _day}
 
 
 class EventParameters(PageParameters):

@@ -4,9 +4,27 @@ from typing import Final
 
 from qirsh.contract import views
 from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
-from qirsh.domain.limits import REFUNDS_MAX
-from qirsh.web.api import balance, bodies, events, merchant, payment_list, refunds, remote_payments, test_mode, wallet
-from qirsh.web.api.parameters import EntryParameters, EventParameters, PageParameters, PaymentParameters
+from qirsh.contract.report_views import SummaryView
+from qirsh.domain.limits import REFUNDS_MAX, REPORT_DAYS_MAX
+from qirsh.web.api import (
+    balance,
+    bodies,
+    events,
+    merchant,
+    payment_list,
+    refunds,
+    remote_payments,
+    reports,
+    test_mode,
+    wallet,
+)
+from qirsh.web.api.parameters import (
+    EntryParameters,
+    EventParameters,
+    PageParameters,
+    PaymentParameters,
+    SummaryParameters,
+)
 from qirsh.web.api.webhook_routes import WEBHOOK_ROUTES
 from qirsh.web.http.authentication import KEY, SESSION
 from qirsh.web.http.query import WaitParameters
@@ -168,6 +186,21 @@ ROUTES: Final = (
         token=KEY,
         scope="balance:read",
         doc=OperationDoc("Retrieve the balance", views.BalanceList),
+    ),
+    Route(
+        "GET",
+        "/api/v1/reports/summary",
+        reports.summary,
+        token=KEY,
+        scope="balance:read",
+        doc=OperationDoc(
+            "Retrieve a summary of some days",
+            SummaryView,
+            query=SummaryParameters,
+            description="What was taken, refunded and paid out of one currency, from an opening balance to a closing"
+            f" one, for at most {REPORT_DAYS_MAX} days of the merchant's time zone. It is exact to the moment, and"
+            " agrees with the ledger at both ends.",
+        ),
     ),
     Route(
         "GET",

@@ -46,7 +46,8 @@ class WaitParameters(Parameters):
 
 def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that kind
     """The parameters, or a problem that names all that is wrong with them."""
-    if not query:
+    required = [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
+    if not query and not required:
         return kind()
     known = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     names = ", ".join("metadata[key]" if name == "metadata" else name for name in known)
@@ -54,7 +55,7 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
     hints = _hints(kind)
     values: dict[str, Any] = {}
     errors = []
-    for name, text in _pairs(query):
+    for name, text in _pairs(query) if query else ():
         inside = _METADATA.fullmatch(name) if "metadata" in known else None
         field = "metadata" if inside else name
         if field not in known or (field == "metadata" and not inside):
@@ -71,6 +72,8 @@ def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that
             values[field] = text if wrong or hints[attribute] not in _INTEGERS else int(text)
         if wrong is not None:
             errors.append(FieldError(name[:100], *wrong))
+    missing = [name for name in required if name not in values]
+    errors += [FieldError(name, "required", "This parameter is required.") for name in missing]
     if errors:
         raise Problem("validation_failed", errors=errors)
     # Strictly: otherwise msgspec takes the text "null" for a parameter that is absent.

@@ -52,6 +52,7 @@ _TAGS: Final = {
     "webhook-endpoints": "Webhooks",
     "deliveries": "Webhooks",
     "balance": "Account",
+    "reports": "Account",
     "transfers": "Account",
     "me": "Account",
     "currencies": "Account",

@@ -78,6 +78,31 @@ _DELIVERY: Final = {
     "tries": FieldDoc("Every try, the latest first."),
 }
 
+_COUNT: Final[Json] = {"minimum": 0, "format": "int64"}
+_DAY: Final[Json] = {"format": "date"}
+_FIRST_DAY: Final = FieldDoc("The first day, of the merchant's time zone.", "2026-03-01", _DAY)
+_LAST_DAY: Final = FieldDoc("The last day, which is included.", "2026-03-31", _DAY)
+_SUMMARY: Final = {
+    **{f"{shape}.from": _FIRST_DAY for shape in ("SummaryParameters", "SummaryView")},
+    **{f"{shape}.to": _LAST_DAY for shape in ("SummaryParameters", "SummaryView")},
+    "SummaryParameters.currency": FieldDoc("The currency's code, in capital letters.", "USD"),
+    "timeZone": FieldDoc("In which the days begin, by its IANA name.", "Asia/Damascus"),
+    "opening": FieldDoc("What the account held before the first day, in the smallest unit.", 0, _BALANCE),
+    "taken": FieldDoc("What customers paid.", 10098, _COUNT),
+    "refunded": FieldDoc("What went back to customers.", 2500, _COUNT),
+    "fees": FieldDoc("What the service kept.", 0, _COUNT),
+    "paidOut": FieldDoc("What was sent to the bank.", 0, _COUNT),
+    "paidIn": FieldDoc("What was added from outside.", 0, _COUNT),
+    "corrected": FieldDoc("What was set right otherwise; below zero, it left the account.", 0, {"format": "int64"}),
+    "closing": FieldDoc("What the account held after the last day.", 7598, _BALANCE),
+    "takenCount": FieldDoc("How many payments.", 1, _COUNT),
+    "refundedCount": FieldDoc("How many refunds.", 1, _COUNT),
+    "feesCount": FieldDoc("How many fees.", 0, _COUNT),
+    "paidOutCount": FieldDoc("How many payouts.", 0, _COUNT),
+    "paidInCount": FieldDoc("How many deposits.", 0, _COUNT),
+    "correctedCount": FieldDoc("How many corrections.", 0, _COUNT),
+}
+
 # By name, or by shape and name where one shape says more than all the others. A name may also be that of a query's
 # parameter.
 WORDS: Final[dict[str, FieldDoc]] = {
@@ -119,6 +144,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
         {"minimum": -limits.AMOUNT_MAX, "maximum": limits.AMOUNT_MAX, "format": "int64"},
     ),
     "balance": FieldDoc("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
+    # A summary of some days.
+    **_SUMMARY,
     "code": FieldDoc(f"The currency's code. Today: {_CURRENCIES}.", "USD"),
     "exponent": FieldDoc("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),
     # A payment's state.
