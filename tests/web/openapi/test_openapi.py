@@ -42,6 +42,7 @@ from tests.live import (
     see,
     sign_in,
 )
+from tests.web.belongings import call_of
 from tests.web.webhooks import (
     DELIVERIES,
     ENDPOINTS,
@@ -380,6 +381,7 @@ def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
         yield "GET /api/v1/events/{id}", Call("GET", f"/api/v1/events/{seen['id']}", merchant.key)
     for path in ("refunds", "transfers", "balance", "currencies", "me"):
         yield f"GET /api/v1/{path}", Call("GET", f"/api/v1/{path}", merchant.key)
+    yield "GET /api/v1/reports/summary", call_of("GET /api/v1/reports/summary", merchant.key)
     yield from webhook_calls_of(world, merchant.key, payment_id)
     for word in ("pay", "expire", "cancel"):
         made = world.data(create(merchant.test_key))["id"]
