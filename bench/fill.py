@@ -21,8 +21,8 @@ from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
-from qirsh.domain.metadata_index import IndexedBlock
 from qirsh.domain.payment import Payment
+from qirsh.domain.payment_index import IndexedBlock
 from qirsh.domain.table import Columns
 from qirsh.domain.tables import Tables
 

@@ -14,9 +14,9 @@ from qirsh.workers.delivery_cleaner import DeliveryCleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
-from qirsh.workers.metadata_indexer import MetadataIndexer
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
+from qirsh.workers.payment_indexer import PaymentIndexer
 from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.secret_rotator import SecretRotator
@@ -33,7 +33,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
     """All that this process plays, or waits to play: most are for one process at a time."""
     roles = [
         asyncio.create_task(PaymentExpirer(context.store, context.engine).run(), name="payment-expirer"),
-        asyncio.create_task(MetadataIndexer(context.store, context.engine).run(), name="metadata-indexer"),
+        asyncio.create_task(PaymentIndexer(context.store, context.engine).run(), name="payment-indexer"),
         asyncio.create_task(Sealer(context.store, context.engine, context.clock).run(), name="sealer"),
         asyncio.create_task(Totaler(context.store, context.engine).run(), name="totaler"),
         asyncio.create_task(LedgerAuditor(context.store, context.engine).run(), name="ledger-auditor"),

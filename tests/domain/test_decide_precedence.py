@@ -17,8 +17,8 @@ from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import ChangePin
-from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
+from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.reseal import Reseal
@@ -336,6 +336,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     RecordTotals: (lambda market: RecordTotals(None, tuple(totals_of(market, market.shop, "USD"))), {}),
     ForgetTotals: (lambda market: ForgetTotals(market.shop, "USD", (1,)), {}),
     FollowTotals: (lambda _: FollowTotals(0, 1), {}),
+    IndexPayments: (lambda _: IndexPayments(block=1, after=0, until=1, entries=()), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
     FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
     ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),

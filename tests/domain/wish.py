@@ -13,8 +13,8 @@ from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccoun
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.login_credentials import ChangePin
-from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
+from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.session import CloseSession, OpenSession
@@ -23,7 +23,7 @@ from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
-from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.domain.payment_index import MetadataEntry
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -118,7 +118,7 @@ test_pays = st.builds(
 )
 test_expires = st.builds(ExpireAsTest, payment=payments | st.just(3), merchant=merchants)
 indexes = st.integers(0, 5).map(
-    lambda done: IndexMetadata(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
+    lambda done: IndexPayments(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
 )
 # Those that the seed's transfers make, a few at a time, so that they are true whatever else happens.
 _TOTALS: Final = [

@@ -22,9 +22,9 @@ from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
-from qirsh.domain.commands.metadata_index import IndexMetadata
 from qirsh.domain.commands.operator import AppointOperator, ConfirmOperator, RequestOperatorEnd
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
+from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
@@ -45,8 +45,8 @@ from qirsh.domain.commands.webhook import (
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
-from qirsh.domain.metadata_index import entries_of
 from qirsh.domain.payment import Payment
+from qirsh.domain.payment_index import entries_of
 from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.clock import ManualClock
@@ -97,6 +97,7 @@ class Filled(Market):
         )
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_totals()
+        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()

@@ -42,7 +42,7 @@ def anywhere(request: pytest.FixtureRequest, engine: PostgresServer | None) -> W
 _OF_THE_STORE: Final = frozenset(
     {
         "test_bank.py",
-        "test_metadata_indexer.py",
+        "test_payment_indexer.py",
         "test_model.py",
         "test_processes.py",
         "test_races.py",

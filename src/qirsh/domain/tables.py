@@ -20,9 +20,9 @@ from qirsh.domain.identity import Identity, IdentityImage, Side
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
-from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
+from qirsh.domain.payment_index import IndexedBlock, MetadataEntry
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund

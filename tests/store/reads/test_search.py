@@ -10,8 +10,8 @@ from typing import Any, Final
 import apsw
 import pytest
 
-from qirsh.domain.commands.metadata_index import IndexMetadata
-from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.domain.commands.payment_index import IndexPayments
+from qirsh.domain.payment_index import MetadataEntry
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres import store as postgres
@@ -174,7 +174,7 @@ def test_of_workers_who_index_the_same_run_at_once_one_does_it(store: Play) -> N
     async def scene(opened: Store) -> None:
         [created] = await submit(opened, asking(metadata='{"race": "x"}'))
         entry = MetadataEntry(FILLED.shop, "race", "x", created.created_at, created.number)
-        command = IndexMetadata(block=created.number, after=created.number - 1, until=created.number, entries=(entry,))
+        command = IndexPayments(block=created.number, after=created.number - 1, until=created.number, entries=(entry,))
         outcomes = await asyncio.gather(*(submit(opened, command) for _ in range(8)))
         assert sorted(outcomes) == [[False]] * 7 + [[True]]
         assert await opened.search(BY_LABEL, FILLED.shop, "race", "x") == [(created.number,)]

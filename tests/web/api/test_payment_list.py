@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from qirsh.store.reads import payment_search
 from qirsh.web.http import payments
-from qirsh.workers.metadata_indexer import MetadataIndexer
+from qirsh.workers.payment_indexer import PaymentIndexer
 from tests.live import PAYMENTS, InProcess, Live, Merchant, World, create, field_errors, in_process, live, pay, retrieve
 from tests.postgres import PostgresServer
 from tests.web.lists import asking, cancel, ids, page_of, refund, try_out, walk, walked
@@ -29,7 +29,7 @@ def index_all(world: InProcess) -> None:
     """What the worker does a few times a second, until nothing is left."""
 
     async def indexed() -> None:
-        worker = MetadataIndexer(world.context.store, world.context.engine)
+        worker = PaymentIndexer(world.context.store, world.context.engine)
         while await worker.look():
             pass
 

@@ -1,10 +1,10 @@
-"""The command that makes metadata findable."""
+"""The command that makes payments findable."""
 
 from qirsh.domain.command import Command
-from qirsh.domain.metadata_index import MetadataEntry
+from qirsh.domain.payment_index import MetadataEntry
 
 
-class IndexMetadata(Command[bool], frozen=True):
+class IndexPayments(Command[bool], frozen=True):
     """What a list finds payments by is filled in, for a run of payments of one block of numbers.
 
     The outcome is whether it was this command that did it.

@@ -1,4 +1,4 @@
-"""The index of metadata: what payments can be found by, written down once for each run of them."""
+"""What payments are found by: written down once for each run of them."""
 
 import json
 from typing import Any, Final
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.commands.metadata_index import IndexMetadata
+from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.limits import METADATA_FILTER_CHARACTERS_MAX
-from qirsh.domain.metadata_index import IndexedBlock, MetadataEntry, entries_of
+from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, entries_of
 from tests.domain.market import Market
 from tests.domain.world import World
 
@@ -20,8 +20,8 @@ def entry(payment: int, value: str = "v") -> MetadataEntry:
     return MetadataEntry(1, "k", value, 5, payment)
 
 
-def run(after: int, until: int, *entries: MetadataEntry, block: int = FIRST) -> IndexMetadata:
-    return IndexMetadata(block=block, after=after, until=until, entries=entries)
+def run(after: int, until: int, *entries: MetadataEntry, block: int = FIRST) -> IndexPayments:
+    return IndexPayments(block=block, after=after, until=until, entries=entries)
 
 
 def found(metadata: str) -> list[tuple[str, str]]:

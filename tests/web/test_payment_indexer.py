@@ -1,4 +1,4 @@
-"""What payments are found by in their metadata: all of it, soon, whoever dies meanwhile."""
+"""What payments are found by: all of it, soon, whoever dies meanwhile."""
 
 import asyncio
 import json
@@ -13,8 +13,8 @@ from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
 from qirsh.store.interface import Instance
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.sqlite import store as sqlite_store
-from qirsh.workers import metadata_indexer
-from qirsh.workers.metadata_indexer import MetadataIndexer
+from qirsh.workers import payment_indexer
+from qirsh.workers.payment_indexer import PaymentIndexer
 from tests.line import Lost, NotSent
 from tests.live import InProcess, Live, Merchant, World, create, in_process, live, wait_until
 from tests.postgres import PostgresServer
@@ -70,15 +70,15 @@ def made(world: World, merchant: Merchant, count: int, chosen: random.Random) ->
             assert answer.status_code == 201, answer.text
 
 
-def looked(world: InProcess, worker: MetadataIndexer, times: int = 1) -> int:
+def looked(world: InProcess, worker: PaymentIndexer, times: int = 1) -> int:
     async def look() -> int:
         return sum([await worker.look() for _ in range(times)])
 
     return world.run(look())
 
 
-def worker_of(world: InProcess) -> MetadataIndexer:
-    return MetadataIndexer(world.context.store, world.context.engine)
+def worker_of(world: InProcess) -> PaymentIndexer:
+    return PaymentIndexer(world.context.store, world.context.engine)
 
 
 # One look after the other, in process.
@@ -114,8 +114,8 @@ def test_fifty_keys_of_one_payment_are_all_found(engine: PostgresServer | None) 
 def test_a_commit_takes_few_and_the_rest_comes_with_the_next_looks(
     engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch, payments: int, texts: int
 ) -> None:
-    monkeypatch.setattr(metadata_indexer, "INDEXED_AT_ONCE_MAX", payments)
-    monkeypatch.setattr(metadata_indexer, "INDEXED_ENTRIES_MAX", texts)
+    monkeypatch.setattr(payment_indexer, "INDEXED_AT_ONCE_MAX", payments)
+    monkeypatch.setattr(payment_indexer, "INDEXED_ENTRIES_MAX", texts)
     with in_process(engine) as world:
         chosen, worker = random.Random(2), worker_of(world)
         made(world, world.merchants[0], 150, chosen)
@@ -140,14 +140,14 @@ def test_two_who_both_believe_the_role_is_theirs_lose_nothing(postgres: Postgres
         assert_whole(world, at_least=100)
 
 
-async def _all_look(workers: list[MetadataIndexer]) -> None:
+async def _all_look(workers: list[PaymentIndexer]) -> None:
     await asyncio.gather(*(worker.look() for worker in workers))
 
 
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or it would take ten thousand payments to begin another."""
-    for module in (postgres_store, sqlite_store, metadata_indexer):
+    for module in (postgres_store, sqlite_store, payment_indexer):
         monkeypatch.setattr(module, "PAYMENT_NUMBER_BLOCK", SHORT_BLOCK)
 
 
@@ -253,7 +253,7 @@ def test_another_process_goes_on_when_the_one_with_the_role_is_killed(postgres: 
 
         def holder() -> str:
             with two.books() as books:
-                rows = books.select("SELECT holder FROM lease WHERE role = 'metadata indexer'")
+                rows = books.select("SELECT holder FROM lease WHERE role = 'payment indexer'")
             return str(rows[0][0]) if rows else ""
 
         for _ in range(10):

@@ -1,4 +1,4 @@
-"""What payments are found by in their metadata: top-level texts, written down beside the payments a moment later."""
+"""What payments are found by, written down beside them a moment later: the top-level texts of their metadata."""
 
 import msgspec
 

@@ -10,7 +10,7 @@ import logging
 import time
 from typing import Final
 
-from qirsh.domain.commands.metadata_index import IndexMetadata
+from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.limits import (
     BLOCK_WATCHED_S,
     EPOCH_NUMBERS,
@@ -18,7 +18,7 @@ from qirsh.domain.limits import (
     INDEXED_ENTRIES_MAX,
     PAYMENT_NUMBER_BLOCK,
 )
-from qirsh.domain.metadata_index import MetadataEntry, entries_of
+from qirsh.domain.payment_index import MetadataEntry, entries_of
 from qirsh.engine.batcher import Engine
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
@@ -46,11 +46,11 @@ class _Block:
         return self.first + PAYMENT_NUMBER_BLOCK - 1
 
 
-class MetadataIndexer:
+class PaymentIndexer:
     """Follows the blocks, while the role is its own."""
 
     def __init__(self, store: Store, engine: Engine) -> None:
-        self._role = Role("metadata indexer", store, engine)
+        self._role = Role("payment indexer", store, engine)
         self._store = store
         self._engine = engine
         self._blocks: dict[int, _Block] = {}
@@ -135,7 +135,7 @@ class MetadataIndexer:
                 break
         # A look that found nothing is not written down, unless it was the last one at this block.
         if entries or until == block.last:
-            command = IndexMetadata(block.first, block.kept, until, tuple(entries))
+            command = IndexPayments(block.first, block.kept, until, tuple(entries))
             if not await self._engine.submit(command):
                 self._forget()
                 return INDEXED_ENTRIES_MAX
