@@ -83,7 +83,8 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
 # What computes and neither reads, waits, guesses nor looks at the time.
 PURE_MODULES: Final = (
     *("__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "hmac"),
-    *("itertools", "json", "msgspec", "operator", "qirsh.domain", "re", "string", "struct", "typing", "urllib.parse"),
+    *("itertools", "json", "msgspec", "operator", "qirsh.domain", "re", "string", "struct", "typing", "unicodedata"),
+    "urllib.parse",
 )
 IMPURE_CALLS: Final = {"open", "input", "print", "exec", "eval", "__import__"}
 CLOCKS: Final = {"now", "utcnow", "today"}

@@ -3,6 +3,7 @@
 import json
 from typing import Any, Final
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.limits import METADATA_FILTER_CHARACTERS_MAX
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, entries_of
+from qirsh.domain.payment_word import PaymentWord
 from tests.domain.market import Market
 from tests.domain.world import World
 
@@ -21,11 +23,13 @@ def entry(payment: int, value: str = "v") -> MetadataEntry:
 
 
 def run(after: int, until: int, *entries: MetadataEntry, block: int = FIRST) -> IndexPayments:
-    return IndexPayments(block=block, after=after, until=until, entries=entries)
+    words = tuple(PaymentWord(one.merchant, one.value, one.created_at, one.payment) for one in entries)
+    return IndexPayments(block=block, after=after, until=until, entries=entries, words=words)
 
 
 def found(metadata: str) -> list[tuple[str, str]]:
-    return [(row.key, row.value) for row in entries_of(metadata, merchant=1, created_at=5, payment=7)]
+    held = msgspec.json.decode(metadata)
+    return [(row.key, row.value) for row in entries_of(held, merchant=1, created_at=5, payment=7)]
 
 
 # Once.
@@ -36,13 +40,14 @@ def test_the_first_run_begins_right_before_the_block_s_first_payment() -> None:
     assert world.do(run(FIRST - 1, FIRST + 1, entry(FIRST), entry(FIRST + 1))) is True
     assert world.indexed_blocks == {FIRST: IndexedBlock(FIRST, FIRST + 1)}
     assert world.metadata_entries == [entry(FIRST), entry(FIRST + 1)]
+    assert world.payment_words == [PaymentWord(1, "v", 5, FIRST), PaymentWord(1, "v", 5, FIRST + 1)]
 
 
 @pytest.mark.parametrize("after", [0, FIRST - 2, FIRST, FIRST + 1])
 def test_a_first_run_that_begins_elsewhere_does_nothing(after: int) -> None:
     world = World()
     assert world.do(run(after, FIRST + 9, entry(FIRST + 9))) is False
-    assert (world.indexed_blocks, world.metadata_entries) == ({}, [])
+    assert (world.indexed_blocks, world.metadata_entries, world.payment_words) == ({}, [], [])
 
 
 def test_a_run_goes_on_where_the_last_one_ended_and_nowhere_else() -> None:
@@ -88,14 +93,16 @@ def test_a_run_touches_nothing_but_the_index() -> None:
     before = market.tables()
     market.do(run(FIRST - 1, FIRST, entry(FIRST)))
     after = market.tables()
-    assert {name for name in before if before[name] != after[name]} == {"indexed_blocks", "metadata_entries"}
+    assert {name for name in before if before[name] != after[name]} == {
+        *("indexed_blocks", "metadata_entries", "payment_words")
+    }
 
 
 # What is written down.
 
 
 def test_an_entry_says_whose_when_and_which() -> None:
-    assert entries_of('{"order": "A-7"}', merchant=12, created_at=34, payment=56) == [
+    assert entries_of({"order": "A-7"}, merchant=12, created_at=34, payment=56) == [
         MetadataEntry(merchant=12, key="order", value="A-7", created_at=34, payment=56)
     ]
 

@@ -24,6 +24,7 @@ from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment_index import MetadataEntry
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -118,7 +119,13 @@ test_pays = st.builds(
 )
 test_expires = st.builds(ExpireAsTest, payment=payments | st.just(3), merchant=merchants)
 indexes = st.integers(0, 5).map(
-    lambda done: IndexPayments(1, done, done + 1, (MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),))
+    lambda done: IndexPayments(
+        block=1,
+        after=done,
+        until=done + 1,
+        entries=(MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),),
+        words=(PaymentWord(SEED.shop, "v", SEED.now, done + 1),),
+    )
 )
 # Those that the seed's transfers make, a few at a time, so that they are true whatever else happens.
 _TOTALS: Final = [

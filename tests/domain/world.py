@@ -29,6 +29,7 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -107,6 +108,7 @@ class World:
     transfers: list[Transfer]
     events: list[Event]
     metadata_entries: list[MetadataEntry]
+    payment_words: list[PaymentWord]
     audit: list[AuditEntry]
     credentials: list[CredentialEntry]
 
@@ -119,7 +121,7 @@ class World:
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
         self.transfers, self.events, self.metadata_entries, self.audit, self.credentials = [], [], [], [], []
-        self.webhook_attempts, self.payment_acts = [], []
+        self.webhook_attempts, self.payment_acts, self.payment_words = [], [], []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []
 

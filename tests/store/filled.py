@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import apsw
 import asyncpg
 import uvloop
+from msgspec import json
 from msgspec.structs import astuple
 
 from qirsh.domain.batch import Answer, Batch, Submission
@@ -47,6 +48,7 @@ from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
 from qirsh.domain.payment_index import entries_of
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.clock import ManualClock
@@ -93,11 +95,13 @@ class Filled(Market):
         self.do(ExpireAsTest(payment=self.create(merchant=self.till).number, merchant=self.till))
         labelled = self.create(metadata='{"order": "A-7", "\\ud83d\\ude00": "", "n": 1.0}')
         entries = entries_of(
-            labelled.metadata, merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
+            json.decode(labelled.metadata), merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
         )
         self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_totals()
         self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,)))
+        words = [PaymentWord(self.shop, word, labelled.created_at, labelled.number) for word in ("=100", "a7", "قهوه")]
+        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,), words=(*words,)))
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()

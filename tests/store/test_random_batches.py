@@ -55,7 +55,7 @@ def comparable(world: World) -> dict[str, Any]:
     tables = world.tables()
     tables["counters"].pop("payment", None)
     tables["constants"].clear()
-    for name in ("transfers", "events", "audit", "metadata_entries", "webhook_attempts"):
+    for name in ("transfers", "events", "audit", "metadata_entries", "payment_words", "webhook_attempts"):
         tables[name] = sorted(map(str, tables[name]))
     tables["credentials"] = newest(tables["credentials"])
     return tables

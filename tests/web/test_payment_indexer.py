@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
+from qirsh.domain.payment_word import words_of
 from qirsh.store.interface import Instance
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.sqlite import store as sqlite_store
@@ -28,13 +29,19 @@ def index_of(world: World) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]
     """What is written down, and what should be: by plain Python, over all payments."""
     with world.books() as books:
         there = books.select("SELECT merchant, key, value, created_at, payment FROM payment_metadata")
-        payments = books.select("SELECT merchant, created_at, number, metadata FROM payment")
-    wanted = [
-        (merchant, key, value, created_at, number)
-        for merchant, created_at, number, metadata in payments
-        for key, value in json.loads(metadata).items()
-        if isinstance(value, str) and len(value) <= METADATA_FILTER_CHARACTERS_MAX
-    ]
+        there += books.select("SELECT merchant, 'a word', word, created_at, payment FROM payment_word")
+        payments = books.select("SELECT merchant, created_at, number, amount, note, reference, metadata FROM payment")
+    wanted = []
+    for merchant, created_at, number, amount, note, reference, text in payments:
+        held = json.loads(text)
+        found = [
+            (key, value)
+            for key, value in held.items()
+            if isinstance(value, str) and len(value) <= METADATA_FILTER_CHARACTERS_MAX
+        ]
+        found += [("a word", word) for word in words_of(note=note, reference=reference, metadata=held)]
+        found.append(("a word", f"={amount}"))
+        wanted += [(merchant, key, value, created_at, number) for key, value in found]
     return sorted(there), sorted(wanted)
 
 
@@ -50,7 +57,9 @@ def wait_until_whole(world: World, *, at_least: int) -> None:
 
     def is_as_long() -> bool:
         with world.books() as books:
-            return books.select("SELECT count(*) FROM payment_metadata") == [(len(wanted),)]
+            [(metadata,)] = books.select("SELECT count(*) FROM payment_metadata")
+            [(words,)] = books.select("SELECT count(*) FROM payment_word")
+        return bool(metadata + words == len(wanted))
 
     wait_until(is_as_long, SOON_S)
     assert_whole(world, at_least=at_least)
@@ -64,7 +73,12 @@ def metadata(chosen: random.Random) -> dict[str, object]:
 
 def made(world: World, merchant: Merchant, count: int, chosen: random.Random) -> None:
     """A hundred at once, and half of them with nothing to be found by."""
-    bodies = [{"metadata": metadata(chosen)} if chosen.random() < 0.5 else {} for _ in range(count)]
+    bodies: list[dict[str, object]] = [
+        {"metadata": metadata(chosen), "note": chosen.choice(["", "Two coffees", "قهوة بالحليب", "x " * 60])}
+        if chosen.random() < 0.5
+        else {}
+        for _ in range(count)
+    ]
     for start in range(0, count, 100):
         for answer in world.together(create(merchant.key, **body) for body in bodies[start : start + 100]):
             assert answer.status_code == 201, answer.text
@@ -110,12 +124,13 @@ def test_fifty_keys_of_one_payment_are_all_found(engine: PostgresServer | None) 
         assert walk(world, merchant.key, **{**both, "metadata[key 30]": "value 0"}) == []
 
 
-@pytest.mark.parametrize(("payments", "texts"), [(7, 1000), (1000, 5)], ids=["payments", "texts"])
+@pytest.mark.parametrize(("payments", "texts"), [(7, 20), (1000, 5)], ids=["payments", "texts"])
 def test_a_commit_takes_few_and_the_rest_comes_with_the_next_looks(
     engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch, payments: int, texts: int
 ) -> None:
     monkeypatch.setattr(payment_indexer, "INDEXED_AT_ONCE_MAX", payments)
     monkeypatch.setattr(payment_indexer, "INDEXED_ENTRIES_MAX", texts)
+    monkeypatch.setattr(payment_indexer, "INDEXED_A_LOOK_MAX", texts)
     with in_process(engine) as world:
         chosen, worker = random.Random(2), worker_of(world)
         made(world, world.merchants[0], 150, chosen)

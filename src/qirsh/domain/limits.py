@@ -19,6 +19,12 @@ METADATA_KEY_CHARACTERS_MAX: Final = 64
 METADATA_FILTER_CHARACTERS_MAX: Final = 200  # Longer texts are kept, and cannot be searched for.
 METADATA_DEPTH_MAX: Final = 5  # The object itself is depth 1.
 
+PAYMENT_WORDS_MAX: Final = 32  # That a payment is found by: a row each, which cost more than the payment itself.
+PAYMENT_WORD_CHARACTERS_MAX: Final = 40  # A UUID; of longer ones the beginning tells them apart.
+PAYMENT_WORD_TEXT_MAX: Final = 2000  # Characters that are looked at for words: metadata may be a document.
+SEARCH_CHARACTERS_MAX: Final = 200  # Of what is typed into a search box.
+SEARCH_WORDS_MAX: Final = 8  # Of these, that are looked for: each is a look-up for each row that is looked at.
+
 EXPIRES_IN_S_MIN: Final = 300  # A customer needs minutes to sign in and pay.
 EXPIRES_IN_S_MAX: Final = 604_800  # A week: longer promises belong to invoices.
 EXPIRES_IN_S_DEFAULT: Final = 3600
@@ -123,8 +129,9 @@ QUEUE_COMMANDS_MAX: Final = 4096  # About half a second of work; beyond it an ho
 BATCH_COMMANDS_MAX: Final = 512  # Keeps one commit short, so that a lone caller behind it waits little.
 PAYMENT_NUMBER_BLOCK: Final = 10_000  # Numbers a process reserves at a time; a restart skips the rest.
 EPOCH_NUMBERS: Final = 10_000_000_000  # Payment numbers of one epoch; a restore jumps to the next.
-INDEXED_AT_ONCE_MAX: Final = 500  # Payments whose metadata is written down in one commit.
-INDEXED_ENTRIES_MAX: Final = 1000  # And about so many texts, so that no pay waits long behind that commit.
+INDEXED_AT_ONCE_MAX: Final = 128  # Payments whose words and metadata are written down in one commit.
+INDEXED_ENTRIES_MAX: Final = 1000  # And about so many rows, so that no pay waits long behind that commit.
+INDEXED_A_LOOK_MAX: Final = 4000  # About so many rows in a few commits; then the indexer lets others go first.
 BLOCK_USED_S_MAX: Final = 24 * 3600  # Numbers of a block are not given out later than this,
 BLOCK_WATCHED_S: Final = 7 * 24 * 3600  # so that the payment indexer may leave a quiet block after this.
 SESSIONS_FORGOTTEN_AT_ONCE: Final = 500  # Of a person who is erased; the rest go after it, as many at a time.

@@ -1,4 +1,6 @@
-"""What payments are found by, written down beside them a moment later: the top-level texts of their metadata."""
+"""What payments are found by, written down beside them a moment later: texts of their metadata, and words."""
+
+from typing import Any
 
 import msgspec
 
@@ -22,10 +24,10 @@ class IndexedBlock(msgspec.Struct, frozen=True):
     until: int
 
 
-def entries_of(metadata: str, *, merchant: int, created_at: int, payment: int) -> list[MetadataEntry]:
-    """What the payment can be found by. Texts that are too long are left out: nobody can ask for them."""
+def entries_of(metadata: dict[str, Any], *, merchant: int, created_at: int, payment: int) -> list[MetadataEntry]:
+    """The top-level texts. Those that are too long are left out: nobody can ask for them."""
     return [
         MetadataEntry(merchant, key, value, created_at, payment)
-        for key, value in msgspec.json.decode(metadata).items()
+        for key, value in metadata.items()
         if type(value) is str and len(value) <= METADATA_FILTER_CHARACTERS_MAX
     ]

@@ -23,6 +23,7 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -267,6 +268,7 @@ class Tables:
     events = Log[Event]("event", Event, Phase.EVENTS)
     payment_acts = Log[PaymentAct]("payment_act", PaymentAct, Phase.OUTCOMES)
     metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
+    payment_words = Log[PaymentWord]("payment_word", PaymentWord, Phase.REST)
     webhook_attempts = Log[WebhookAttempt]("webhook_attempt", WebhookAttempt, Phase.REST)
     audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)
     credentials = Log[CredentialEntry]("credential_log", CredentialEntry, Phase.REST)

@@ -10,15 +10,19 @@ import logging
 import time
 from typing import Final
 
+import msgspec
+
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.limits import (
     BLOCK_WATCHED_S,
     EPOCH_NUMBERS,
+    INDEXED_A_LOOK_MAX,
     INDEXED_AT_ONCE_MAX,
     INDEXED_ENTRIES_MAX,
     PAYMENT_NUMBER_BLOCK,
 )
 from qirsh.domain.payment_index import MetadataEntry, entries_of
+from qirsh.domain.payment_word import PaymentWord, amount_word, words_of
 from qirsh.engine.batcher import Engine
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
@@ -29,6 +33,7 @@ log = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 0.25
 _BUSY: Final = 0.5  # Of a core: from here on payments come first,
 _LOOK_EVERY_S_BUSY: Final = 0.75  # and what is to be found waits, though not a second.
+_EMPTY: Final = "{}"  # Of metadata; most payments have none.
 _BLOCKS_AT_ONCE: Final = 16  # In one look: those that grew last, and the others by turns.
 
 
@@ -37,8 +42,8 @@ class _Block:
 
     def __init__(self, first: int, until: int, now: float) -> None:
         self.first = first
-        self.kept = until  # So far in the database.
-        self.seen = until  # So far by us; between the two there is nothing to be found by.
+        self.until = until  # So far it is written down.
+        self.has_more = False  # Than the last commit took of it; what came since waits for the next look.
         self.grew_at = now
 
     @property
@@ -73,12 +78,17 @@ class PaymentIndexer:
         """One look at the blocks that may have grown: whether one had. It ends when it has done enough for one look."""
         now = asyncio.get_running_loop().time()
         await self._find_blocks(now)
-        has_grown = False
-        for block in self._chosen(now):
-            written = await self._follow(block, now)
-            has_grown |= written is not None
-            if written is not None and written >= INDEXED_ENTRIES_MAX:
-                break
+        has_grown, written = False, 0
+        blocks = self._chosen(now)
+        while blocks:
+            # A commit for each in turn, so that a busy block leaves some of the look to the others.
+            for block in blocks:
+                rows = await self._follow(block, now)
+                if rows is not None:
+                    has_grown, written = True, written + rows
+                if written >= INDEXED_A_LOOK_MAX:
+                    return True
+            blocks = [block for block in blocks if block.has_more]
         return has_grown
 
     def _forget(self) -> None:
@@ -97,7 +107,7 @@ class PaymentIndexer:
             kept = dict(await self._store.search(queries.INDEXED_BLOCKS))
         for begin in begins:
             block = _Block(begin, kept.get(begin, begin - 1), now)
-            if block.kept < block.last:
+            if block.until < block.last:
                 self._blocks[begin] = block
         self._done_below = max(first, last + 1)
 
@@ -120,30 +130,31 @@ class PaymentIndexer:
         return lively + (others[self._turn :] + others[: self._turn])[:half]
 
     async def _follow(self, block: _Block, now: float) -> int | None:
-        """One block: how many texts of it were written down; None if it has not grown."""
-        [(until,)] = await self._store.select(queries.LAST_PAYMENT_BETWEEN, block.seen, block.last)
-        if until is None:
+        """One commit for one block: how many rows were written down; None if it has not grown."""
+        [(last,)] = await self._store.select(queries.LAST_PAYMENT_BETWEEN, block.until, block.last)
+        if last is None:
             return None
-        rows = await self._store.search(queries.METADATA_BETWEEN, block.seen, until, INDEXED_AT_ONCE_MAX)
-        if len(rows) == INDEXED_AT_ONCE_MAX:
-            until = rows[-1][0]
+        rows = await self._store.search(queries.FINDABLE_BETWEEN, block.until, last, INDEXED_AT_ONCE_MAX)
         entries: list[MetadataEntry] = []
-        for number, merchant, created_at, metadata in rows:
-            entries += entries_of(metadata, merchant=merchant, created_at=created_at, payment=number)
-            if len(entries) >= INDEXED_ENTRIES_MAX:
-                until = number
+        words: list[PaymentWord] = []
+        for number, merchant, created_at, amount, note, reference, metadata in rows:
+            until = number
+            held = msgspec.json.decode(metadata) if metadata != _EMPTY else {}
+            entries += entries_of(held, merchant=merchant, created_at=created_at, payment=number)
+            found = words_of(note=note, reference=reference, metadata=held)
+            words += [PaymentWord(merchant, word, created_at, number) for word in (amount_word(amount), *found)]
+            if len(entries) + len(words) >= INDEXED_ENTRIES_MAX:
                 break
-        # A look that found nothing is not written down, unless it was the last one at this block.
-        if entries or until == block.last:
-            command = IndexPayments(block.first, block.kept, until, tuple(entries))
-            if not await self._engine.submit(command):
-                self._forget()
-                return INDEXED_ENTRIES_MAX
-            block.kept = until
-        block.seen, block.grew_at = until, now
-        return len(entries)
+        command = IndexPayments(
+            block=block.first, after=block.until, until=until, entries=tuple(entries), words=tuple(words)
+        )
+        if not await self._engine.submit(command):
+            self._forget()
+            return INDEXED_A_LOOK_MAX
+        block.until, block.has_more, block.grew_at = until, until < last, now
+        return len(entries) + len(words)
 
 
 def _is_over(block: _Block, now: float) -> bool:
     """All its numbers are used, or none of them will be any more."""
-    return block.seen >= block.last or now - block.grew_at > BLOCK_WATCHED_S
+    return block.until >= block.last or now - block.grew_at > BLOCK_WATCHED_S

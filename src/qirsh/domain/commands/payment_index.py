@@ -2,6 +2,7 @@
 
 from qirsh.domain.command import Command
 from qirsh.domain.payment_index import MetadataEntry
+from qirsh.domain.payment_word import PaymentWord
 
 
 class IndexPayments(Command[bool], frozen=True):
@@ -14,3 +15,4 @@ class IndexPayments(Command[bool], frozen=True):
     after: int  # So far it was done.
     until: int  # So far it is now.
     entries: tuple[MetadataEntry, ...]
+    words: tuple[PaymentWord, ...] = ()

@@ -42,9 +42,9 @@ PAYMENT_NUMBERS: Final = Query("SELECT last FROM counter WHERE name = 'payment'"
 LAST_PAYMENT_BELOW: Final = Query("SELECT coalesce(max(number), 0) FROM payment WHERE number < $1")
 INDEXED_BLOCKS: Final = Query("SELECT first, until FROM indexed_block")
 LAST_PAYMENT_BETWEEN: Final = Query("SELECT max(number) FROM payment WHERE number > $1 AND number <= $2")
-METADATA_BETWEEN: Final = Query(
-    "SELECT number, merchant, created_at, metadata FROM payment WHERE number > $1 AND number <= $2"
-    " AND metadata <> '{}' ORDER BY number LIMIT $3"
+FINDABLE_BETWEEN: Final = Query(
+    "SELECT number, merchant, created_at, amount, note, reference, metadata FROM payment"
+    " WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3"
 )
 _PAYOUT: Final = f"SELECT {', '.join(Payout.__struct_fields__)} FROM payout"  # noqa: S608 - our own names
 # Those that may still be paid first: they must never drop off the end of the list.

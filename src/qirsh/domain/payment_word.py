@@ -1,0 +1,113 @@
+"""The words that a payment is found by, folded so that people find it however they spell.
+
+What is written down and what is typed into a search box go through the same folding, which works letter by letter.
+"""
+
+# Arabic, Turkish and Greek letters are what this is about, also those that look like others.
+# ruff: noqa: RUF001
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from qirsh.domain.limits import PAYMENT_WORD_CHARACTERS_MAX, PAYMENT_WORD_TEXT_MAX, PAYMENT_WORDS_MAX
+
+# A single digit is a word (table 7), a single letter is none. Whatever else stands between words parts them.
+_WORD: Final = re.compile(r"[^\W_]{2,}|[0-9]")
+_ASCII_WORD: Final = re.compile(r"[a-z0-9]{2,}|[0-9]", re.ASCII)
+# Letters that people write for each other and Unicode holds apart. Hamza and madda over a letter are marks, and go.
+_SAME: Final = {
+    "ı": "i",
+    "ٱ": "ا",
+    "ة": "ه",
+    "ە": "ه",
+    "ہ": "ه",
+    "ھ": "ه",
+    "ى": "ي",
+    "ی": "ي",
+    "ک": "ك",
+    "ـ": "",  # Tatweel.
+}
+_FOLDS_KEPT_MAX: Final = 4096  # More letters than people write in; of others the folding is found each time.
+
+
+class PaymentWord(msgspec.Struct, frozen=True):
+    """One word of one payment."""
+
+    merchant: int
+    word: str
+    created_at: int  # Of the payment: lists are in this order.
+    payment: int
+
+
+class _Folds(dict[int, str]):
+    """What becomes of each letter, found when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _folded(chr(code))
+        if len(self) < _FOLDS_KEPT_MAX:
+            self[code] = folded
+        return folded
+
+
+def _folded(letter: str) -> str:
+    """Until nothing changes, so that folding twice is folding once."""
+    before, text = "", letter
+    while text != before:
+        before = text
+        parts = unicodedata.normalize("NFKD", text).casefold()
+        text = "".join(_part(part) for part in parts)
+    return text
+
+
+def _part(part: str) -> str:
+    if unicodedata.combining(part) or unicodedata.category(part) == "Cf":
+        return ""  # An accent, a vowel sign, or a mark that nobody sees.
+    digit = unicodedata.decimal(part, None)
+    return _SAME.get(part, part) if digit is None else str(digit)
+
+
+_FOLDS: Final = _Folds()
+
+
+def fold(text: str) -> str:
+    """The same text for all its spellings: case, accents, dotted and dotless i, forms of Arabic letters, digits."""
+    return text.lower() if text.isascii() else text.translate(_FOLDS)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, folded, in order, each once. A longer one is known by its beginning."""
+    pattern = _ASCII_WORD if text.isascii() else _WORD
+    found = dict.fromkeys(pattern.findall(fold(text)))
+    return list(dict.fromkeys(word[:PAYMENT_WORD_CHARACTERS_MAX] for word in found))
+
+
+def words_of(*, note: str, reference: str | None, metadata: dict[str, Any]) -> list[str]:
+    """What a payment is found by: the first words of its reference, its note, and the texts anywhere in its metadata.
+
+    Keys of the metadata and numbers are none.
+    """
+    texts = [reference, note] if reference else [note]
+    _collect_texts(metadata.values(), texts)
+    text = "\n".join(texts)
+    if len(text) > PAYMENT_WORD_TEXT_MAX:
+        text = "".join(text[:PAYMENT_WORD_TEXT_MAX].rsplit(maxsplit=1)[:1])  # No half of a word.
+    return words_in(text)[:PAYMENT_WORDS_MAX]
+
+
+def amount_word(amount_minor: int) -> str:
+    """The amount in a spelling that no word has, so that exactly this amount is found along the words."""
+    return f"={amount_minor}"
+
+
+def _collect_texts(values: Iterable[Any], texts: list[str]) -> None:
+    for value in values:
+        if type(value) is str:
+            texts.append(value)
+        elif type(value) is dict:
+            _collect_texts(value.values(), texts)
+        elif type(value) is list:
+            _collect_texts(value, texts)

@@ -1,0 +1,17 @@
+-- Finding payments: by their words, by their exact amount, and those of which something went back.
+
+-- Filled in like payment_metadata, a moment after the payments. The amount is a word too: '=' and its minor units.
+CREATE TABLE payment_word (
+    merchant INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    payment INTEGER NOT NULL,
+    PRIMARY KEY (merchant, word, created_at, payment)
+) STRICT, WITHOUT ROWID;
+
+-- Only a refund writes it: of a payment that is created or paid nothing has gone back.
+CREATE INDEX payment_refunded ON payment (merchant, created_at) WHERE refunded_amount > 0;
+
+-- Payments that are there already are looked at once more, for their words.
+DELETE FROM payment_metadata;
+DELETE FROM indexed_block;
