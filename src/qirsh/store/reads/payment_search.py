@@ -14,14 +14,19 @@ import msgspec
 
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.payment import STATUSES
+from qirsh.domain.payment import STATUSES, Payment
+from qirsh.domain.payment_word import amount_word, words_of
+from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
+from qirsh.store.reads import account_entries
 
 END_OF_TIME: Final = 2**62
+_REFUNDED: Final = "refunded_amount"  # Above zero; all else that is asked for is equal to something.
+_PROBED: Final = 100  # Rows under each text, to tell which is the rarest.
 
 
 class PaymentFilter(msgspec.Struct, frozen=True):
-    """Which payments: all that is not None must hold."""
+    """Which payments: all that is not None, empty or false must hold."""
 
     merchant: int
     status: str | None = None
@@ -30,6 +35,16 @@ class PaymentFilter(msgspec.Struct, frozen=True):
     created_after: int = -1  # Neither end is included.
     created_before: int = END_OF_TIME
     metadata: tuple[tuple[str, str], ...] = ()
+    words: tuple[str, ...] = ()  # As `words_in` folds them.
+    amount: int | None = None
+    payer: int | None = None
+    is_refunded: bool = False  # Some of it, or all.
+    number: int | None = None  # At most this one.
+
+    @property
+    def is_impossible(self) -> bool:
+        """Only what was paid has a payer, and can be refunded."""
+        return self.status not in {None, "paid"} and (self.is_refunded or self.payer is not None)
 
 
 class PaymentCursor(msgspec.Struct, frozen=True):
@@ -46,25 +61,54 @@ class FoundPayments(msgspec.Struct, frozen=True):
     next: PaymentCursor | None
 
 
+class _IndexKey(msgspec.Struct, frozen=True):
+    """What some payments are written down under: a word, or a text under a key of the metadata."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+
+
 class _Search:
     """A query in the making: arguments are numbered in the order in which they are written."""
 
-    def __init__(self, wanted: PaymentFilter) -> None:
-        self.wanted = wanted
+    def __init__(self, wanted: PaymentFilter, begin: tuple[int, int], looked_at: int) -> None:
         self.sql = Query("")
         self.arguments: list[object] = [wanted.merchant]
+        self.looked_at = looked_at
+        self._wanted = wanted
+        self._begin = begin
 
     def argument(self, value: object) -> str:
         self.arguments.append(value)
         return f"${len(self.arguments)}"
 
-    def finish(self, candidates: str, conditions: list[str], metadata: Sequence[tuple[str, str]]) -> Self:
+    def older(self, number: str) -> str:
+        """The rest of a query along an index: below the cursor, newest first, so many."""
+        after, at, before, most = map(self.argument, (self._wanted.created_after, *self._begin, self.looked_at))
+        return (
+            f"created_at > {after} AND (created_at, {number}) < ({at}, {before})"
+            f" ORDER BY created_at DESC, {number} DESC LIMIT {most}"
+        )
+
+    def under(self, key: _IndexKey) -> str:
+        """Payments that are written down under a key."""
+        return (
+            f"SELECT created_at, payment AS number FROM {key.table}"
+            f" WHERE merchant = $1 AND {self._equal(key)} AND {self.older('payment')}"
+        )
+
+    def finish(self, candidates: str, columns: dict[str, object], keys: Sequence[_IndexKey]) -> Self:
         """The candidates, each with whether all else holds too."""
-        conditions = conditions + [
-            "EXISTS (SELECT 1 FROM payment_metadata m WHERE m.merchant = $1"
-            f" AND m.key = {self.argument(key)} AND m.value = {self.argument(value)}"
-            " AND m.created_at = c.created_at AND m.payment = c.number)"
-            for key, value in metadata
+        held = [f"p.{column} = {self.argument(value)}" for column, value in columns.items() if column != _REFUNDED]
+        if _REFUNDED in columns:
+            held.append(f"p.{_REFUNDED} > 0")
+        # Never EXISTS: PostgreSQL may gather all payments of a status or a word first, to look up a few hundred.
+        conditions = [f"(SELECT {' AND '.join(held)} FROM payment p WHERE p.number = c.number)"] if held else []
+        conditions += [
+            f"(SELECT 1 FROM {key.table} x WHERE x.merchant = $1 AND {self._equal(key)}"
+            " AND x.created_at = c.created_at AND x.payment = c.number) IS NOT NULL"
+            for key in keys
         ]
         is_match = " AND ".join(conditions) or "1 = 1"
         self.sql = Query(
@@ -73,64 +117,197 @@ class _Search:
         )
         return self
 
+    def _equal(self, key: _IndexKey) -> str:
+        return " AND ".join(
+            f"{column} = {self.argument(value)}" for column, value in zip(key.columns, key.values, strict=True)
+        )
+
 
 async def search_payments(
     store: Store, wanted: PaymentFilter, after: PaymentCursor | None, limit: int
 ) -> FoundPayments:
     """One page."""
     begin = min((wanted.created_before, 0), (after.created_at, after.number) if after else (END_OF_TIME, 0))
-    if wanted.reference is None and not wanted.metadata:
-        return await _run(store, _ranges(wanted, begin, limit + 1), limit + 1, limit)
-    searches = [_by_text(wanted, begin)]
-    if wanted.reference is None and (wanted.status or wanted.currency):
-        # Which of two conditions is the rare one, nobody knows: look along both, and take what got further.
-        searches.append(_ranges(wanted, begin, LIST_LOOKED_AT_MAX))
-    found = await asyncio.gather(*(_run(store, search, LIST_LOOKED_AT_MAX, limit) for search in searches))
-    return max(found, key=lambda page: (page.next is None, len(page.numbers), page.next and -page.next.created_at))
+    if wanted.is_impossible:
+        return FoundPayments([], None)
+    if wanted.number is not None:
+        return await _single(store, wanted, begin, wanted.number)
+    found = []
+    if wanted.payer is not None:
+        found.append(await _of_payer(store, wanted, begin, wanted.payer, limit))
+        if found[0].next is None:
+            return found[0]
+    keys = await _rarest_first(store, wanted, begin, _keys(wanted))
+    if keys is None:
+        return FoundPayments([], None)
+    searches = _searches(wanted, begin, keys, limit)
+    found += await asyncio.gather(*(_run(store, search, limit) for search in searches))
+    return max(found, key=_progress)
 
 
-async def _run(store: Store, search: _Search, looked_at: int, limit: int) -> FoundPayments:
+def _progress(page: FoundPayments) -> tuple[bool, int, tuple[int, int]]:
+    """How far a page got: to the end, or to more payments, or at least further back."""
+    if page.next is None:
+        return True, len(page.numbers), (0, 0)
+    return False, len(page.numbers), (-page.next.created_at, -page.next.number)
+
+
+def fits(payment: Payment, wanted: PaymentFilter) -> bool:
+    """Whether the payment is what is asked for, by a look at itself."""
+    metadata = msgspec.json.decode(payment.metadata) if wanted.metadata or wanted.words else {}
+    return (
+        payment.merchant == wanted.merchant
+        and wanted.number in {None, payment.number}
+        and wanted.status in {None, payment.status}
+        and wanted.currency in {None, payment.currency}
+        and wanted.reference in {None, payment.reference}
+        and wanted.amount in {None, payment.amount}
+        and wanted.payer in {None, payment.payer}
+        and wanted.created_after < payment.created_at < wanted.created_before
+        and payment.refunded_amount >= wanted.is_refunded
+        and all(metadata.get(key) == value for key, value in wanted.metadata)
+        and (
+            not wanted.words
+            or set(wanted.words) <= {*words_of(note=payment.note, reference=payment.reference, metadata=metadata)}
+        )
+    )
+
+
+def _keys(wanted: PaymentFilter) -> list[_IndexKey]:
+    words = wanted.words if wanted.amount is None else (amount_word(wanted.amount), *wanted.words)
+    return [
+        *(_IndexKey("payment_word", ("word",), (word,)) for word in words),
+        *(_IndexKey("payment_metadata", ("key", "value"), pair) for pair in wanted.metadata),
+    ]
+
+
+def _searches(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> list[_Search]:
+    """Along the one index that is surely narrow; else along several, because which is the narrow one nobody knows."""
+    if wanted.reference is not None:
+        return [_along_reference(wanted, begin, keys, limit)]
+    searches = []
+    if keys:
+        searches.append(_along_key(wanted, begin, keys, limit))
+    if wanted.is_refunded:
+        searches.append(_along_refunded(wanted, begin, keys, limit))
+    if wanted.status or wanted.currency or not searches:
+        searches.append(_along_ranges(wanted, begin, keys, limit))
+    return searches
+
+
+def _along_reference(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+    columns = _columns(wanted, "status", "currency", "payer", _REFUNDED)
+    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    reference = search.argument(wanted.reference)
+    candidates = (
+        f"SELECT created_at, number FROM payment WHERE merchant = $1 AND reference = {reference}"
+        f" AND {search.older('number')}"
+    )
+    return search.finish(candidates, columns, keys)
+
+
+def _along_key(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+    columns, others = _columns(wanted, "status", "currency", "payer", _REFUNDED), keys[1:]
+    search = _Search(wanted, begin, _looked_at(columns, others, limit))
+    return search.finish(search.under(keys[0]), columns, others)
+
+
+def _along_refunded(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+    columns = _columns(wanted, "status", "currency", "payer")
+    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    candidates = (
+        f"SELECT created_at, number FROM payment WHERE merchant = $1 AND {_REFUNDED} > 0 AND {search.older('number')}"
+    )
+    return search.finish(candidates, columns, keys)
+
+
+def _along_ranges(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+    """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
+    columns = _columns(wanted, "payer", _REFUNDED)
+    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    older = search.older("number")
+    # Only what was paid has a payer, or is refunded.
+    statuses = ("paid",) if columns else STATUSES
+    ranges = [
+        "SELECT * FROM (SELECT created_at, number FROM payment"
+        f" WHERE merchant = $1 AND status = '{status}' AND currency = '{currency}' AND {older}) AS a"
+        for status in ([wanted.status] if wanted.status else statuses)
+        for currency in ([wanted.currency] if wanted.currency else CURRENCIES)
+    ]
+    most = f"${len(search.arguments)}"
+    candidates = f"{' UNION ALL '.join(ranges)} ORDER BY created_at DESC, number DESC LIMIT {most}"
+    return search.finish(candidates, columns, keys)
+
+
+def _columns(wanted: PaymentFilter, *names: str) -> dict[str, object]:
+    """What must be looked up in the payment itself, beside an index that knows the rest."""
+    asked = {
+        "status": wanted.status,
+        "currency": wanted.currency,
+        "payer": wanted.payer,
+        _REFUNDED: True if wanted.is_refunded else None,
+    }
+    return {name: asked[name] for name in names if asked[name] is not None}
+
+
+def _looked_at(columns: dict[str, object], keys: Sequence[_IndexKey], limit: int) -> int:
+    return LIST_LOOKED_AT_MAX if columns or keys else limit + 1
+
+
+async def _rarest_first(
+    store: Store, wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey]
+) -> list[_IndexKey] | None:
+    """The one with the fewest payments below the cursor, or with those that reach back furthest; None if one has none.
+
+    Among texts that nobody has thinned out, this is as far as a bounded look can tell.
+    """
+    if len(keys) < 2 or wanted.reference is not None:  # noqa: PLR2004 - nothing to choose between
+        return keys
+    search = _Search(wanted, begin, _PROBED)
+    looks = [
+        f"SELECT {place} AS place, count(*) AS found, min(created_at) AS oldest FROM ({search.under(key)}) AS k{place}"
+        for place, key in enumerate(keys)
+    ]
+    rows = await store.search(Query(" UNION ALL ".join(looks)), *search.arguments)
+    ordered = sorted((found, oldest, place) for place, found, oldest in rows if found)
+    return [keys[place] for _, _, place in ordered] if len(ordered) == len(keys) else None
+
+
+async def _run(store: Store, search: _Search, limit: int) -> FoundPayments:
     rows = await store.search(search.sql, *search.arguments)
     matching = [PaymentCursor(created_at, number) for created_at, number, is_match in rows if is_match]
     if len(matching) > limit:
         return FoundPayments([cursor.number for cursor in matching[:limit]], matching[limit - 1])
-    is_cut = len(rows) == looked_at
+    is_cut = len(rows) == search.looked_at
     return FoundPayments([cursor.number for cursor in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
 
 
-def _ranges(wanted: PaymentFilter, begin: tuple[int, int], count: int) -> _Search:
-    """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
-    search = _Search(wanted)
-    after, at, number, most = map(search.argument, (wanted.created_after, *begin, count))
-    ranges = [
-        "SELECT * FROM (SELECT created_at, number FROM payment"
-        f" WHERE merchant = $1 AND status = '{status}' AND currency = '{currency}' AND created_at > {after}"
-        f" AND (created_at, number) < ({at}, {number}) ORDER BY created_at DESC, number DESC LIMIT {most}) AS a"
-        for status in ([wanted.status] if wanted.status else STATUSES)
-        for currency in ([wanted.currency] if wanted.currency else CURRENCIES)
-    ]
-    candidates = f"{' UNION ALL '.join(ranges)} ORDER BY created_at DESC, number DESC LIMIT {most}"
-    return search.finish(candidates, [], wanted.metadata)
+async def _single(store: Store, wanted: PaymentFilter, begin: tuple[int, int], number: int) -> FoundPayments:
+    payment = await store.find(Tables.payments, number)
+    is_there = payment is not None and fits(payment, wanted) and (payment.created_at, number) < begin
+    return FoundPayments([number] if is_there else [], None)
 
 
-def _by_text(wanted: PaymentFilter, begin: tuple[int, int]) -> _Search:
-    """Those under one reference, or under one text of their metadata."""
-    search = _Search(wanted)
-    metadata = list(wanted.metadata)
-    if wanted.reference is not None:
-        source, number = f"payment WHERE merchant = $1 AND reference = {search.argument(wanted.reference)}", "number"
-    else:
-        key, value = map(search.argument, metadata.pop(0))
-        source, number = f"payment_metadata WHERE merchant = $1 AND key = {key} AND value = {value}", "payment"
-    source += f" AND created_at > {search.argument(wanted.created_after)}"
-    at, before, most = map(search.argument, (*begin, LIST_LOOKED_AT_MAX))
-    candidates = (
-        f"SELECT created_at, {number} AS number FROM {source} AND (created_at, {number}) < ({at}, {before})"
-        f" ORDER BY created_at DESC, {number} DESC LIMIT {most}"
+async def _of_payer(
+    store: Store, wanted: PaymentFilter, begin: tuple[int, int], payer: int, limit: int
+) -> FoundPayments:
+    """Among the last transfers of the payer, to whomever. Most people have not made as many as are looked at.
+
+    Of somebody who has, it tells only of payments that were made after the oldest of those, and where to go on names
+    none but the merchant's own: how much the payer does elsewhere is nobody's business.
+    """
+    entries, _ = await account_entries.read_outgo(
+        store, payer, account_entries.newest(wanted.currency), {}, LIST_LOOKED_AT_MAX
     )
-    held = {"status": wanted.status, "currency": wanted.currency}
-    conditions = [f"p.{column} = {search.argument(value)}" for column, value in held.items() if value is not None]
-    if conditions:
-        # Not EXISTS: PostgreSQL would gather all payments of this status first, to look up a few hundred of them.
-        conditions = [f"(SELECT {' AND '.join(conditions)} FROM payment p WHERE p.number = c.number)"]
-    return search.finish(candidates, conditions, metadata)
+    is_cut = len(entries) == LIST_LOOKED_AT_MAX
+    floor = entries[-1].created_at if is_cut else -1
+    numbers = [entry.payment for entry in entries if entry.other == wanted.merchant and entry.payment is not None]
+    payments = await asyncio.gather(*(store.find(Tables.payments, number) for number in numbers))
+    fitting = [payment for payment in payments if payment is not None and fits(payment, wanted)]
+    places = sorted(((one.created_at, one.number) for one in fitting if one.created_at > floor), reverse=True)
+    places = [place for place in places if place < begin]
+    shown = places[:limit]
+    has_more = is_cut or len(places) > limit
+    return FoundPayments(
+        [number for _, number in shown], PaymentCursor(*(shown[-1] if shown else begin)) if has_more else None
+    )

@@ -5,14 +5,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-import msgspec
-
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import account_entries
 from qirsh.store.reads.account_entries import Cursor
-from qirsh.store.reads.payment_search import END_OF_TIME, PaymentCursor, PaymentFilter, search_payments
+from qirsh.store.reads.payment_search import PaymentCursor, PaymentFilter, fits, search_payments
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor, cursor_of, encode_cursor, numbers_of, read_cursor
 from qirsh.web.http.problems import Problem
@@ -80,6 +78,9 @@ async def list_payments(
     begin = read_cursor("p", cursor, wanted.currency)
     if wanted.status not in {None, "paid"}:
         return [], None
+    if wanted.number is not None:
+        found = [] if cursor else await _loaded(context, [wanted.number])
+        return [one for one in found if fits(one, wanted) and _is_paid_between(one, paid_after, paid_before)], None
     # Neither end is included.
     first = None if paid_after is None else paid_after + 1
     begin, floors = await account_entries.within(context.store, wanted.merchant, begin, begin=first, end=paid_before)
@@ -110,8 +111,7 @@ async def _by_paying(
     context: Context, wanted: PaymentFilter, begin: Cursor, floors: Cursor, limit: int
 ) -> tuple[list[Payment], str | None]:
     """Along the account's income, which is in the order of paying. Nothing more is kept for it."""
-    has_days = wanted.created_after >= 0 or wanted.created_before != END_OF_TIME
-    is_plain = wanted.reference is None and not wanted.metadata and not has_days
+    is_plain = wanted == PaymentFilter(wanted.merchant, wanted.status, wanted.currency)
     looked_at = limit + 1 if is_plain else LIST_LOOKED_AT_MAX
     entries, position = await account_entries.read_income(context.store, wanted.merchant, begin, floors, looked_at)
     is_cut = len(entries) == looked_at
@@ -125,17 +125,15 @@ async def _by_paying(
                 return payments, cursor_of("p", position)
             position = account_entries.cursor_after(position, [entry])
             payment = by_number.get(entry.payment) if entry.kind == "pay" and entry.payment else None
-            if payment is not None and _fits(payment, wanted):
+            if payment is not None and fits(payment, wanted):
                 payments.append(payment)
     return payments, cursor_of("p", position) if is_cut else None
 
 
-def _fits(payment: Payment, wanted: PaymentFilter) -> bool:
-    metadata = msgspec.json.decode(payment.metadata) if wanted.metadata else {}
-    return (
-        wanted.reference in {None, payment.reference}
-        and wanted.created_after < payment.created_at < wanted.created_before
-        and all(metadata.get(key) == value for key, value in wanted.metadata)
+def _is_paid_between(payment: Payment, after: int | None, before: int | None) -> bool:
+    """Neither end is included."""
+    return payment.paid_at is not None and (
+        (after is None or after < payment.paid_at) and (before is None or payment.paid_at < before)
     )
 
 
