@@ -26,6 +26,7 @@ EVENTS_OF_TYPE: Final = Query(
     f"{_EVENT_ROWS} AND e.sequence > $2 AND e.sequence <= $3 AND e.type = $4 ORDER BY e.sequence LIMIT $5"
 )
 EVENT: Final = Query(f"{_EVENT_ROWS} AND e.sequence = $2 AND e.epoch = $3")
+EVENT_PAYMENT: Final = Query("SELECT payment FROM event WHERE account = $1 AND sequence = $2 AND epoch = $3")
 EVENT_EPOCH: Final = Query("SELECT epoch FROM event WHERE account = $1 AND sequence = $2")
 EVENT_UP_TO: Final = Query(
     "SELECT sequence FROM event WHERE account = $1 AND sequence <= $2 AND epoch <= $3 ORDER BY sequence DESC LIMIT 1"

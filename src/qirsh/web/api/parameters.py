@@ -47,6 +47,7 @@ class PageParameters(Parameters):
 class PaymentParameters(PageParameters):
     """Which payments."""
 
+    q: Annotated[str, Meta(min_length=1, max_length=limits.SEARCH_CHARACTERS_MAX)] | None = None
     status: Literal["pending", "paid", "cancelled", "expired"] | None = None
     currency: CurrencyCode | None = None
     reference: Annotated[str, Meta(min_length=1, max_length=limits.REFERENCE_CHARACTERS_MAX)] | None = None
@@ -59,6 +60,7 @@ class PaymentParameters(PageParameters):
     )
 
     checks: ClassVar[dict[str, Check]] = {
+        "q": no_controls(),
         "reference": no_controls(),
         "created_after": _moment,
         "created_before": _moment,

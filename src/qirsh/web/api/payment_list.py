@@ -6,6 +6,7 @@ from qirsh.web.api.parameters import PaymentParameters, moment_ms
 from qirsh.web.http import payments
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
+from qirsh.web.http.payment_query import narrow_by_query, read_payment_query
 from qirsh.web.http.query import read
 
 
@@ -24,6 +25,12 @@ async def list_payments(context: Context, request: Request) -> Response:
         created_before=END_OF_TIME if created_before is None else created_before,
         metadata=tuple(query.metadata.items()),
     )
+    if query.q is not None:
+        asked = read_payment_query(query.q, context.identifiers, may_see_payers=True)
+        narrowed = await narrow_by_query(context, asked, wanted)
+        if narrowed is None:
+            return Response(200, data(PaymentPage([], nextCursor=None, hasMore=False)))
+        wanted = narrowed
     found, next_cursor = await payments.list_payments(
         context,
         wanted,

@@ -74,8 +74,8 @@ ROUTES: Final = (
             "List remote payments",
             views.PaymentPage,
             query=PaymentParameters,
-            description="Newest first; with `paidAfter` or `paidBefore`, last paid first. Metadata are found within a"
-            " second.",
+            description="Newest first; with `paidAfter` or `paidBefore`, last paid first. Metadata and words are found"
+            " within a second.",
         ),
     ),
     Route(

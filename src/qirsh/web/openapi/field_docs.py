@@ -215,6 +215,13 @@ WORDS: Final[dict[str, FieldDoc]] = {
         " from now on; absent for the oldest event that is listed.",
         None,
     ),
+    "q": FieldDoc(
+        "Only those that are found by this text: the number of a payment or of a payer's account, the id of a refund or"
+        " an event, an amount such as `12.50` or `12,50 TRY`, a text of the metadata such as `cart:c-5581`, or else"
+        " whole words of the note, the reference and the metadata. Whatever stands in double quotes is words.",
+        "coffee order-1042",
+        SINGLE_LINE,
+    ),
     "createdAfter": FieldDoc("Only what was created after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),
     "createdBefore": FieldDoc("Only what was created before this moment.", "2026-04-01T00:00:00Z", _MOMENT),
     "paidAfter": FieldDoc("Only what was paid after this moment, not at it.", "2026-03-01T00:00:00Z", _MOMENT),

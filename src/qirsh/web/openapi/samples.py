@@ -112,7 +112,10 @@ STORY: Final[dict[str, tuple[Step, ...]]] = {
         ),
     ),
     "remotePaymentsRetrieve": (_get(_PAYMENTS, _PAYMENT),),
-    "remotePaymentsList": (_get("/remote-payments?reference=order-1042&limit=2"),),
+    "remotePaymentsList": (
+        _get("/remote-payments?q=coffee&limit=2", remark="By a word of its note, from a second after it was created."),
+        _get("/remote-payments?reference=order-1042&limit=2", remark="By its reference."),
+    ),
     "remotePaymentsCancel": (
         _created(_TO_CANCEL, "A payment to cancel."),
         _post(_PAYMENTS, _TO_CANCEL, "/cancel"),
