@@ -23,6 +23,7 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
 from qirsh.domain.payment import Payment
 from qirsh.domain.payment_index import IndexedBlock
+from qirsh.domain.payment_word import words_of
 from qirsh.domain.table import Columns
 from qirsh.domain.tables import Tables
 
@@ -36,11 +37,28 @@ assert len(METADATA) == 200  # noqa: PLR2004 - what the bench promises
 RARE: Final = "phone"
 RARE_METADATA: Final = METADATA.replace('"web"', f'"{RARE}"')
 RARE_EVERY: Final = 1000
+NOTE: Final = "order"  # And its number, which its reference has too.
+
+
+def common_words(metadata: str) -> list[str]:
+    """What all payments with this metadata are found by; beside it each has its number and its amount."""
+    return words_of(note=NOTE, reference=None, metadata=msgspec.json.decode(metadata))
+
 
 _CHUNK: Final = 20_000
 _INDEX_METADATA: Final = """
 INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number
 FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
+"""
+_INDEX_WORDS: Final = """
+INSERT OR IGNORE INTO payment_word SELECT * FROM (
+    SELECT p.merchant, w.value, p.created_at, p.number
+    FROM payment p, json_each(CASE p.number % ?1 WHEN 0 THEN ?2 ELSE ?3 END) w WHERE p.number BETWEEN ?4 AND ?5
+    UNION ALL
+    SELECT merchant, CAST(number AS TEXT), created_at, number FROM payment WHERE number BETWEEN ?4 AND ?5
+    UNION ALL
+    SELECT merchant, '=' || amount, created_at, number FROM payment WHERE number BETWEEN ?4 AND ?5
+) ORDER BY 1, 2, 3, 4
 """
 _MONTH_MS: Final = 30 * 24 * 3600 * 1000
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
@@ -101,6 +119,8 @@ class Books:
             self._replace(Tables.balances, [history.credit, *history.debits])
             self._replace(Tables.event_counters, [EventCounter(self._merchant, history.events)])
             connection.execute(_INDEX_METADATA)
+            words = [msgspec.json.encode(common_words(metadata)).decode() for metadata in (RARE_METADATA, METADATA)]
+            connection.execute(_INDEX_WORDS, (RARE_EVERY, *words, numbers[0], numbers[-1]))
         connection.execute("PRAGMA journal_mode = WAL")
         sample = random.sample(numbers, min(count, 20_000))
         return [self._identifiers.payment_id(number) for number in sample]
@@ -121,7 +141,7 @@ class Books:
         return _asked(self._merchant, number, now, expires_in_ms)
 
     def _reserve(self, count: int) -> range:
-        """Blocks of numbers, taken as the store takes its own; their metadata is not the service's work any more."""
+        """Blocks of numbers, as the store takes its own; what they are found by is not the service's work any more."""
         taken = -(-count // PAYMENT_NUMBER_BLOCK) * PAYMENT_NUMBER_BLOCK
         with self._connection:
             sql = "UPDATE counter SET last = last + ? WHERE name = ? RETURNING last"
@@ -209,7 +229,7 @@ def _asked(merchant: int, number: int, created_at: int, expires_in_ms: int, *, r
         1 + number % 100_000,
         CURRENCY,
         "pending",
-        f"order {number}",
+        f"{NOTE} {number}",
         METADATA if number % RARE_EVERY else RARE_METADATA,
         reference,
         None,

@@ -79,6 +79,16 @@ def _queries() -> dict[str, str]:
         "metadata of all, status=cancelled": "metadata[channel]=web&status=cancelled",
         "metadata of all and of one in a thousand": f"metadata[city]=Damascus&metadata[channel]={RARE}",
         "metadata of all, currency=EUR, of which there is none": "metadata[channel]=web&currency=EUR",
+        "a word of all": "q=damascus",
+        "a word of one in a thousand": f"q={RARE}",
+        "a word of one": "q=500000",
+        "a word of none": "q=nothing",
+        "words of all": "q=damascus+courier+spring26",
+        "words of all and of one in a thousand": f"q=damascus+courier+{RARE}",
+        "words that are never together": f"q=web+{RARE}",
+        "a word of all, status=cancelled": "q=damascus&status=cancelled",
+        "an amount": "q=25.00",
+        "an amount of none": "q=9,999,999.99",
     }
 
 

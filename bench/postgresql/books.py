@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from bench.fill import METADATA, RARE_EVERY, RARE_METADATA
+from bench.fill import METADATA, NOTE, RARE_EVERY, RARE_METADATA, common_words
 from bench.seed import CURRENCY, Town
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
@@ -60,7 +60,7 @@ WITH told AS (
 _PAYMENTS: Final = f"""{_HISTORY}
 INSERT INTO payment (number, merchant, payer, amount, currency, status, note, metadata, reference, created_at,
     updated_at, expires_at, paid_at, cancelled_at, refunded_amount, version)
-SELECT number, merchant, payer, {_AMOUNT}, '{CURRENCY}', status, 'order ' || number,
+SELECT number, merchant, payer, {_AMOUNT}, '{CURRENCY}', status, '{NOTE} ' || number,
     CASE number % {RARE_EVERY} WHEN 0 THEN '{RARE_METADATA}' ELSE '{METADATA}' END, 'R-' || number, created_at,
     updated_at, expires_at, CASE status WHEN 'paid' THEN updated_at END,
     CASE status WHEN 'cancelled' THEN updated_at END, 0, CASE status WHEN 'pending' THEN 1 ELSE 2 END
@@ -119,10 +119,17 @@ _INDEX_METADATA: Final = """
 INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number
 FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
 """
+_INDEX_WORDS: Final = f"""
+INSERT INTO payment_word
+SELECT p.merchant, w.word, p.created_at, p.number
+FROM payment p, unnest(CASE p.number % {RARE_EVERY} WHEN 0 THEN $1::text[] ELSE $2::text[] END
+    || ARRAY[p.number::text, '=' || p.amount]) w (word)
+WHERE p.note = '{NOTE} ' || p.number ORDER BY 1, 2, 3, 4 ON CONFLICT DO NOTHING
+"""  # noqa: S608 - our own words
 _PENDING: Final = f"""
 INSERT INTO payment (number, merchant, amount, currency, status, note, metadata, created_at, updated_at, expires_at,
     refunded_amount, version)
-SELECT number, merchant, 1 + number % 100000, '{CURRENCY}', 'pending', 'order ' || number, '{METADATA}', $3::bigint,
+SELECT number, merchant, 1 + number % 100000, '{CURRENCY}', 'pending', '{NOTE} ' || number, '{METADATA}', $3::bigint,
     $3, $3 + {_PENDING_MS}, 0, 1
 FROM unnest($1::bigint[], $2::bigint[]) asked (number, merchant)
 """  # noqa: S608 - our own words
@@ -189,10 +196,12 @@ class Books:
         places = {account: place for place, account in enumerate(self._shops)}
         return [(self._identifiers.payment_id(number), places[merchant]) for number, merchant in rows]
 
-    def index_metadata(self) -> None:
-        """All of it, as the service would have done meanwhile."""
+    def index_payments(self) -> None:
+        """All of them, as the service would have done meanwhile."""
         self._run(self._connection.execute(_INDEX_METADATA))
-        self._run(self._connection.execute("VACUUM (ANALYZE) payment_metadata"))
+        words = [common_words(metadata) for metadata in (RARE_METADATA, METADATA)]
+        self._run(self._connection.execute(_INDEX_WORDS, *words))
+        self._run(self._connection.execute("VACUUM (ANALYZE) payment_metadata, payment_word"))
 
     async def _filled(self, numbers: range) -> None:
         now = time.time_ns() // 1_000_000
@@ -212,7 +221,7 @@ class Books:
         await self._connection.execute("CHECKPOINT")
 
     async def _reserved(self, count: int) -> range:
-        """Blocks of numbers, taken as the store takes its own; their metadata is not the service's work any more."""
+        """Blocks of numbers, as the store takes its own; what they are found by is not the service's work any more."""
         taken = -(-count // PAYMENT_NUMBER_BLOCK) * PAYMENT_NUMBER_BLOCK
         async with self._connection.transaction():
             last: int = await self._connection.fetchval(_RESERVED, PAYMENT, self._epoch * EPOCH_NUMBERS, taken)

@@ -157,7 +157,7 @@ class Plan:
         books = Books(self._postgres.url(database), town)
         try:
             books.add_history(GROWN)
-            books.index_metadata()
+            books.index_payments()
         finally:
             books.close()
         self._display.say("measuring lists")
