@@ -7,7 +7,7 @@ import msgspec
 from qirsh.domain.limits import METADATA_FILTER_CHARACTERS_MAX
 
 
-class MetadataEntry(msgspec.Struct, frozen=True):
+class MetadataEntry(msgspec.Struct, frozen=True, gc=False):
     """One text under one key of one payment."""
 
     merchant: int
