@@ -7,10 +7,12 @@ import signal
 import time
 from typing import Any, Final
 
+import apsw
 import pytest
 
 from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
 from qirsh.domain.payment_word import words_of
+from qirsh.store import migrate
 from qirsh.store.interface import Instance
 from qirsh.store.postgres import store as postgres_store
 from qirsh.store.sqlite import store as sqlite_store
@@ -141,6 +143,38 @@ def test_a_commit_takes_few_and_the_rest_comes_with_the_next_looks(
                 worker = worker_of(world)  # As after a restart: it goes on from what was written down.
         assert looks > 10
         assert_whole(world, at_least=100)
+
+
+def test_a_look_takes_some_commits_and_leaves_the_rest_to_the_next(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payment_indexer, "INDEXED_ENTRIES_MAX", 20)
+    monkeypatch.setattr(payment_indexer, "INDEXED_A_LOOK_MAX", 60)
+    with in_process(engine) as world:
+        worker, merchant = worker_of(world), world.merchants[0]
+        for answer in world.together(create(merchant.key, note="one two three") for _ in range(40)):
+            assert answer.status_code == 201
+        for look in (1, 2):
+            assert looked(world, worker) == 1
+            there, _ = index_of(world)
+            assert len(there) == look * 60  # Three commits of five payments, with four rows each.
+        assert looked(world, worker, times=3) == 1
+        assert_whole(world, at_least=160)
+
+
+def test_payments_from_before_there_were_words_are_looked_at_once_more() -> None:
+    """As the migration leaves them."""
+    [migration] = [step for step in migrate.migrations("sqlite") if step.name == "words"]
+    with in_process() as world:
+        chosen = random.Random(6)
+        made(world, world.merchants[0], 100, chosen)
+        looked(world, worker_of(world), times=3)
+        connection = apsw.Connection(str(world.settings.database))
+        connection.execute("DROP TABLE payment_word; DROP INDEX payment_refunded")
+        connection.execute(migration.sql)
+        connection.close()
+        assert looked(world, worker_of(world), times=3) > 0
+        assert_whole(world, at_least=200)
 
 
 def test_two_who_both_believe_the_role_is_theirs_lose_nothing(postgres: PostgresServer) -> None:

@@ -135,7 +135,7 @@ async def search_payments(
     found = []
     if wanted.payer is not None:
         found.append(await _of_payer(store, wanted, begin, wanted.payer, limit))
-        if found[0].next is None:
+        if found[0].next is None or len(found[0].numbers) == limit:
             return found[0]
     keys = await _rarest_first(store, wanted, begin, _keys(wanted))
     if keys is None:
