@@ -53,7 +53,7 @@ TYPED: Final = (
     *("order", "order-1042", "a-7", "c-5581", "cart:c-5581", "cart:C-5581", "who:أحمد", "احمد", "ahmet cagri"),
     *("tea 250", "beans", "word3 word31", "word39", "دمشق أحمد", "nothing", "coffee nothing", "!!!", "x"),
     *('"order"', '"202611170042"', "0.07", "0,07", "٠٫٠٧", "0.07 USD", "$0.12", "12,00 TRY", "12.50", "999"),
-    "1.234,56 EUR",
+    *("1.234,56 EUR", "coffee order", "kahve 7", "قهوة 1042", "7 order two", "c-5581 order-1042 coffee", "ahmet 7"),
 )
 SOON_S: Final = 20
 
@@ -239,6 +239,25 @@ def test_a_payer_s_payments_are_found_however_much_the_payer_does_elsewhere(
         assert catalogue.found(q=payer.account, status="expired") == []
         late = catalogue.found(q=payer.account, paidAfter="1970-01-01T00:00:00Z")
         assert sorted(ids(late)) == sorted(ids(expected))
+
+
+def test_a_regular_s_payments_are_found_among_those_at_other_shops(
+    still: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paid as soon as they were made, so that the payer's own transfers lead to the newest of them."""
+    merchant, rival, payer = still.merchant(), still.merchant(), still.customer()
+    chosen, own = random.Random(12), []
+    for _ in range(40):
+        if chosen.random() < 0.5:
+            own.append(still.paid(merchant, payer, currency=chosen.choice(CURRENCIES)))
+        else:
+            still.paid(rival, payer, currency=chosen.choice(CURRENCIES))
+        still.clock.advance(chosen.choice([0, 1, 1000]))
+    for looked_at in (2, 5, 11, 500):
+        for module in (payment_search, payments):
+            monkeypatch.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
+        for limit in (1, 3, 100):
+            assert ids(walk(still, merchant.key, q=payer.account, limit=limit)) == own[::-1]
 
 
 def test_refunded_ones_are_listed_alone_and_with_all_else(
