@@ -226,6 +226,7 @@ def test_refunds_and_events_lead_to_their_payment(catalogue: Catalogue) -> None:
 def test_a_payer_s_payments_are_found_however_much_the_payer_does_elsewhere(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
+    monkeypatch.setattr(payment_search, "_LOADED_AT_ONCE", 3)
     for module in (payment_search, payments):
         monkeypatch.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
     for payer in catalogue.payers:
@@ -256,7 +257,8 @@ def test_a_regular_s_payments_are_found_among_those_at_other_shops(
     for looked_at in (2, 5, 11, 500):
         for module in (payment_search, payments):
             monkeypatch.setattr(module, "LIST_LOOKED_AT_MAX", looked_at)
-        for limit in (1, 3, 100):
+        for limit, loaded in ((1, 1), (3, 2), (3, 64), (100, 7)):
+            monkeypatch.setattr(payment_search, "_LOADED_AT_ONCE", loaded)
             assert ids(walk(still, merchant.key, q=payer.account, limit=limit)) == own[::-1]
 
 

@@ -22,6 +22,7 @@ from qirsh.store.reads import account_entries
 
 END_OF_TIME: Final = 2**62
 _REFUNDED: Final = "refunded_amount"  # Above zero; all else that is asked for is equal to something.
+_LOADED_AT_ONCE: Final = 64  # Payments of a payer, until a page is full.
 _PROBED: Final = 100  # Rows under each text, to tell which is the rarest.
 
 
@@ -301,13 +302,18 @@ async def _of_payer(
     )
     is_cut = len(entries) == LIST_LOOKED_AT_MAX
     floor = entries[-1].created_at if is_cut else -1
-    numbers = [entry.payment for entry in entries if entry.other == wanted.merchant and entry.payment is not None]
-    payments = await asyncio.gather(*(store.find(Tables.payments, number) for number in numbers))
-    fitting = [payment for payment in payments if payment is not None and fits(payment, wanted)]
-    places = sorted(((one.created_at, one.number) for one in fitting if one.created_at > floor), reverse=True)
-    places = [place for place in places if place < begin]
-    shown = places[:limit]
-    has_more = is_cut or len(places) > limit
+    own = [(entry.payment, entry.created_at) for entry in entries if entry.other == wanted.merchant and entry.payment]
+    fitting: list[tuple[int, int]] = []
+    shown: list[tuple[int, int]] = []
+    while own and len(shown) <= limit:
+        some, own = own[:_LOADED_AT_ONCE], own[_LOADED_AT_ONCE:]
+        found = await asyncio.gather(*(store.find(Tables.payments, number) for number, _ in some))
+        fitting += [(one.created_at, one.number) for one in found if one is not None and fits(one, wanted)]
+        # Those further down were paid before the next one was, so they were made before that, too.
+        low = own[0][1] if own else floor
+        shown = sorted((place for place in fitting if place[0] > low and place < begin), reverse=True)
+    has_more = is_cut or len(shown) > limit
+    shown = shown[:limit]
     return FoundPayments(
         [number for _, number in shown], PaymentCursor(*(shown[-1] if shown else begin)) if has_more else None
     )
