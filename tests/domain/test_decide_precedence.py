@@ -332,7 +332,6 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
         },
     ),
     # Nothing refuses these: another's lease, value or work is an outcome.
-    IndexMetadata: (lambda _: IndexMetadata(block=1, after=0, until=1, entries=()), {}),
     RecordTotals: (lambda market: RecordTotals(None, tuple(totals_of(market, market.shop, "USD"))), {}),
     ForgetTotals: (lambda market: ForgetTotals(market.shop, "USD", (1,)), {}),
     FollowTotals: (lambda _: FollowTotals(0, 1), {}),

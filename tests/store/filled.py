@@ -97,9 +97,7 @@ class Filled(Market):
         entries = entries_of(
             json.decode(labelled.metadata), merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
         )
-        self.do(IndexMetadata(block=1, after=0, until=labelled.number, entries=(*entries,)))
         self._fill_in_totals()
-        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,)))
         words = [PaymentWord(self.shop, word, labelled.created_at, labelled.number) for word in ("=100", "a7", "قهوه")]
         self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,), words=(*words,)))
         self._fill_in_people()

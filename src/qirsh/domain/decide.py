@@ -54,7 +54,6 @@ RULES: Final[Rules] = {
     **webhook_endpoint.RULES,
     **webhook_delivery.RULES,
     **mail.RULES,
-    **metadata_index.RULES,
     **total.RULES,
     **payment_index.RULES,
     **lease.RULES,
