@@ -37,7 +37,7 @@ from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import invariants
 from qirsh.web.http.context import Context
-from qirsh.web.http.message import Request, wire
+from qirsh.web.http.message import Request, stream_head, wire
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.routes import ROUTES
@@ -490,7 +490,15 @@ class InProcess(World):
         headers.setdefault(b"host", urlsplit(self.settings.base_url).netloc.encode())
         app = next(self._apps)
         asked = Request(app.next_id(), call.method, url.path, url.query, headers, content, self._peer)
-        answer = wire(await app.answer(asked), b"", is_last=False)
+        response = await app.answer(asked)
+        if response.chunks is not None:
+            answer = stream_head(response, b"", is_last=False, is_chunked=False)
+            try:
+                answer += b"".join([chunk async for chunk in response.chunks])
+            finally:
+                await response.chunks.aclose()
+        else:
+            answer = wire(response, b"", is_last=False)
         head, _, body = answer.partition(b"\r\n\r\n")
         status, *lines = head.split(b"\r\n")
         fields = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]

@@ -68,6 +68,10 @@ PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries f
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.
 PASSKEY_ID_BYTES_MAX: Final = 1023  # WebAuthn, section 4.
 
+STREAMS_AT_ONCE: Final = 16  # Answers that are made while they are sent, in a process: each takes some megabytes.
+STREAMS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from theirs.
+STREAM_STALLED_S_MAX: Final = 60  # A client that takes nothing for so long has gone, whatever its line says.
+
 IDEMPOTENCY_KEY_CHARACTERS_MAX: Final = 255
 IDEMPOTENCY_KEPT_MS: Final = 30 * 24 * 3600 * 1000
 IDEMPOTENCY_FORGOTTEN_MS: Final = 31 * 24 * 3600 * 1000  # A day more: no clock that is a little ahead loses one.

@@ -55,12 +55,12 @@ def render_page(
     else:
         code, zone, switch = asked.language, asked.time_zone, choices(asked)
     body = _templates(code, zone).get_template(template).render({**values, "languages": switch, "site": site}).encode()
-    return Response(status, body, headers or [], _head(form_origin) if form_origin else PAGE)
+    return Response(status, body, headers or [], head=_head(form_origin) if form_origin else PAGE)
 
 
 def see_other(location: str, headers: Headers | None = None) -> Response:
     """Go there with a GET: what was posted is not sent along, and a refresh does not post it again."""
-    return Response(303, b"", [(b"location", location.encode("ascii")), *(headers or [])], PAGE)
+    return Response(303, b"", [(b"location", location.encode("ascii")), *(headers or [])], head=PAGE)
 
 
 def problem_page(site: Site, problem: Problem, request: Request, headers: Headers | None = None) -> Response:

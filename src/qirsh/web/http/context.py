@@ -21,6 +21,7 @@ from qirsh.web.http.demo_inbox import DemoInbox
 from qirsh.web.http.failure_log import FailureLog
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.site import Site
+from qirsh.web.http.streams import Streams
 from qirsh.web.http.waiters import Waiters
 
 
@@ -50,3 +51,4 @@ class Context(msgspec.Struct, frozen=True):
     limits: RateLimits | None = None  # None: calls are not counted.
     failures: FailureLog = msgspec.field(default_factory=FailureLog)
     trusted_proxies: Networks = ()  # Whose X-Forwarded-For is believed.
+    streams: Streams = msgspec.field(default_factory=Streams)

@@ -16,6 +16,7 @@ from qirsh.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from qirsh.language.local_time import UTC_ZONE
 from qirsh.web.http.authentication import Caller
 from qirsh.web.http.problems import PROBLEM_TYPES, FieldError, Problem, problem_body
+from qirsh.web.http.streams import Chunks
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -57,6 +58,7 @@ class Request(msgspec.Struct):
     is_language_new: bool = False  # Asked for in the address: the browser is to keep it.
     used_session: bytes = b""  # The hash of the session whose browser is to keep that it was used now.
     refused: Problem | None = None  # Why the connection has not read its body, which is empty then.
+    takes_chunks: bool = True  # HTTP/1.0 does not know them.
 
 
 def _lines(headers: Headers) -> bytes:
@@ -82,6 +84,7 @@ class Response(msgspec.Struct):
     head: bytes = JSON
     request_id: str = ""
     limits: bytes = b""  # Those of its request.
+    chunks: Chunks | None = None  # In place of the body, if it is made while it is sent.
 
 
 def request_ids(entropy: bytes) -> Iterator[str]:
@@ -144,7 +147,7 @@ def problem_response(problem: Problem, request_id: str, headers: Headers | None 
     """The answer for a problem, with the headers that its kind asks for."""
     kind = PROBLEM_TYPES[problem.code]
     extra = [*(headers or []), *problem_headers(problem)]
-    return Response(kind.status, problem_body(problem, request_id), extra, PROBLEM, request_id)
+    return Response(kind.status, problem_body(problem, request_id), extra, head=PROBLEM, request_id=request_id)
 
 
 class Dated:
@@ -176,6 +179,20 @@ def wire(response: Response, dated: bytes, *, is_last: bool, has_body: bool = Tr
         len(body),
         response.request_id.encode(),
         body if has_body and response.status != HTTPStatus.NOT_MODIFIED else b"",
+    )
+
+
+def stream_head(response: Response, dated: bytes, *, is_last: bool, is_chunked: bool) -> bytes:
+    """The head of an answer whose length nobody knows yet. Without chunks the end of the connection ends it."""
+    return b"%b%b%b%b%b%b%bx-request-id: %b\r\n\r\n" % (
+        _STATUS_LINES[response.status],
+        dated,
+        response.head,
+        _lines(response.headers),
+        response.limits,
+        b"connection: close\r\n" if is_last else b"",
+        b"transfer-encoding: chunked\r\n" if is_chunked else b"",
+        response.request_id.encode(),
     )
 
 

@@ -38,10 +38,10 @@ def respond(request: Request, prepared: Prepared) -> Response:
     headers = [(b"etag", prepared.tag), (b"vary", b"accept-encoding")]
     known = {tag.strip() for tag in request.headers.get(b"if-none-match", b"").split(b",")}
     if prepared.tag in known or b"*" in known:
-        return Response(304, prepared.body, headers, prepared.head)
+        return Response(304, prepared.body, headers, head=prepared.head)
     if prepared.compressed is not None and _takes_gzip(request.headers.get(b"accept-encoding", b"")):
-        return Response(200, prepared.compressed, [*headers, (b"content-encoding", b"gzip")], prepared.head)
-    return Response(200, prepared.body, headers, prepared.head)
+        return Response(200, prepared.compressed, [*headers, (b"content-encoding", b"gzip")], head=prepared.head)
+    return Response(200, prepared.body, headers, head=prepared.head)
 
 
 def _takes_gzip(accepted: bytes) -> bool:

@@ -67,7 +67,7 @@ async def download_receipt(context: Context, request: Request) -> Response:
     with render_pool.slot():
         drawn = await render_pool.made(partial(_drawn, receipt, request.language))
     named = f'attachment; filename="receipt-{payment_id}.pdf"'.encode()
-    return Response(200, drawn, [(b"content-disposition", named)], _PDF)
+    return Response(200, drawn, [(b"content-disposition", named)], head=_PDF)
 
 
 async def _paid(context: Context, request: Request) -> tuple[str, Payment, Account]:

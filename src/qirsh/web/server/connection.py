@@ -18,14 +18,14 @@ from qirsh.domain import limits
 from qirsh.web.http.message import Dated, Request, Response, decoded_target, problem_response, wire
 from qirsh.web.http.problems import Problem
 from qirsh.web.server.connection_limits import ConnectionLimits
-from qirsh.web.server.head import check_head, joined
+from qirsh.web.server.head import check_arriving, check_coding, check_head, head_again, is_old, joined, why_unreadable
+from qirsh.web.server.stream import Stream
 from qirsh.web.server.uploads import Upload, Uploads
 
 log = logging.getLogger(__name__)
 
 _NEVER: Final = float("inf")
 _SLASH: Final = ord("/")
-_VERSIONS: Final = frozenset({"1.0", "1.1"})
 
 
 class Connection(asyncio.Protocol):
@@ -39,6 +39,7 @@ class Connection(asyncio.Protocol):
     farewell_s: ClassVar[float] = 1
     body_bytes_max: ClassVar[int] = limits.BODY_BYTES_MAX  # But for the routes that take uploads.
     upload_s: ClassVar[float] = limits.UPLOAD_S_MAX
+    stalled_s: ClassVar[float] = limits.STREAM_STALLED_S_MAX
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class Connection(asyncio.Protocol):
         self._timed: dict[bytes, bytes] | None = None
         # The request that is being answered, and those that wait behind it.
         self._task: asyncio.Task[None] | None = None
+        self._stream: Stream | None = None  # If the answer is one.
         self._waiting: list[tuple[Request, bool]] = []
         self._is_full = False  # The client does not read its answers.
         # What else arrives is thrown away.
@@ -92,6 +94,8 @@ class Connection(asyncio.Protocol):
         self._state.connections.discard(self)
         self._limits.leave(self)
         self._drop_upload()
+        if self._stream is not None:
+            self._stream.leave()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -118,7 +122,7 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade as upgrade:
             rest = data[upgrade.args[0] :]
         except (httptools.HttpParserError, Problem) as error:
-            self._refuse_for(error)
+            self._refuse(why_unreadable(error))
             return
         else:
             return
@@ -157,11 +161,8 @@ class Connection(asyncio.Protocol):
         if b"content-length" in headers:
             if int(headers[b"content-length"]) > self.body_bytes_max:
                 self._begin_upload(int(headers[b"content-length"]))
-        elif b"transfer-encoding" in headers and (
-            # llhttp also takes `gzip, chunked`, and chunks from HTTP/1.0, whose proxies do not know them.
-            headers[b"transfer-encoding"] != b"chunked" or self._parser.get_http_version() != "1.1"
-        ):
-            raise Problem("bad_request", detail="The only transfer coding is chunked, in HTTP/1.1.")
+        elif b"transfer-encoding" in headers:
+            check_coding(headers[b"transfer-encoding"], self._parser.get_http_version())
         if b"host" not in headers and self._parser.get_http_version() == "1.1":
             raise Problem("bad_request", detail="The host field is missing.")
 
@@ -197,12 +198,9 @@ class Connection(asyncio.Protocol):
             peer=self._peer,
         )
         keep_alive = parser.should_keep_alive()
-        if not keep_alive or b"connection" in headers:  # So it is with every request that is not of HTTP/1.1.
-            version = parser.get_http_version()
-            if version not in _VERSIONS:
-                raise Problem("bad_request", detail="The service speaks HTTP/1.1, and HTTP/1.0.")
-            if version != "1.1":
-                keep_alive = False  # It would have to be told that it may go on.
+        # The first is so with every request that is not of HTTP/1.1.
+        if (not keep_alive or b"connection" in headers) and is_old(parser.get_http_version()):
+            keep_alive = request.takes_chunks = False  # It would have to be told that it may go on.
         if self._task is None and not self._waiting:
             self._begin(request, keep_alive=keep_alive)
         elif len(self._waiting) < limits.PIPELINED_MAX:
@@ -238,7 +236,10 @@ class Connection(asyncio.Protocol):
         try:
             response = await self._answer(request)
             is_last = not keep_alive or self._is_stopping or (self._is_refused and not self._waiting)
-            answer = wire(response, self._dated.lines(), is_last=is_last, has_body=request.method != "HEAD")
+            if response.chunks is None:
+                answer = wire(response, self._dated.lines(), is_last=is_last, has_body=request.method != "HEAD")
+            else:
+                answer, is_last = await self._send_stream(request, response, is_last=is_last)
         except asyncio.CancelledError:  # The server stops, and has waited long enough.
             transport.close()
             raise
@@ -257,6 +258,15 @@ class Connection(asyncio.Protocol):
             self._hang_up()
         elif self._waiting or self._is_arriving:
             self._go_on()
+
+    async def _send_stream(self, request: Request, response: Response, *, is_last: bool) -> tuple[bytes, bool]:
+        """What is left to be written then, which is nothing, and whether it was the last answer."""
+        self._stream = Stream(self._transport, request, is_full=lambda: self._is_full, stalled_s=self.stalled_s)
+        try:
+            await self._stream.send(response, self._dated.lines(), is_last=is_last)
+        finally:
+            self._stream = None
+        return b"", is_last or self._is_stopping or (self._is_refused and not self._waiting)
 
     def _go_on(self) -> None:
         """With what came while another request was being answered, or while the client did not read."""
@@ -277,7 +287,9 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_full = False
-        if self._task is None:
+        if self._stream is not None:
+            self._stream.resume()
+        elif self._task is None:
             self._go_on()
         if not self._waiting:
             self._transport.resume_reading()
@@ -304,13 +316,10 @@ class Connection(asyncio.Protocol):
             if self._task is not None:
                 self._wire_bytes = 0  # They may be of the request before it.
         # on_body counts the body; this bounds the rest: an endless head, tiny chunks, their extensions.
-        if self._has_head:
-            if self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max and self._upload is None:
-                raise Problem("body_too_large")
-        elif len(self._url) > limits.TARGET_BYTES_MAX:
-            raise Problem("uri_too_long")
-        elif self._wire_bytes > limits.HEAD_BYTES_MAX:
-            raise Problem("headers_too_large")
+        if not self._has_head:
+            check_arriving(self._url, self._wire_bytes)
+        elif self._wire_bytes > limits.HEAD_BYTES_MAX + self.body_bytes_max and self._upload is None:
+            raise Problem("body_too_large")
         if self._task is None and not self._is_full:
             self._await_rest()
 
@@ -334,22 +343,10 @@ class Connection(asyncio.Protocol):
         if method == b"CONNECT":  # An upgrade without the field.
             self._refuse(Problem("bad_request", detail="This is not a proxy."))
             return
-        fields = [b"%b: %b" % field for field in self._headers.items() if field[0] != b"upgrade"]
         self._drop_upload()
         self._parser = httptools.HttpRequestParser(self)
         self._wire_bytes = 0
-        self.data_received(b"\r\n".join([b"%b %b HTTP/%b" % (method, self._url, version), *fields, b"", rest]))
-
-    def _refuse_for(self, error: httptools.HttpParserError | Problem) -> None:
-        # A problem raised in a callback stops the parser, whose own error has it as its context.
-        cause = error if isinstance(error, Problem) else error.__context__
-        if isinstance(cause, Problem):
-            self._refuse(cause)
-        elif cause is None or isinstance(cause, httptools.HttpParserError):
-            self._refuse(Problem("bad_request", detail="The request is not valid HTTP/1.1."))
-        else:  # Our own mistake in one of the callbacks.
-            log.error("reading a request failed", exc_info=cause)
-            self._refuse(Problem("internal_error"))
+        self.data_received(head_again(method, self._url, version, self._headers) + rest)
 
     def _refuse(self, problem: Problem, request_id: str | None = None) -> None:
         """Answer the arriving request, unless another answer is under way, and close the connection."""

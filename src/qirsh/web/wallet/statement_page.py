@@ -115,7 +115,8 @@ async def _taken_away(page: PageContext, kind: Kind) -> Response:
     export = RecordExport(account, f"statement of {wanted.currency}, {days}, as {kind.ending}", f"person {page.person}")
     await context.engine.submit(export)
     name = f"statement-{account}-{wanted.currency}-{wanted.period.first}-{wanted.period.last}.{kind.ending}"
-    return Response(200, document, [(b"content-disposition", f'attachment; filename="{name}"'.encode())], kind.head)
+    named = f'attachment; filename="{name}"'.encode()
+    return Response(200, document, [(b"content-disposition", named)], head=kind.head)
 
 
 def _read_request(page: PageContext) -> StatementRequest:

@@ -1,0 +1,97 @@
+"""How many answers are streams at once, and how they share the loop's time."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from qirsh.web.http.message import problem_headers
+from qirsh.web.http.problems import PROBLEM_TYPES, Problem
+from qirsh.web.http.streams import Chunks, Streams
+
+
+async def pieces() -> AsyncGenerator[bytes, None]:
+    yield b"one"
+    yield b"two"
+
+
+def refusal(streams: Streams, session: str) -> Problem:
+    with pytest.raises(Problem) as raised:
+        streams.begin(session, pieces())
+    return raised.value
+
+
+def test_nobody_alone_takes_all_the_room_and_all_together_no_more_than_there_is() -> None:
+    streams = Streams(in_all=3, of_session=2)
+    for session in ("a", "a", "b"):
+        streams.begin(session, pieces())
+        if session == "a" and streams.under_way == 2:
+            refused = refusal(streams, "a")
+    assert PROBLEM_TYPES[refused.code].status == 503
+    assert (b"retry-after", b"30") in problem_headers(refused)
+    assert refusal(streams, "c").code == refused.code
+
+
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_who_closes_gives_the_room_back_once_however_much_was_taken(taken: int) -> None:
+    streams = Streams(in_all=2, of_session=1)
+
+    async def take(chunks: Chunks) -> None:
+        for _ in range(taken):
+            await anext(chunks, None)
+        await chunks.aclose()
+        await chunks.aclose()
+
+    streams.begin("a", pieces())
+    other = streams.begin("b", pieces())
+    asyncio.run(take(other))
+    assert streams.under_way == 1
+    assert refusal(streams, "a").code == "overloaded"
+    streams.begin("b", pieces())
+
+
+def test_a_stream_that_fails_while_it_ends_gives_the_room_back() -> None:
+    async def bad() -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"one"
+        finally:
+            raise ValueError("tidied up badly")
+
+    async def take(chunks: Chunks) -> None:
+        await anext(chunks)
+        with pytest.raises(ValueError, match="badly"):
+            await chunks.aclose()
+
+    streams = Streams()
+    asyncio.run(take(streams.begin("a", bad())))
+    assert streams.under_way == 0
+
+
+def test_streams_take_turns_and_leave_as_much_to_others() -> None:
+    """Between two turns the loop comes round: all else waits for one turn, however many streams want one."""
+    told: list[str] = []
+
+    def work() -> None:
+        told.append("turn")
+        time.sleep(0.003)
+
+    async def other(streams: list[asyncio.Task[None]]) -> None:
+        while not all(stream.done() for stream in streams):
+            told.append("other")
+            await asyncio.sleep(0)
+
+    async def all_of_them() -> None:
+        streams = Streams()
+
+        async def stream() -> None:
+            for _ in range(5):
+                await streams.turn(work)
+
+        running = [asyncio.create_task(stream()) for _ in range(4)]
+        await asyncio.gather(other(running), *running)
+
+    asyncio.run(all_of_them())
+    between = "".join(told).split("turn")[1:-1]
+    assert len(between) == 19
+    assert all(between)

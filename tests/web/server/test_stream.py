@@ -1,0 +1,351 @@
+"""What a raw socket sees of an answer that is made while it is sent."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from qirsh.store.interface import StoreUnavailable
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.streams import Streams
+from tests.web.server.edge import SOON_S, Edge, eventually, get, old, one_answer, rest, served, statuses
+
+PIECE = bytes(range(256)) * 256  # 64 KiB.
+LONG = 512  # Pieces: far more than the buffers of the system take.
+STALLED_S = 0.4
+KEEP_ALIVE_S = 0.3
+LAST = b"0\r\n\r\n"
+
+
+@dataclass
+class Source(Edge):
+    """An application whose answers are streams."""
+
+    streams: Streams = field(default_factory=lambda: Streams(in_all=1000, of_session=1000))
+    made: int = 0  # Pieces.
+    begun: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    gate: threading.Event = field(default_factory=threading.Event)
+
+    async def answer(self, request: Request) -> Response:
+        if request.path == "/plain":
+            return await super().answer(request)
+        self.handled.append(request.path)
+        chunks = self.streams.begin("somebody", self.pieces(request.path))
+        return Response(200, b"", request_id=request.id, chunks=chunks)
+
+    async def pieces(self, path: str) -> AsyncGenerator[bytes, None]:
+        self.begun.append(path)
+        try:
+            for piece in (b"one", b"", b"two", b"\r\n0\r\n\r\n", b""):
+                yield piece
+            if path == "/bug":
+                raise ValueError(path)
+            if path == "/away":
+                raise StoreUnavailable("the disk is full")
+            while path == "/gate" and not self.gate.is_set():  # noqa: ASYNC110 - another thread opens it
+                await asyncio.sleep(0.005)
+            if path == "/hangs":
+                await asyncio.Event().wait()
+            for _ in range({"/long": LONG, "/endless": 10**9}.get(path, 0)):
+                self.made += 1
+                yield PIECE
+        finally:
+            await asyncio.sleep(0)  # Whatever has to be tidied up may take more than a moment.
+            self.ended.append(path)
+
+    def forget(self) -> None:
+        super().forget()
+        self.made = 0
+        self.begun.clear()
+        self.ended.clear()
+        self.gate.clear()
+
+    @property
+    def under_way(self) -> int:
+        return self.streams.under_way
+
+
+SHORT = b"onetwo\r\n0\r\n\r\n"
+WHOLE = {"/": SHORT, "/gate": SHORT, "/long": SHORT + PIECE * LONG}
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[Source]:
+    with served(Source()) as source:
+        yield source
+
+
+@pytest.fixture
+def source(patient: Source) -> Source:
+    patient.forget()
+    return patient
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever a client does. Who expects a line clears it."""
+    yield
+    assert [record.getMessage() for record in caplog.records if record.levelname != "INFO"] == []
+
+
+def head_of(client: socket.socket) -> bytes:
+    received = b""
+    while not received.endswith(b"\r\n\r\n"):
+        received += client.recv(1) or pytest.fail(f"closed after {received!r}")
+    return received
+
+
+def exactly(client: socket.socket, size: int) -> bytes:
+    received = bytearray()
+    while len(received) < size:
+        received += client.recv(min(size - len(received), 1 << 20)) or pytest.fail("closed in a chunk")
+    return bytes(received)
+
+
+def body_of(client: socket.socket) -> bytes:
+    """Up to the last chunk, and not a byte more."""
+    body = bytearray()
+    while True:
+        size = b""
+        while not size.endswith(b"\r\n"):
+            size += client.recv(1) or pytest.fail("closed between two chunks")
+        body += exactly(client, int(size, 16))
+        assert exactly(client, 2) == b"\r\n"
+        if size == b"0\r\n":
+            return bytes(body)
+
+
+def is_reset(client: socket.socket) -> bool:
+    """Whether it ends with an error, and never says that this was all."""
+    received = b""
+    try:
+        while piece := client.recv(1 << 20):
+            received = received[-8:] + piece
+    except ConnectionResetError:
+        return not received.endswith(b"\r\n0\r\n\r\n\r\n" + LAST)
+    return False
+
+
+@pytest.mark.parametrize("path", WHOLE)
+def test_a_stream_comes_whole_in_chunks_and_the_connection_goes_on(source: Source, path: str) -> None:
+    source.gate.set()
+    with source.connect() as client:
+        for _ in range(2):
+            client.sendall(get(path))
+            head = head_of(client)
+            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert b"\r\ntransfer-encoding: chunked\r\n" in head
+            assert b"content-length" not in head
+            assert b"connection" not in head
+            assert body_of(client) == WHOLE[path]
+        client.sendall(get("/plain"))
+        assert statuses(one_answer(client)) == [200]
+    assert source.ended == [path, path]
+    assert source.under_way == 0
+
+
+def test_each_piece_is_sent_as_soon_as_it_is_made(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(get("/gate"))
+        head_of(client)
+        first = b"3\r\none\r\n3\r\ntwo\r\n7\r\n\r\n0\r\n\r\n\r\n"
+        assert exactly(client, len(first)) == first
+        source.gate.set()
+        assert exactly(client, len(LAST)) == LAST
+
+
+def test_a_client_that_wants_to_close_is_told_so_and_reads_to_the_end(source: Source) -> None:
+    received = source.exchange(get("/", b"Connection: close"))
+    assert b"connection: close\r\n" in received
+    assert received.endswith(b"\r\n" + LAST)
+
+
+@pytest.mark.parametrize("path", ["/", "/long"])
+def test_http_1_0_gets_no_chunks_but_the_bytes_until_the_connection_ends(source: Source, path: str) -> None:
+    head, _, body = source.exchange(old(get(path))).partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head
+    assert b"connection: close" in head
+    assert body == WHOLE[path]
+
+
+def test_head_gets_the_head_alone_and_nothing_is_made(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(b"HEAD" + get("/")[3:] + get("/plain"))
+        assert b"\r\ntransfer-encoding: chunked\r\n" in head_of(client)
+        assert statuses(one_answer(client)) == [200]
+    assert source.begun == []
+    assert source.under_way == 0
+
+
+def test_requests_behind_a_stream_wait_for_its_end(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(get("/gate") + get("/plain") + get("/"))
+        head_of(client)
+        eventually(lambda: source.handled == ["/gate"])
+        source.gate.set()
+        assert body_of(client) == SHORT
+        assert statuses(one_answer(client)) == [200]
+        head_of(client)
+        assert body_of(client) == SHORT
+    assert source.handled == ["/gate", "/plain", "/"]
+
+
+def test_a_bad_request_behind_a_stream_does_not_take_its_end(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(get("/gate"))
+        head_of(client)
+        client.sendall(b"nonsense\r\n\r\n")
+        time.sleep(0.05)
+        source.gate.set()
+        assert body_of(client) == SHORT
+        assert rest(client) == b""
+
+
+@pytest.mark.parametrize("version", [get, lambda path: old(get(path))])
+@pytest.mark.parametrize(("path", "line"), [("/bug", "failed while it was sent"), ("/away", "the disk is full")])
+def test_what_breaks_in_the_middle_resets_the_connection(
+    source: Source, caplog: pytest.LogCaptureFixture, version: object, path: str, line: str
+) -> None:
+    assert callable(version)
+    with source.connect() as client:
+        client.sendall(version(path))
+        assert is_reset(client)
+    eventually(lambda: source.under_way == 0)
+    assert source.ended == [path]
+    assert line in caplog.text
+    caplog.clear()
+
+
+@pytest.mark.parametrize("path", ["/hangs", "/endless"])
+def test_a_stream_ends_when_its_client_leaves(source: Source, path: str) -> None:
+    with source.connect() as client:
+        client.sendall(get(path))
+        head_of(client)
+    eventually(lambda: source.ended == [path])
+    eventually(lambda: source.under_way == 0 and source.connections() == 0)
+
+
+def test_a_client_that_says_it_is_done_gets_no_short_file_that_looks_whole(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(old(get("/gate")))
+        head_of(client)
+        client.shutdown(socket.SHUT_WR)
+        assert is_reset(client)
+    eventually(lambda: source.ended == ["/gate"])
+    assert source.under_way == 0
+
+
+def test_a_client_that_left_before_the_answer_costs_nothing(source: Source) -> None:
+    async def late(request: Request) -> Response:
+        await asyncio.sleep(0.2)
+        return await Source.answer(source, request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "answer", late)
+        with source.connect() as client:
+            client.sendall(get("/"))
+            time.sleep(0.05)
+        eventually(lambda: source.handled == ["/"])
+    eventually(lambda: source.under_way == 0)
+    assert source.begun == []
+
+
+def stands_still(source: Source) -> None:
+    """The client does not read, so no more is made."""
+    made = -1
+    until = time.monotonic() + SOON_S
+    while made != source.made or not made:
+        assert time.monotonic() < until
+        made = source.made
+        time.sleep(0.1)
+
+
+def test_a_slow_reader_gets_all_and_little_is_made_ahead_of_it(source: Source) -> None:
+    with source.connect() as client:
+        client.sendall(get("/long"))
+        stands_still(source)
+        assert source.made < LONG / 2
+        head_of(client)
+        assert body_of(client) == WHOLE["/long"]
+
+
+def test_the_end_of_a_stream_is_not_taken_for_an_idle_connection() -> None:
+    with served(Source(), keep_alive_s=KEEP_ALIVE_S) as source, source.connect() as client:
+        client.sendall(get("/long"))
+        stands_still(source)
+        read = 0
+        while source.made < LONG:  # Until all is made, and the last of it waits for this reader.
+            read += len(client.recv(1 << 18))
+        time.sleep(KEEP_ALIVE_S * 3)
+        received = bytearray()
+        while not received.endswith(LAST):
+            received = received[-16:] + (client.recv(1 << 20) or pytest.fail("cut before its end"))
+            read += len(received)
+        assert read > len(WHOLE["/long"])
+
+
+def test_a_reader_that_takes_nothing_is_cut() -> None:
+    with served(Source(), stalled_s=STALLED_S) as source, source.connect() as client:
+        client.sendall(get("/endless"))
+        eventually(lambda: source.ended == ["/endless"])
+        eventually(lambda: source.under_way == 0 and source.connections() == 0)
+        assert is_reset(client)
+
+
+def test_a_reader_that_takes_little_by_little_is_not_cut() -> None:
+    """Although for longer than the time there is no room for more: the system's buffers hold megabytes."""
+    with served(Source(), stalled_s=1) as source, source.connect() as client:
+        client.sendall(get("/long"))
+        stands_still(source)
+        for _ in range(30):
+            assert client.recv(100_000)
+            time.sleep(0.1)
+        assert source.ended == []
+        received = b""
+        while not received.endswith(LAST):
+            received = received[-16:] + (client.recv(1 << 20) or pytest.fail("cut before its end"))
+
+
+def test_a_stopping_server_lets_a_stream_come_to_its_end() -> None:
+    with served(Source(), grace_s=SOON_S) as source, source.connect() as client:
+        client.sendall(get("/gate"))
+        head_of(client)
+        source.server.should_exit = True
+        eventually(lambda: not source.server.servers[0].sockets)
+        source.gate.set()
+        assert rest(client).endswith(b"\r\n" + LAST)
+        source.thread.join(SOON_S)
+        assert not source.thread.is_alive()
+
+
+@pytest.mark.parametrize("path", ["/hangs", "/endless"])
+def test_a_stream_that_outlasts_the_time_of_grace_is_reset(caplog: pytest.LogCaptureFixture, path: str) -> None:
+    with served(Source(), grace_s=1) as source, source.connect() as client:
+        client.sendall(get(path))
+        head_of(client)
+        source.server.should_exit = True
+        source.thread.join(SOON_S)
+        assert not source.thread.is_alive()
+        assert source.ended == [path]
+        assert is_reset(client)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "Cancel 1 running task(s), timeout graceful shutdown exceeded"
+    ]
+    caplog.clear()
+
+
+def test_a_stream_is_not_ended_to_make_room_for_another_connection(source: Source) -> None:
+    with contextlib.ExitStack() as clients:
+        client = clients.enter_context(source.connect())
+        client.sendall(get("/gate"))
+        head_of(client)
+        [line] = [line for line in source.server.server_state.connections if line.idle_until is None]  # type: ignore[union-attr]
+        source.gate.set()
+        assert body_of(client) == SHORT
+        eventually(lambda: line.idle_until is not None)  # type: ignore[union-attr]
