@@ -105,6 +105,10 @@ REPORT_DAYS_MAX: Final = 366  # A leap year.
 STATEMENT_PDF_LINES_MAX: Final = 5000  # About 150 pages, and some seconds of a core.
 STATEMENT_CSV_LINES_MAX: Final = 100_000  # What every spreadsheet opens.
 STATEMENT_LINES_AT_ONCE: Final = 1000  # Read with one query, so that no reader holds up the database for long.
+EXPORT_ROWS_AT_ONCE: Final = 500  # The same, of an export: with the longest metadata some megabytes.
+EXPORT_METADATA_COLUMNS_MAX: Final = 50  # The commonest keys; all others stand together in one column.
+EXPORT_SAMPLES: Final = 10  # Places of an export where its metadata is looked at for the commonest keys,
+EXPORT_SAMPLE_ROWS: Final = 200  # with so many payments at each: the first byte comes soon, however many there are.
 DOCUMENTS_AT_ONCE: Final = 2  # Made at the same time, each with a core of its own,
 DOCUMENTS_WAITING_MAX: Final = 8  # and so many under way at all; beyond it an honest 503 beats a long wait.
 

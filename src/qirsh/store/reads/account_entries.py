@@ -243,12 +243,20 @@ async def entries_between(
     store: Store, account: int, currency: str, *, first: int, last: int
 ) -> AsyncIterator[NamedEntry]:
     """All from after the first place up to the last, oldest first. None of them ever changes, so it is one picture."""
+    async for page in entry_pages_between(store, account, currency, first=first, last=last):
+        for entry in page:
+            yield entry
+
+
+async def entry_pages_between(
+    store: Store, account: int, currency: str, *, first: int, last: int
+) -> AsyncIterator[list[NamedEntry]]:
+    """The same, as many at once as are read with one query."""
     while first < last:
         rows = await store.search(_OLDEST_NAMED, account, currency, first, last, STATEMENT_LINES_AT_ONCE)
-        for row in rows:
-            yield NamedEntry(*row)
-        first += len(rows)
         assert rows, "a sequence has no gaps"
+        yield [NamedEntry(*row) for row in rows]
+        first += len(rows)
 
 
 async def _merged(
