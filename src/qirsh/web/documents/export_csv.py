@@ -3,14 +3,13 @@
 import codecs
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
 from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.language.figures import grouped
 from qirsh.language.local_time import local_timestamp
-from qirsh.web.documents.export_table import TOTAL, ExportTable, Kind, Row, Totals
+from qirsh.web.documents.export_table import TOTAL, ExportTable, Kind, Row, Totals, WrittenTexts
 from qirsh.web.documents.statement_csv import harmless
 from qirsh.web.http.streams import Streams
 
@@ -32,11 +31,12 @@ class _Lines:
     def __init__(self, table: ExportTable) -> None:
         self._table = table
         self._totals = Totals(table)
+        texts = WrittenTexts(_text)
         kinds: dict[Kind, Callable[[Any], str]] = {
-            Kind.TEXT: _text,
+            Kind.TEXT: texts.__getitem__,
             Kind.IDENTIFIER: _identifier,
             Kind.MOMENT: lambda at: "" if at is None else f'"{local_timestamp(at, table.zone)}"',
-            Kind.VALUE: _value,
+            Kind.VALUE: lambda value: texts[value] if value is None or type(value) is str else str(value),
         }
         self._written = {
             code: [
@@ -87,7 +87,3 @@ def _identifier(digits: str | None) -> str:
 
 def _amount(minor: int | None, currency: str) -> str:
     return "" if minor is None else format_amount(minor, currency)
-
-
-def _value(value: str | int | Decimal | None) -> str:
-    return _text(value) if value is None or type(value) is str else str(value)

@@ -1,6 +1,6 @@
 """What an export holds, whatever file it is written to: columns, rows that come in pages, and the lines at its end."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum, auto
 from typing import Final, Literal
@@ -13,6 +13,8 @@ from qirsh.domain.money import CURRENCIES
 CURRENCY: Final = "currency"  # The column that says what the amounts of a row are.
 TOTAL: Final = "total"  # In the first column of the last lines; the count stands in the second.
 CELLS_AT_ONCE: Final = 1000  # Written in one turn: about a millisecond.
+_REMEMBERED_MAX: Final = 8192  # Texts, with what is written for them: some megabytes,
+_REMEMBERED_CHARACTERS_MAX: Final = 64  # since long ones are not remembered, nor likely to come again.
 
 
 class Kind(Enum):
@@ -54,6 +56,23 @@ class ExportTable(msgspec.Struct, frozen=True):
         """As many rows each as are written in one turn."""
         count = max(1, CELLS_AT_ONCE // len(self.columns))
         return (page[start : start + count] for start in range(0, len(page), count))
+
+
+class WrittenTexts(dict[str | None, str]):
+    """How texts are written, remembered: most of an export's come again and again, as states, names and metadata do."""
+
+    def __init__(self, write: Callable[[str | None], str]) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, text: str | None) -> str:
+        """Written for the first time, or forgotten."""
+        written = self._write(text)
+        if text is None or len(text) <= _REMEMBERED_CHARACTERS_MAX:
+            if len(self) >= _REMEMBERED_MAX:
+                self.clear()
+            self[text] = written
+        return written
 
 
 class Totals:

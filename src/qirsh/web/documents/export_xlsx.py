@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.language.local_time import local_moment
-from qirsh.web.documents.export_table import TOTAL, Column, ExportTable, Kind, Row, Totals
+from qirsh.web.documents.export_table import TOTAL, Column, ExportTable, Kind, Row, Totals, WrittenTexts
 from qirsh.web.documents.zip_stream import ZipStream
 from qirsh.web.http.streams import Streams
 
@@ -30,8 +30,8 @@ _NUMBER_DIGITS_MAX: Final = 15  # A spreadsheet loses the others. What has more 
 _DAY_ZERO: Final = 25_569  # 1 January 1970, by the days that spreadsheets count.
 _DAY_S: Final = 86_400
 
-# What XML cannot hold at all; `&`, `<`, `>`; and what a spreadsheet would read as the number of a character.
-_SPECIAL: Final = re.compile("[\0-\10\13\14\16-\37&<>\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+# What XML cannot hold at all, and `&`, `<`, `>`. What a spreadsheet would read as the number of a character.
+_SPECIAL: Final = re.compile("[\0-\10\13\14\16-\37&<>\ud800-\udfff\ufffe\uffff]")
 _LEFT_OUT: Final = re.compile("[\0-\10\13\14\16-\37\ud800-\udfff\ufffe\uffff]")
 _CHARACTER_NUMBER: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -97,11 +97,12 @@ class _Workbook:
         self._zip = ZipStream(at)
         self._totals = Totals(table)
         self._letters = [_letters(place) for place in range(len(table.columns))]
+        texts = WrittenTexts(_text)
         kinds: dict[Kind, Callable[[Any], str]] = {
-            Kind.TEXT: _text,
+            Kind.TEXT: texts.__getitem__,
             Kind.IDENTIFIER: _text,
             Kind.MOMENT: partial(_moment, zone=table.zone),
-            Kind.VALUE: _value,
+            Kind.VALUE: lambda value: texts[value] if value is None or type(value) is str else _number(value),
         }
         self._written = {
             code: [kinds.get(column.kind) or partial(_amount, currency=code) for column in table.columns]
@@ -132,7 +133,7 @@ class _Workbook:
     def write_totals(self) -> None:
         for currency, count, amounts in self._totals.lines():
             cells = [""] * len(self._table.columns)
-            cells[0], cells[1] = _text(TOTAL), _value(count)
+            cells[0], cells[1] = _text(TOTAL), _number(count)
             cells[self._table.currency_column] = _text(currency)
             for place, minor in amounts.items():
                 cells[place] = _amount(minor, currency)
@@ -233,11 +234,11 @@ def _letters(place: int) -> str:
 
 
 def _text(text: str | None, style: int = _TEXT) -> str:
-    if text and _SPECIAL.search(text):
+    if text and (_SPECIAL.search(text) or "_x" in text):
         text = escape(_CHARACTER_NUMBER.sub("_x005F_", _LEFT_OUT.sub("", text)))
     if not text:
         return ""
-    kept = "" if text == text.strip() else ' xml:space="preserve"'
+    kept = ' xml:space="preserve"' if text[0] <= " " or text[-1] <= " " else ""
     return f' s="{style}" t="inlineStr"><is><t{kept}>{text}</t></is></c>'
 
 
@@ -258,7 +259,5 @@ def _moment(at: int | None, zone: ZoneInfo) -> str:
     return f' s="{_MOMENT}"><v>{(at // 1000 + offset.total_seconds()) / _DAY_S + _DAY_ZERO}</v></c>'
 
 
-def _value(value: str | int | Decimal | None) -> str:
-    if value is None or type(value) is str:
-        return _text(value)
+def _number(value: int | Decimal) -> str:
     return f' s="{_GENERAL}"><v>{value}</v></c>'

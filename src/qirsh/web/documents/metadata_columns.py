@@ -27,7 +27,7 @@ def metadata_cells(metadata: str, keys: Sequence[str]) -> list[Cell]:
     for key in keys:
         value = values.pop(key, None)
         kind = type(value)
-        if value is None or kind is str or (kind is int and abs(value) < 10**_DIGITS_MAX):
+        if kind is str or value is None or (kind is int and abs(value) < 10**_DIGITS_MAX):
             cells.append(value)
         else:
             raw = raw or _RAW.decode(metadata)
