@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from qirsh.domain import counter
 from qirsh.domain.command import Command
+from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
@@ -229,6 +230,10 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_shop", state="refused"),
             R.NOT_FOUND: lambda case: case.ask(id="po_unknown"),
         },
+    ),
+    RecordShopExport: (
+        lambda market: RecordShopExport(market.shop, "payments as csv", market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(account=NOBODY)},
     ),
     CreatePaymentByHand: (
         lambda market: CreatePaymentByHand(

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
@@ -105,6 +106,7 @@ def about_staff(market: Market) -> list[Wishes]:
             currency=st.sampled_from(["USD", "EUR"]),
             member=people,
         ),
+        st.builds(RecordShopExport, account=accounts, what=st.just("payments as csv"), member=people),
         st.builds(CancelPaymentByHand, payment=payments, merchant=accounts, member=people),
         by_hand,
         by_hand,

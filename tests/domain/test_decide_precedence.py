@@ -11,7 +11,7 @@ from qirsh.domain import counter
 from qirsh.domain.batch import Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
-from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.audit_log import RecordCheck, RecordShopExport
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
@@ -359,7 +359,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # Of an account where somebody does not work they do not hear that they lack a right.
-BY_ACCOUNT: Final = {IssueKey, CreateWebhookEndpoint, SetStaffPolicy}
+BY_ACCOUNT: Final = {IssueKey, CreateWebhookEndpoint, RecordShopExport, SetStaffPolicy}
 # One row cannot be in two states.
 EXCLUDING: Final = (
     {R.ALREADY_PAID, R.CANCELLED},

@@ -27,6 +27,14 @@ class RecordExport(Command[None], frozen=True):
     actor: str
 
 
+class RecordShopExport(Command[None], frozen=True):
+    """Somebody of the staff takes a copy of a shop's books away. There is no outcome but the audit entry."""
+
+    account: int
+    what: str
+    member: int
+
+
 class RecordFailure(Command[None], frozen=True):
     """A caller could not prove who they are. There is no outcome but the audit entry."""
 

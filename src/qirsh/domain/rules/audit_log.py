@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from qirsh.domain.commands.audit_log import RecordCheck, RecordExport, RecordFailure, RecordLook
+from qirsh.domain.commands.audit_log import RecordCheck, RecordExport, RecordFailure, RecordLook, RecordShopExport
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.staff_authority import by_member
+from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import UnitOfWork
 
 
@@ -14,6 +16,10 @@ def look(command: RecordLook, work: UnitOfWork) -> None:
 
 def export(command: RecordExport, work: UnitOfWork) -> None:
     work.note(command.actor, "account.exported", f"account {command.account}", command.what)
+
+
+def shop_export(command: RecordShopExport, work: UnitOfWork) -> None:
+    work.note(f"person {command.member}", "export.made", f"account {command.account}", command.what)
 
 
 def failure(command: RecordFailure, work: UnitOfWork) -> None:
@@ -28,5 +34,6 @@ RULES: Final[Rules] = {
     RecordCheck: by_operator(Rule(check)),
     RecordLook: by_operator(Rule(look)),
     RecordExport: Rule(export),
+    RecordShopExport: by_member(Rule(shop_export), Right.EXPORT),
     RecordFailure: Rule(failure),
 }
