@@ -29,6 +29,7 @@ from qirsh.web.business.endpoint_pages import (
     show_remove_endpoint,
     show_verification,
 )
+from qirsh.web.business.export_pages import download_export, show_exports
 from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.overview import show_overview
@@ -75,6 +76,9 @@ _SETTINGS: Final = (
     business_page("GET", "/settings", show_settings, right=Right.INTEGRATE),
     business_page("POST", "/settings", set_payment_defaults, right=Right.INTEGRATE),
     business_page("POST", "/settings/time-zone", set_time_zone, right=Right.MANAGE_SHOP),
+_EXPORTS: Final = (
+    business_page("GET", "/exports", show_exports, right=Right.EXPORT),
+    business_page("POST", "/exports", download_export, right=Right.EXPORT),
 )
 _KEYS: Final = (
     business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
@@ -128,6 +132,7 @@ ROUTES: Final = (
     *_PAYOUTS,
     *_STAFF,
     *_SETTINGS,
+    *_EXPORTS,
     *_KEYS,
     *_WEBHOOKS,
 )

@@ -1,0 +1,112 @@
+"""Exports of a business: what, of which days, as which file. A file is made while it is sent, and the audit log has it.
+
+It is asked for by POST: a link on somebody else's page must not make one.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from datetime import date
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.commands.audit_log import RecordShopExport
+from qirsh.domain.money import CURRENCIES
+from qirsh.domain.refusal import Refused
+from qirsh.language.local_time import local_day, local_moment
+from qirsh.store.reads.exports import Span
+from qirsh.web.business.export_tables import KINDS, export_table
+from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.documents.export_csv import csv_export
+from qirsh.web.documents.export_table import ExportTable
+from qirsh.web.documents.export_xlsx import xlsx_export
+from qirsh.web.html.period import Period, month_of, read_day
+from qirsh.web.http.message import Response, head
+from qirsh.web.http.problems import to_problem
+
+_FIELDS: Final = ("kind", "currency", "from", "to", "format")
+_WORKBOOK: Final = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_HEADS: Final = {"xlsx": head(_WORKBOOK), "csv": head(b"text/csv; charset=utf-8")}
+
+
+class ExportRequest(msgspec.Struct, frozen=True):
+    """What was typed, and what it means."""
+
+    fields: dict[str, str]
+    period: Period
+    errors: dict[str, str]  # By field: a code for the page's words.
+
+    @property
+    def currencies(self) -> tuple[str, ...]:
+        """One, or all of them."""
+        return (self.fields["currency"],) if self.fields["currency"] else tuple(CURRENCIES)
+
+
+async def show_exports(page: ShopPage) -> Response:
+    """The form, with this month."""
+    day = _today(page)
+    fields = {"kind": KINDS[0], "currency": "", "from": str(month_of(day).first), "to": str(day), "format": "xlsx"}
+    return _page(page, fields, {})
+
+
+async def download_export(page: ShopPage) -> Response:
+    """The file. Whoever lost their role since they saw the form is refused by the commit that notes it."""
+    wanted = _read_request(page)
+    if wanted.errors:
+        return _page(page, wanted.fields, wanted.errors, status=422)
+    context, account, zone = page.context, page.shop.account.number, page.shop.time_zone
+    now, kind, ending = await context.store.now(), wanted.fields["kind"], wanted.fields["format"]
+    # Of a day that is not over, what there is now: payments that come in meanwhile would have no end.
+    end = min(wanted.period.end_ms(zone), now + 1)
+    span = Span(account, wanted.period.begin_ms(zone), end, wanted.currencies)
+    table = await export_table(context, kind, span, zone)
+    chunks = context.streams.begin(page.session.hash, _pieces(page, table, ending, now))
+    first, last = wanted.period.first, wanted.period.last
+    try:
+        await _note(page, f"{kind} of {wanted.fields['currency'] or 'all currencies'}, {first} to {last}, as {ending}")
+    except BaseException:
+        await chunks.aclose()
+        raise
+    name = f"{kind}-{account}-{first}-{last}.{ending}"
+    named = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    return Response(200, b"", [named], head=_HEADS[ending], chunks=chunks)
+
+
+async def _note(page: ShopPage, what: str) -> None:
+    noted = await page.context.engine.submit(RecordShopExport(page.shop.account.number, what, page.person))
+    if type(noted) is Refused:
+        raise to_problem(noted)
+
+
+def _pieces(page: ShopPage, table: ExportTable, ending: str, now: int) -> AsyncGenerator[bytes, None]:
+    if ending == "csv":
+        return csv_export(table, page.context.streams)
+    return xlsx_export(table, page.context.streams, local_moment(now, page.shop.time_zone))
+
+
+def _read_request(page: ShopPage) -> ExportRequest:
+    fields = page.form("export", *_FIELDS, bound=(str(page.shop.account.number),))
+    known: dict[str, Callable[[str], bool]] = {
+        "kind": lambda value: value in KINDS,
+        "currency": lambda value: value in {"", *CURRENCIES},
+        "format": lambda value: value in _HEADS,
+    }
+    errors = {name: "choose" for name, is_known in known.items() if not is_known(fields[name])}
+    day = _today(page)
+    found = {name: read_day(fields[name].strip()) for name in ("from", "to")}
+    errors |= {name: "no_day" for name, value in found.items() if value is None}
+    first, last = found["from"] or day, found["to"] or day
+    if not errors and first > last:
+        errors["to"] = "before_from"
+    if not errors and first > day:
+        errors["from"] = "not_begun"
+    return ExportRequest(fields, Period(first, max(first, min(last, day))), errors)
+
+
+def _today(page: ShopPage) -> date:
+    return local_day(page.context.clock(), page.shop.time_zone)
+
+
+def _page(page: ShopPage, fields: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
+    return page.render(
+        "business/exports.html", status=status, fields=fields, errors=errors, kinds=KINDS, currencies=tuple(CURRENCIES)
+    )
