@@ -117,8 +117,19 @@ async def _read(reader: asyncio.StreamReader, method: str) -> Answer:
     first, *rows = head[:-4].split(b"\r\n")
     lines = [(name, value) for name, _, value in (row.partition(b": ") for row in rows)]
     status = int(first.split()[1])
-    body_bytes = 0 if method == "HEAD" or status == HTTPStatus.NOT_MODIFIED else int(dict(lines)[b"content-length"])
-    return Answer(status, lines, await reader.readexactly(body_bytes))
+    if method == "HEAD" or status == HTTPStatus.NOT_MODIFIED:
+        return Answer(status, lines, b"")
+    if dict(lines).get(b"transfer-encoding") == b"chunked":
+        return Answer(status, lines, await _chunks(reader))
+    return Answer(status, lines, await reader.readexactly(int(dict(lines)[b"content-length"])))
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return bytes(body)
 
 
 def _wire(call: Asked) -> bytes:

@@ -18,7 +18,7 @@ from qirsh.language.local_time import midnight_ms
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.streams import Streams
 from tests.guest import Guest
-from tests.live import InProcess, Merchant, refund, trial
+from tests.live import InProcess, Live, Merchant, refund, trial
 from tests.web.business.test_staff import home, join, owner
 from tests.web.test_export_reads import lived
 from tests.web.workbook import read_workbook
@@ -285,6 +285,21 @@ def test_an_export_that_cannot_be_noted_takes_no_room(still: InProcess, monkeypa
     answer = boss.post(f"{home(merchant)}/exports", kind="payments", currency="", format="csv", **DAYS)
     assert answer.status_code == 503
     assert still.context.streams.under_way == 0
+
+
+@pytest.mark.parametrize("file", ["csv", "xlsx"])
+def test_a_served_file_comes_in_chunks_and_the_connection_goes_on(world: Live, file: str) -> None:
+    merchant, customer = world.merchant(), world.customer()
+    paid = [world.paid(merchant, customer, metadata={"order": f"A-{n}"}) for n in range(30)]
+    boss = Guest(world).signed_in(merchant.email)
+    for _ in range(2):
+        answer = export(boss, home(merchant), format=file)
+        assert answer.headers["transfer-encoding"] == "chunked"
+        *lines, total = rows(answer)
+        assert [(line["payment_id"], line["metadata.order"]) for line in lines] == [
+            (payment, f"A-{n}") for n, payment in enumerate(paid)
+        ]
+        assert (total["created_at"], total["paid_amount"]) == ("30", "30.00")
 
 
 def test_payments_of_the_test_account_are_exported_as_those_of_the_live_one(still: InProcess) -> None:
