@@ -52,6 +52,7 @@ def test_no_page_is_wider_than_a_phone(
         *("/business", "/wallet/pin"),
         *(
             f"/business/{account}",
+            f"/business/{account}/exports",
             f"/business/{account}/keys",
             f"/business/{account}/webhooks",
             f"/pay/{payment}",
