@@ -37,7 +37,7 @@ from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import invariants
 from qirsh.web.http.context import Context
-from qirsh.web.http.message import Request, stream_head, wire
+from qirsh.web.http.message import Request, Response, stream_head, wire
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.routes import ROUTES
@@ -483,14 +483,18 @@ class InProcess(World):
         self._apps = itertools.cycle([Router(context, ROUTES) for context in self._all])
         self._peer = "127.0.0.1"
 
-    async def sent(self, call: Call) -> httpx2.Response:
-        """What is read of the very bytes that a connection would send."""
+    async def begun(self, call: Call) -> Response:
+        """The answer before it is sent: whoever wants it in pieces closes its chunks."""
         url, content = httpx2.URL(call.path), call.content or b""
         headers = {name.lower(): value for name, value in call.raw_headers()}
         headers.setdefault(b"host", urlsplit(self.settings.base_url).netloc.encode())
         app = next(self._apps)
         asked = Request(app.next_id(), call.method, url.path, url.query, headers, content, self._peer)
-        response = await app.answer(asked)
+        return await app.answer(asked)
+
+    async def sent(self, call: Call) -> httpx2.Response:
+        """What is read of the very bytes that a connection would send."""
+        response = await self.begun(call)
         if response.chunks is not None:
             answer = stream_head(response, b"", is_last=False, is_chunked=False)
             try:

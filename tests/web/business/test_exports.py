@@ -16,7 +16,9 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.staff import MEMBER_ROLES, ROLES, Right, may
 from qirsh.language.local_time import midnight_ms
 from qirsh.store.interface import StoreUnavailable
-from qirsh.web.http.streams import Streams
+from qirsh.web.business import export_pages, export_tables
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.streams import Chunks, Streams
 from tests.guest import Guest
 from tests.live import InProcess, Live, Merchant, refund, trial
 from tests.web.business.test_staff import home, join, owner
@@ -259,6 +261,44 @@ def test_a_role_that_was_lost_since_the_form_is_refused_by_the_commit(still: InP
     assert answer.status_code == 404
     assert noted(still) == before
     assert still.context.streams.under_way == 0
+
+
+def test_an_export_under_way_ends_when_its_reader_loses_the_role_or_is_signed_out(
+    still: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_pages, "_ASKED_AGAIN_S", 0)
+    monkeypatch.setattr(export_tables, "_ROWS_AT_ONCE", 1)
+    boss, merchant = owner(still)
+    for _ in range(10):
+        still.payment(merchant)
+    guest = join(still, merchant, "accountant", boss)
+    with still.books() as books:
+        [(person,)] = books.select("SELECT person FROM member WHERE account = ?", int(merchant.account))
+
+    def dismiss() -> None:
+        boss.open(f"{home(merchant)}/staff/{person}/remove")
+        assert boss.post(f"{home(merchant)}/staff/{person}/remove").status_code == 303
+
+    def sign_out() -> None:
+        boss.open("/wallet")
+        assert boss.post("/sign-out").status_code == 303
+
+    for reader, end, code in ((guest, dismiss, "not_found"), (boss, sign_out, "unauthorized")):
+        reader.open(f"{home(merchant)}/exports")
+        call = reader.posting(f"{home(merchant)}/exports", kind="payments", currency="", format="csv", **DAYS)
+        chunks = still.run(still.begun(call)).chunks
+        assert chunks is not None
+        assert [still.run(anext(chunks)).count(b"\r\n") for _ in range(3)] == [1, 1, 1]
+        end()
+        with pytest.raises(Problem) as raised:
+            still.run(_rest(chunks))
+        assert raised.value.code == code
+        still.run(chunks.aclose())
+        assert still.context.streams.under_way == 0
+
+
+async def _rest(chunks: Chunks) -> list[bytes]:
+    return [chunk async for chunk in chunks]
 
 
 def test_more_than_there_is_room_for_are_told_to_come_again_and_are_not_noted(still: InProcess) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
 from qirsh.web.http.streams import Streams
 from tests.web.server.edge import SOON_S, Edge, eventually, get, old, one_answer, rest, served, statuses
 
@@ -46,6 +47,8 @@ class Source(Edge):
                 yield piece
             if path == "/bug":
                 raise ValueError(path)
+            if path == "/lost":
+                raise Problem("missing_right")
             if path == "/away":
                 raise StoreUnavailable("the disk is full")
             while path == "/gate" and not self.gate.is_set():  # noqa: ASYNC110 - another thread opens it
@@ -208,7 +211,9 @@ def test_a_bad_request_behind_a_stream_does_not_take_its_end(source: Source) -> 
 
 
 @pytest.mark.parametrize("version", [get, lambda path: old(get(path))])
-@pytest.mark.parametrize(("path", "line"), [("/bug", "failed while it was sent"), ("/away", "the disk is full")])
+@pytest.mark.parametrize(
+    ("path", "line"), [("/bug", "failed while it was sent"), ("/away", "the disk is full"), ("/lost", "missing_right")]
+)
 def test_what_breaks_in_the_middle_resets_the_connection(
     source: Source, caplog: pytest.LogCaptureFixture, version: object, path: str, line: str
 ) -> None:

@@ -3,7 +3,9 @@
 It is asked for by POST: a link on somebody else's page must not make one.
 """
 
-from collections.abc import AsyncGenerator, Callable
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import date
 from typing import Final
 
@@ -12,17 +14,21 @@ import msgspec
 from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refused
+from qirsh.domain.staff import Right
 from qirsh.language.local_time import local_day, local_moment
 from qirsh.store.reads.exports import Span
 from qirsh.web.business.export_tables import KINDS, export_table
-from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.business.shop import find_shop
+from qirsh.web.business.shop_page import ShopPage, missing_right
 from qirsh.web.documents.export_csv import csv_export
-from qirsh.web.documents.export_table import ExportTable
+from qirsh.web.documents.export_table import ExportTable, Row
 from qirsh.web.documents.export_xlsx import xlsx_export
+from qirsh.web.html.cookies import session_token
 from qirsh.web.html.period import Period, month_of, read_day
 from qirsh.web.http.message import Response, head
-from qirsh.web.http.problems import to_problem
+from qirsh.web.http.problems import Problem, to_problem
 
+_ASKED_AGAIN_S: Final = 0.5  # Whoever loses a right feels it within a second.
 _FIELDS: Final = ("kind", "currency", "from", "to", "format")
 _WORKBOOK: Final = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _HEADS: Final = {"xlsx": head(_WORKBOOK), "csv": head(b"text/csv; charset=utf-8")}
@@ -59,6 +65,7 @@ async def download_export(page: ShopPage) -> Response:
     end = min(wanted.period.end_ms(zone), now + 1)
     span = Span(account, wanted.period.begin_ms(zone), end, wanted.currencies)
     table = await export_table(context, kind, span, zone)
+    table = msgspec.structs.replace(table, pages=_while_allowed(page, table.pages))
     chunks = context.streams.begin(page.session.hash, _pieces(page, table, ending, now))
     first, last = wanted.period.first, wanted.period.last
     try:
@@ -75,6 +82,28 @@ async def _note(page: ShopPage, what: str) -> None:
     noted = await page.context.engine.submit(RecordShopExport(page.shop.account.number, what, page.person))
     if type(noted) is Refused:
         raise to_problem(noted)
+
+
+async def _while_allowed(
+    page: ShopPage, pages: AsyncGenerator[Sequence[Row], None]
+) -> AsyncGenerator[Sequence[Row], None]:
+    """The rows, for as long as who takes them may have them: it may take hours over a slow line."""
+    asked_at = time.monotonic()
+    async with aclosing(pages):
+        async for rows in pages:
+            if time.monotonic() >= asked_at + _ASKED_AGAIN_S:
+                await _check_right(page)
+                asked_at = time.monotonic()
+            yield rows
+
+
+async def _check_right(page: ShopPage) -> None:
+    context = page.context
+    if await context.callers.of_cookie(session_token(context, page.request.headers)) is None:
+        raise Problem("unauthorized")
+    shop = await find_shop(context, page.person, str(page.shop.account.number))
+    if not shop.may(Right.EXPORT):
+        raise missing_right(shop, Right.EXPORT)
 
 
 def _pieces(page: ShopPage, table: ExportTable, ending: str, now: int) -> AsyncGenerator[bytes, None]:

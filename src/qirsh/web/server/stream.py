@@ -12,6 +12,7 @@ from typing import Final
 
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.message import Request, Response, stream_head
+from qirsh.web.http.problems import Problem
 from qirsh.web.http.streams import Chunks
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,10 @@ class Stream:
         except _Stalled:
             log.info("request %s was cut: its client took nothing for %s seconds", self._request.id, self._stalled_s)
             self._transport.abort()
-        except StoreUnavailable as error:
+        except (
+            Problem,
+            StoreUnavailable,
+        ) as error:  # Its reader may have no more, or there is no more to be had.
             log.warning("request %s was cut: %s", self._request.id, error)
             self._transport.abort()
         except Exception:
