@@ -4,6 +4,7 @@ Two of them tell what moved in between. Each proves itself: its sum is the balan
 """
 
 from collections.abc import Iterable, Iterator
+from operator import sub
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -51,7 +52,7 @@ class Sums(msgspec.Struct, frozen=True):
 
     def since(self, before: "Sums") -> "Sums":
         """What came after an earlier one."""
-        return Sums(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+        return Sums(*map(sub, astuple(self), astuple(before)))
 
 
 class AccountTotal(msgspec.Struct, frozen=True):

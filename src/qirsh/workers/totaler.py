@@ -4,6 +4,9 @@ Seals tell which accounts have new transfers, at most some seconds after them; a
 was left out or removed. Whatever is not counted yet, readers add by themselves.
 """
 
+# Every part of every query is a constant of this file.
+# ruff: noqa: S608
+
 import asyncio
 import logging
 import time
@@ -40,18 +43,20 @@ _MOVES_MIN: Final = 50  # Of one account in a commit.
 
 _SEALS_AFTER: Final = Query("SELECT number, content FROM seal WHERE number > $1 ORDER BY number LIMIT $2")
 _LAST_SEAL: Final = Query("SELECT coalesce(max(number), 0) FROM seal")
+# Not a join: PostgreSQL might go through all accounts for each.
+_OF_BUSINESS: Final = "(SELECT a.kind FROM account a WHERE a.number = {}.account) = 'commercial'"
 # Whose transfers a seal covers, with some that are later ones': to look is harmless.
 _TOUCHED: Final = Query(
     "SELECT x.account, x.currency FROM (SELECT debit AS account, currency FROM transfer WHERE id >= $1 AND id <= $2"
     " UNION SELECT credit, currency FROM transfer WHERE id >= $1 AND id <= $2) AS x"
-    " JOIN account a ON a.number = x.account WHERE a.kind = 'commercial'"
+    f" WHERE {_OF_BUSINESS.format('x')}"
 )
 _SLICE_END: Final = Query(
     "SELECT max(account) FROM (SELECT account FROM balance WHERE account > $1 ORDER BY account LIMIT $2) AS s"
 )
 _BEHIND: Final = Query(
-    "SELECT b.account, b.currency FROM balance b JOIN account a ON a.number = b.account AND a.kind = 'commercial'"
-    " WHERE b.account > $1 AND b.account <= $2 AND b.sequence > coalesce((SELECT t.sequence FROM account_total t"
+    "SELECT b.account, b.currency FROM balance b WHERE b.account > $1 AND b.account <= $2"
+    f" AND {_OF_BUSINESS.format('b')} AND b.sequence > coalesce((SELECT t.sequence FROM account_total t"
     " WHERE t.account = b.account AND t.currency = b.currency ORDER BY t.quarter DESC LIMIT 1), 0)"
 )
 

@@ -298,6 +298,7 @@ def test_a_year_of_days_is_read_with_two_queries(
 def test_what_is_not_counted_by_far_is_not_read_while_somebody_waits(
     engine: PostgresServer | None, bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(totals, "_FEW", 4)
     monkeypatch.setattr(totals, "TOTALLED_AT_ONCE", 4)
     monkeypatch.setattr(totals, "TOTALS_BEHIND_MAX", 20)
 

@@ -39,12 +39,17 @@ def _running(figure: Figure) -> str:
 
 
 def _side(side: str) -> str:
-    return f"""SELECT t.{side} AS account, t.currency, t.{side}_sequence AS sequence, '{side}' AS side, t.kind,
-            t.amount, t.created_at FROM transfer t JOIN kept k ON k.account = t.{side} AND k.currency = t.currency
-            AND k.until >= t.{side}_sequence"""
+    """Transfers that totals should have. Row by row: a join by account alone might compare each with each."""
+    return f"""SELECT x.{side} AS account, x.currency, x.{side}_sequence AS sequence, 0 AS is_total, '{side}' AS side,
+            x.kind, x.amount, x.created_at, 0 AS quarter, {", ".join(f"0 AS own_{name}" for name in _SUMS)}
+            FROM transfer x WHERE x.{side}_sequence <= (SELECT t.sequence FROM account_total t
+                WHERE t.account = x.{side} AND t.currency = x.currency ORDER BY t.quarter DESC LIMIT 1)"""
 
 
-_DIFFERS: Final = " OR ".join(f"t.{name} <> n.{name}" for figure in FIGURES for name in (figure, f"{figure}_count"))
+_SUMS: Final = (*FIGURES, *(f"{figure}_count" for figure in FIGURES))
+_OWN: Final = ", ".join(_SUMS)
+_DIFFERS: Final = " OR ".join(f"own_{name} <> {name}" for name in _SUMS)
+_COUNTED: Final = " + ".join(f"{figure}_count" for figure in FIGURES)
 
 TOTALS: Final = (
     rule(
@@ -59,16 +64,17 @@ TOTALS: Final = (
         12,
         "a total has all transfers up to its quarter hour, each in its place",
         "the total of account {} in {} for quarter hour {} is not the sum of its first {} transfers",
-        f"""WITH kept AS (
-            SELECT account, currency, max(sequence) AS until FROM account_total GROUP BY account, currency),
-        moved AS ({_side("debit")} UNION ALL {_side("credit")}),
-        counted AS (SELECT account, currency, sequence, max(created_at) OVER own / {QUARTER_MS} AS quarter,
-            lead(created_at) OVER (PARTITION BY account, currency ORDER BY sequence) / {QUARTER_MS} AS next,
-            {", ".join(map(_running, FIGURES))} FROM moved
-            WINDOW own AS (PARTITION BY account, currency ORDER BY sequence ROWS UNBOUNDED PRECEDING))
-        SELECT t.account, t.currency, t.quarter, t.sequence FROM account_total t LEFT JOIN counted n
-            ON n.account = t.account AND n.currency = t.currency AND n.sequence = t.sequence
-        WHERE n.sequence IS NULL OR t.quarter <> n.quarter OR n.next <= t.quarter OR {_DIFFERS}""",
+        # Each total stands right after its last transfer.
+        f"""WITH stream AS ({_side("debit")} UNION ALL {_side("credit")} UNION ALL
+            SELECT account, currency, sequence, 1, '', '', 0, NULL, quarter, {_OWN} FROM account_total),
+        counted AS (SELECT account, currency, sequence, is_total, quarter, {", ".join(f"own_{name}" for name in _SUMS)},
+            max(created_at) OVER own / {QUARTER_MS} AS latest,
+            lead(created_at) OVER (PARTITION BY account, currency ORDER BY sequence, is_total) / {QUARTER_MS} AS next,
+            {", ".join(map(_running, FIGURES))} FROM stream
+            WINDOW own AS (PARTITION BY account, currency ORDER BY sequence, is_total ROWS UNBOUNDED PRECEDING))
+        SELECT account, currency, quarter, sequence FROM counted WHERE is_total = 1
+            AND (latest IS DISTINCT FROM quarter OR next <= quarter
+                OR sequence <> {_COUNTED} OR {_DIFFERS})""",
     ),
 )
 NAMES: Final = frozenset(invariant.name for invariant in TOTALS)

@@ -7,6 +7,7 @@ They are exact to the moment: what the worker has not counted yet is counted her
 # ruff: noqa: S608
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -14,6 +15,8 @@ from qirsh.domain.limits import TOTALLED_AT_ONCE, TOTALS_BEHIND_MAX
 from qirsh.domain.total import QUARTER_MS, AccountTotal, Moved, Sums, TotalsAt, totals_before
 from qirsh.store.interface import Query, Store, StoreUnavailable
 
+_FEW: Final = 100  # Transfers that are read at first.
+_MOMENTS_STEP: Final = 16
 _COLUMNS: Final = AccountTotal.__struct_fields__
 _LAST: Final = Query(
     "SELECT coalesce((SELECT d.debit_balance FROM transfer d WHERE d.debit = t.account AND d.currency = t.currency"
@@ -79,12 +82,12 @@ async def _floors(
 ) -> list[tuple[AccountTotal | None, bool]]:
     """For each moment the last row that has nothing of its quarter hour, and whether nothing else came before it."""
     quarters = [moment // QUARTER_MS for moment in moments]
-    size = 1 << (len(quarters) - 1).bit_length()  # A few texts, which stay prepared.
+    size = -(-len(quarters) // _MOMENTS_STEP) * _MOMENTS_STEP  # A few texts, which stay prepared.
     padded = quarters + quarters[-1:] * (size - len(quarters))
     rows = await store.search(_floors_query(size), account, currency, *padded)
     floors: dict[int, tuple[AccountTotal | None, bool]] = {}
-    for quarter, newest, *columns in rows:
-        total = None if columns[0] is None else AccountTotal(*columns)
+    for quarter, newest, values in rows:
+        total = values and AccountTotal(account, currency, *map(int, values.split()))
         floors[quarter] = (total, newest is not None and quarter <= newest)
     return [
         (total, is_complete and moment % QUARTER_MS == 0)
@@ -92,15 +95,14 @@ async def _floors(
     ]
 
 
+@cache
 def _floors_query(size: int) -> Query:
+    """Each row as one text: a join to them PostgreSQL would take for one of few rows, and read all for each moment."""
     values = ", ".join(f"(CAST(${place} AS BIGINT))" for place in range(3, size + 3))
-    # Materialized: PostgreSQL would look for the floor again for each pair of a moment and a row.
     return Query(
-        "WITH f AS MATERIALIZED (SELECT DISTINCT q.column1 AS quarter, (SELECT max(b.quarter) FROM account_total b"
-        f" WHERE b.account = $1 AND b.currency = $2 AND b.quarter < q.column1) AS floor FROM (VALUES {values}) AS q)"
-        " SELECT f.quarter, (SELECT max(quarter) FROM account_total WHERE account = $1 AND currency = $2),"
-        f" {', '.join(f't.{column}' for column in _COLUMNS)} FROM f LEFT JOIN account_total t"
-        " ON t.account = $1 AND t.currency = $2 AND t.quarter = f.floor"
+        "SELECT q.column1, (SELECT max(quarter) FROM account_total WHERE account = $1 AND currency = $2),"
+        f" (SELECT concat_ws(' ', {', '.join(_COLUMNS[2:])}) FROM account_total WHERE account = $1 AND currency = $2"
+        f" AND quarter < q.column1 ORDER BY quarter DESC LIMIT 1) FROM (VALUES {values}) AS q"
     )
 
 
@@ -109,12 +111,12 @@ async def _moves_until(
 ) -> list[Moved]:
     """What came after a row, up to the first that was at the moment or later."""
     moves: list[Moved] = []
-    sequence = last.sequence if last else 0
+    sequence, limit = last.sequence if last else 0, _FEW  # Mostly there are few.
     while True:
-        page = await moves_after(store, account, currency, sequence, TOTALLED_AT_ONCE)
+        page = await moves_after(store, account, currency, sequence, limit)
         moves += page
-        if len(page) < TOTALLED_AT_ONCE or any(moved.created_at >= moment for moved in page):
+        if len(page) < limit or any(moved.created_at >= moment for moved in page):
             return moves
         if len(moves) >= TOTALS_BEHIND_MAX:
             raise TotalsBehind(f"the totals of account {account} are not counted yet")
-        sequence = page[-1].sequence
+        sequence, limit = page[-1].sequence, min(4 * limit, TOTALLED_AT_ONCE)
