@@ -45,7 +45,6 @@ _OF_THE_STORE: Final = frozenset(
         "test_payment_indexer.py",
         "test_payment_search.py",
         "test_export_reads.py",
-        "test_metadata_indexer.py",
         "test_model.py",
         "test_processes.py",
         "test_races.py",

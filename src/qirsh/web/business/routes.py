@@ -76,6 +76,7 @@ _SETTINGS: Final = (
     business_page("GET", "/settings", show_settings, right=Right.INTEGRATE),
     business_page("POST", "/settings", set_payment_defaults, right=Right.INTEGRATE),
     business_page("POST", "/settings/time-zone", set_time_zone, right=Right.MANAGE_SHOP),
+)
 _EXPORTS: Final = (
     business_page("GET", "/exports", show_exports, right=Right.EXPORT),
     business_page("POST", "/exports", download_export, right=Right.EXPORT),
