@@ -23,13 +23,13 @@ async def summary(context: Context, request: Request) -> Response:
     if not 0 <= (last - first).days < REPORT_DAYS_MAX:
         detail = f"Must be `from` or a later day, and make at most {REPORT_DAYS_MAX} days with it."
         raise Problem("validation_failed", errors=[FieldError("to", "out_of_range", detail)])
+    zone = await zone_of(context, caller.account)
     try:
-        report = await report_of(context, caller.account, query.currency, first, last)
+        report = await report_of(context, caller.account, query.currency, first=first, last=last, zone=zone)
     except TotalsBehind:
         detail = "The transfers of the account are still being counted. Try again in a minute."
         raise Problem("unavailable", detail=detail) from None
     if not report.is_proved:
         detail = "The totals of these days do not agree with the ledger, and are counted again. Try again in a minute."
         raise Problem("unavailable", detail=detail)
-    zone = zone_of(context, caller.account)
     return Response(200, data(summary_view(report, time_zone=zone.key, is_live=caller.is_live)))

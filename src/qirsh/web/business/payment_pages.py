@@ -1,47 +1,35 @@
 """The payments of a business: lists with filters in the address, and one with all that happened to it."""
 
-import asyncio
 from datetime import date
 from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
 
-from qirsh.domain.account import Account
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand
 from qirsh.domain.event import event_id
-from qirsh.domain.limits import LIST_ITEMS_DEFAULT
+from qirsh.domain.limits import LIST_ITEMS_DEFAULT, SEARCH_CHARACTERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import STATUSES, Payment, is_due, left_to_refund
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.staff import Right
-from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import delivery_id
-from qirsh.language.figures import latin_digits
 from qirsh.store.reads.payment_life import life_of
 from qirsh.store.reads.payment_search import END_OF_TIME, PaymentFilter
 from qirsh.store.reads.webhooks import deliveries_of_payment
+from qirsh.web.business.payment_rows import Row, payer_of, rows_of
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.documents.qr import qr_svg
 from qirsh.web.html.page_query import read_query, unreadable
 from qirsh.web.html.period import Period, read_day
-from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response
+from qirsh.web.http.payment_query import PaymentQuery, narrow_by_query, read_payment_query
 from qirsh.web.http.payments import find_payment_of, list_payments
 from qirsh.web.http.problems import to_problem
 
-_FIELDS: Final = ("status", "currency", "from", "to", "number")
+_FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
 _LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
-
-
-class Row(msgspec.Struct, frozen=True):
-    """A line of the list."""
-
-    id: str
-    payment: Payment
-    payer: str  # The name; empty while nobody has paid, or where its reader may not know.
-    at: int
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -57,29 +45,17 @@ async def show_payments(page: ShopPage) -> Response:
     asked = read_query(page.request, *_FIELDS, "after")
     wanted = _wanted(asked)
     context, shop = page.context, page.shop
-    if wanted.fields["number"]:
-        digits = latin_digits("".join(wanted.fields["number"].split()))
-        if context.identifiers.payment_number(digits) is not None:
-            return page.redirect(f"{shop.address}/payments/{digits}")
-        wanted.errors["number"] = "no_number"
     if wanted.errors:
         return _list(page, wanted, [], older="", is_first=True, status=422)
-    zone, days = shop.time_zone, wanted.days
-    # Neither end is included.
-    found, cursor = await list_payments(
-        context,
-        PaymentFilter(
-            merchant=shop.account.number,
-            status=wanted.fields["status"] or None,
-            currency=wanted.fields["currency"] or None,
-            created_after=days.begin_ms(zone) - 1 if days else -1,
-            created_before=days.end_ms(zone) if days else END_OF_TIME,
-        ),
-        cursor=asked["after"] or None,
-        limit=LIST_ITEMS_DEFAULT,
-    )
+    query = None
+    if wanted.fields["q"]:
+        query = read_payment_query(wanted.fields["q"], context.identifiers, may_see_payers=shop.may(Right.SEE_PAYERS))
+        if query.kind == "payment" and not asked["after"]:
+            return page.redirect(f"{shop.address}/payments/{query.value}")
+    found, cursor = await _found(page, wanted, query, asked["after"])
     older = "" if cursor is None else _address(page, {**wanted.fields, "after": cursor})
-    return _list(page, wanted, await _rows(page, found), older=older, is_first=not asked["after"])
+    rows = await rows_of(page, found)
+    return _list(page, wanted, rows, older=older, is_first=not asked["after"], query=query)
 
 
 async def show_payment(page: ShopPage) -> Response:
@@ -90,7 +66,7 @@ async def show_payment(page: ShopPage) -> Response:
     deliveries = []
     if shop.may(Right.INTEGRATE):
         deliveries = await deliveries_of_payment(context.store, shop.account.number, payment.number)
-    payer = await _payer(context, payment) if shop.may(Right.SEE_PAYERS) else None
+    payer = await payer_of(context, payment) if shop.may(Right.SEE_PAYERS) else None
     is_waiting = payment.status == "pending" and not is_due(payment, context.clock())
     return page.render(
         "business/payment.html",
@@ -130,13 +106,48 @@ async def cancel_payment(page: ShopPage) -> Response:
     return page.redirect(f"{page.shop.address}/payments/{payment_id}", f"{payment_id}.{word}")
 
 
+async def _found(
+    page: ShopPage, wanted: Wanted, query: PaymentQuery | None, after: str
+) -> tuple[list[Payment], str | None]:
+    context, zone, days = page.context, page.shop.time_zone, wanted.days
+    # Neither end is included.
+    begin = days.begin_ms(zone) - 1 if days else None
+    end = days.end_ms(zone) if days else None
+    is_by_paying = wanted.fields["by"] == "paid" and query is None
+    fields = PaymentFilter(
+        merchant=page.shop.account.number,
+        status=wanted.fields["status"] or None,
+        currency=wanted.fields["currency"] or None,
+        is_refunded=bool(wanted.fields["refunded"]),
+        created_after=-1 if begin is None or is_by_paying else begin,
+        created_before=END_OF_TIME if end is None or is_by_paying else end,
+    )
+    narrowed = fields if query is None else await narrow_by_query(context, query, fields)
+    if narrowed is None:
+        return [], None
+    return await list_payments(
+        context,
+        narrowed,
+        paid_after=begin if is_by_paying else None,
+        paid_before=end if is_by_paying else None,
+        cursor=after or None,
+        limit=LIST_ITEMS_DEFAULT,
+    )
+
+
 def _wanted(asked: dict[str, str]) -> Wanted:
     fields = {name: asked[name] for name in _FIELDS}
     if fields["status"] not in {"", *STATUSES}:
         raise unreadable("status")
     if fields["currency"] not in {"", *CURRENCIES}:
         raise unreadable("currency")
+    if fields["refunded"] not in {"", "yes"}:
+        raise unreadable("refunded")
+    if fields["by"] not in {"", "paid"}:
+        raise unreadable("by")
     errors = {name: "no_day" for name in ("from", "to") if fields[name] and read_day(fields[name]) is None}
+    if len(fields["q"]) > SEARCH_CHARACTERS_MAX:
+        errors["q"] = "too_long"
     days = None
     if not errors and (fields["from"] or fields["to"]):
         days = Period(read_day(fields["from"]) or _LONG_AGO, read_day(fields["to"]) or _FAR_AWAY)
@@ -145,33 +156,20 @@ def _wanted(asked: dict[str, str]) -> Wanted:
     return Wanted(fields, days, errors)
 
 
-async def _rows(page: ShopPage, payments: list[Payment]) -> list[Row]:
-    context = page.context
-    names: list[Account | None] = [None] * len(payments)
-    if page.shop.may(Right.SEE_PAYERS):
-        names = await asyncio.gather(*(_payer(context, payment) for payment in payments))
-    return [
-        Row(
-            id=context.identifiers.payment_id(payment.number),
-            payment=payment,
-            payer=payer.name if payer else "",
-            at=payment.created_at,
-        )
-        for payment, payer in zip(payments, names, strict=True)
-    ]
-
-
-async def _payer(context: Context, payment: Payment) -> Account | None:
-    return None if payment.payer is None else await context.store.find(Tables.accounts, payment.payer)
-
-
 def _metadata(text: str) -> str:
     """As it was sent, a key a line. Numbers and texts stay as they are: nothing is parsed."""
     return "" if text == "{}" else msgspec.json.format(text, indent=2)
 
 
 def _list(
-    page: ShopPage, wanted: Wanted, rows: list[Row], *, older: str, is_first: bool, status: int = 200
+    page: ShopPage,
+    wanted: Wanted,
+    rows: list[Row],
+    *,
+    older: str,
+    is_first: bool,
+    query: PaymentQuery | None = None,
+    status: int = 200,
 ) -> Response:
     return page.render(
         "business/payments.html",
@@ -181,7 +179,10 @@ def _list(
         currencies=tuple(CURRENCIES),
         chips=[(each, _address(page, {**wanted.fields, "status": each})) for each in ("", *STATUSES)],
         is_filtered=any(wanted.fields.values()),
-        is_searched=any(value for name, value in wanted.fields.items() if name != "status"),
+        is_searched=any(value for name, value in wanted.fields.items() if name not in {"status", "q"}),
+        query=query,
+        as_words=_address(page, {**wanted.fields, "q": f'"{wanted.fields["q"]}"'}),
+        search_characters=SEARCH_CHARACTERS_MAX,
         rows=rows,
         older=older,
         is_first=is_first,

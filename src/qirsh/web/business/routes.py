@@ -36,6 +36,7 @@ from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
 from qirsh.web.business.refund_page import refund_payment, show_refund
+from qirsh.web.business.report_pages import show_report
 from qirsh.web.business.settings_pages import set_payment_defaults, set_time_zone, show_settings
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
@@ -78,6 +79,7 @@ _SETTINGS: Final = (
     business_page("POST", "/settings/time-zone", set_time_zone, right=Right.MANAGE_SHOP),
 )
 _EXPORTS: Final = (
+    business_page("GET", "/reports", show_report, right=Right.SEE_MONEY),
     business_page("GET", "/exports", show_exports, right=Right.EXPORT),
     business_page("POST", "/exports", download_export, right=Right.EXPORT),
 )
