@@ -217,10 +217,11 @@ def test_who_did_it_by_hand_is_kept_with_the_version(market: Market) -> None:
     market.do(CancelPaymentByHand(payment=made.number, merchant=market.shop, member=market.owner.id))
     paid = market.buy()
     market.do(refunding(market, paid, amount=1, member=person))
+    shop, now = market.shop, market.now
     assert market.payment_acts == [
-        PaymentAct(made.number, 1, person),
-        PaymentAct(made.number, 2, market.owner.id),
-        PaymentAct(paid.number, 3, person),
+        PaymentAct(made.number, 1, person, account=shop, act="created", at=now),
+        PaymentAct(made.number, 2, market.owner.id, account=shop, act="cancelled", at=now),
+        PaymentAct(paid.number, 3, person, account=shop, act="refunded", at=now),
     ]
 
 

@@ -32,7 +32,7 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
     "a payment act that never was": (
-        "INSERT INTO payment_act VALUES (:pending, 2, :first)",
+        "INSERT INTO payment_act VALUES (:pending, 2, :first, :shop, 'created', 1)",
         "of a version that never was",
     ),
     "a payment act by somebody else": ("UPDATE payment_act SET person = :second", "never change"),
@@ -62,7 +62,7 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "a payment act replaced": (
-        "INSERT OR REPLACE INTO payment_act SELECT payment, version, 1 FROM payment_act LIMIT 1",
+        "INSERT OR REPLACE INTO payment_act SELECT payment, version, 1, account, act, at FROM payment_act LIMIT 1",
         "never replaced",
     ),
 }

@@ -119,6 +119,7 @@ NOTICES_AT_ONCE: Final = 1000  # unless there are so many letters already.
 AGENT_CHARACTERS_MAX: Final = 120
 
 BUSINESSES_MAX: Final = 20  # Of one person; an owner of more talks to the operators anyway.
+ACTIVITY_LINES_MAX: Final = 10_000  # Of a file of the activity log: some megabytes, and less than a second of work.
 BANK_ACCOUNTS_MAX: Final = 10  # Of one business.
 BANK_ACCOUNT_NEW_MS: Final = 24 * 3600 * 1000  # Until money goes to one: a day to object in.
 MEMBERS_MAX: Final = 50  # Who work at one business.

@@ -32,6 +32,9 @@ class PaymentAct(msgspec.Struct, frozen=True):
     payment: int
     version: int
     person: int
+    account: int  # The merchant's.
+    act: Literal["created", "cancelled", "refunded"]
+    at: int
 
 
 class Payment(msgspec.Struct, frozen=True):

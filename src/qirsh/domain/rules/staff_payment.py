@@ -1,6 +1,6 @@
 """Payments are asked for, cancelled and refunded by hand: the same rules, and who did it is kept in the same commit."""
 
-from typing import Final
+from typing import Final, Literal
 
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
 from qirsh.domain.payment import Payment, PaymentAct
@@ -16,14 +16,14 @@ from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 def create(command: CreatePaymentByHand, work: UnitOfWork) -> Payment | Refused:
     made = payment.create(command, work)
     if type(made) is not Refused:
-        _keep(work, made.number, made.version, command.member)
+        _keep(work, made, command.member, "created")
     return made
 
 
 def cancel(command: CancelPaymentByHand, work: UnitOfWork) -> Payment | Refused:
     made = payment.cancel(command, work)
     if type(made) is not Refused:
-        _keep(work, made.number, made.version, command.member)
+        _keep(work, made, command.member, "cancelled")
     return made
 
 
@@ -52,12 +52,23 @@ def refund_by_hand(command: RefundPaymentByHand, work: UnitOfWork) -> Refund | R
     made = refund.carry_out(command, work, paid, amount)
     if cap is not None:
         work.member_caps.change((cap.account, cap.person, cap.currency), cap)
-    _keep(work, made.payment, made.version, command.member)
+    changed = work.payments.get(made.payment)
+    assert changed is not None
+    _keep(work, changed, command.member, "refunded")
     return made
 
 
-def _keep(work: UnitOfWork, number: int, version: int, person: int) -> None:
-    work.payment_acts.append(PaymentAct(number, version, person))
+def _keep(work: UnitOfWork, changed: Payment, person: int, act: Literal["created", "cancelled", "refunded"]) -> None:
+    work.payment_acts.append(
+        PaymentAct(
+            payment=changed.number,
+            version=changed.version,
+            person=person,
+            account=changed.merchant,
+            act=act,
+            at=work.now,
+        )
+    )
 
 
 RULES: Final[Rules] = {

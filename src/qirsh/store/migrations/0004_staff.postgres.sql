@@ -48,8 +48,15 @@ CREATE TABLE payment_act (
     payment BIGINT NOT NULL,
     version BIGINT NOT NULL CHECK (version >= 1),
     person BIGINT NOT NULL REFERENCES person,
+    account BIGINT NOT NULL REFERENCES account,
+    act TEXT NOT NULL CHECK (act IN ('created', 'cancelled', 'refunded')),
+    at BIGINT NOT NULL,
     PRIMARY KEY (payment, version)
 );
+CREATE INDEX payment_act_account ON payment_act (account, at, payment, version);
+
+-- What happened at a business: its account is the subject, or what the detail begins with.
+CREATE INDEX audit_shop ON audit ((CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END), id);
 
 CREATE FUNCTION members_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

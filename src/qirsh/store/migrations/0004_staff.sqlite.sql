@@ -48,8 +48,15 @@ CREATE TABLE payment_act (
     payment INTEGER NOT NULL REFERENCES payment DEFERRABLE INITIALLY DEFERRED,
     version INTEGER NOT NULL CHECK (version >= 1),
     person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    act TEXT NOT NULL CHECK (act IN ('created', 'cancelled', 'refunded')),
+    at INTEGER NOT NULL,
     PRIMARY KEY (payment, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX payment_act_account ON payment_act (account, at, payment, version);
+
+-- What happened at a business: its account is the subject, or what the detail begins with.
+CREATE INDEX audit_shop ON audit ((CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END), id);
 
 -- A member is a person of a live business, and not its owner.
 CREATE TRIGGER member_begins BEFORE INSERT ON member

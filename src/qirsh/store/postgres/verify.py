@@ -87,6 +87,7 @@ LEADS_TO: Final = {
     "bank_account.account": "account.number",
     "bank_account.created_by": "person.id",
     "payment_act.payment": "payment.number",
+    "payment_act.account": "account.number",
     "payment_act.person": "person.id",
     "webhook_delivery.endpoint": "webhook_endpoint.id",
     "webhook_attempt.endpoint": "webhook_delivery.endpoint",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from qirsh.domain.staff import Right
+from qirsh.web.business.activity_page import download_activity, show_activity
 from qirsh.web.business.bank_account_pages import add_bank_account, remove_bank_account, show_bank_accounts
 from qirsh.web.business.businesses import request_business, show_businesses
 from qirsh.web.business.delivery_pages import (
@@ -113,6 +114,8 @@ _WEBHOOKS: Final = tuple(
     )
 )
 _STAFF: Final = (
+    business_page("GET", "/activity", show_activity, right=Right.SEE_ACTIVITY),
+    business_page("GET", "/activity.csv", download_activity, right=Right.SEE_ACTIVITY),
     business_page("GET", "/staff", show_staff, right=Right.SEE_STAFF),
     business_page("GET", "/staff/invite", show_invite, right=Right.MANAGE_STAFF),
     business_page("POST", "/staff/invite", invite_member, right=Right.MANAGE_STAFF),

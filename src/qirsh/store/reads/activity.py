@@ -1,0 +1,96 @@
+"""Who did what at a business: its audit entries and what its staff did to payments by hand, newest first."""
+
+# Every part of every query is a constant of this file.
+# ruff: noqa: S608
+
+import heapq
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.limits import LIST_LOOKED_AT_MAX
+from qirsh.store.interface import Query, Store
+
+MAX_PLACE: Final = 2**62
+# As the index says it.
+_SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
+_NOTED: Final = Query(
+    f"SELECT id, at, actor, action, subject, detail FROM audit WHERE {_SHOP} = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+)
+_BY_HAND: Final = Query(
+    "SELECT at, payment, version, person, act FROM payment_act"
+    " WHERE account = $1 AND (at, payment, version) < ($2, $3, $4)"
+    " ORDER BY at DESC, payment DESC, version DESC LIMIT $5"
+)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the list goes on: below an audit entry, and below what was done by hand."""
+
+    noted: int = MAX_PLACE
+    at: int = MAX_PLACE
+    payment: int = MAX_PLACE
+    version: int = MAX_PLACE
+
+
+class Act(msgspec.Struct, frozen=True):
+    """One line of the log."""
+
+    at: int
+    actor: str
+    action: str
+    about: str  # What else is known of it.
+    payment: int | None
+    after: Place  # Where the list goes on after it.
+
+
+class ActFilter(msgspec.Struct, frozen=True):
+    """Which: all that is not empty must hold."""
+
+    actor: str = ""
+    action: str = ""  # A whole action, or what one begins with up to its dot.
+    begin: int = -1  # Included,
+    end: int = MAX_PLACE  # and not.
+
+
+async def read_activity(
+    store: Store, account: int, wanted: ActFilter, place: Place, limit: int
+) -> tuple[list[Act], Place | None]:
+    """One page, and where to go on. It looks at a bounded number of lines: it may come back short, and can go on."""
+    noted = await store.search(_NOTED, f"account {account}", place.noted, LIST_LOOKED_AT_MAX)
+    by_hand = await store.search(_BY_HAND, account, place.at, place.payment, place.version, LIST_LOOKED_AT_MAX)
+    lines = heapq.merge(
+        ((-at, 0, (number, actor, action, subject, detail)) for number, at, actor, action, subject, detail in noted),
+        ((-at, 1, (at, payment, version, person, act)) for at, payment, version, person, act in by_hand),
+        key=lambda line: line[:2],
+    )
+    found: list[Act] = []
+    for minus_at, source, row in lines:
+        place, act = (_noted if source == 0 else _by_hand)(-minus_at, row, place)
+        if -minus_at < wanted.begin:
+            return found, None
+        if _fits(act, wanted):
+            found.append(act)
+            if len(found) == limit:
+                return found, place
+    is_cut = LIST_LOOKED_AT_MAX in {len(noted), len(by_hand)}
+    return found, place if is_cut else None
+
+
+def _noted(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
+    number, actor, action, subject, detail = row
+    place = msgspec.structs.replace(place, noted=int(number))
+    about = str(detail) if str(subject).startswith("account ") else str(subject)
+    return place, Act(at=at, actor=str(actor), action=str(action), about=about, payment=None, after=place)
+
+
+def _by_hand(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
+    _, payment, version, person, act = row
+    place = msgspec.structs.replace(place, at=at, payment=int(payment), version=int(version))
+    action = f"payment.{act}"
+    return place, Act(at=at, actor=f"person {person}", action=action, about="", payment=int(payment), after=place)
+
+
+def _fits(act: Act, wanted: ActFilter) -> bool:
+    is_action = wanted.action in {"", act.action, act.action.partition(".")[0]}
+    return is_action and wanted.actor in {"", act.actor} and wanted.begin <= act.at < wanted.end
