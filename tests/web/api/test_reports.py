@@ -7,7 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from qirsh.domain.business import Business
+from qirsh.domain.commands.shop_settings import SetTimeZone
 from qirsh.domain.limits import REPORT_DAYS_MAX
+from qirsh.domain.tables import Tables
 from qirsh.domain.total import QUARTER_MS
 from qirsh.store.reads import totals
 from qirsh.workers.sealer import Sealer
@@ -109,6 +112,19 @@ def test_days_are_those_of_the_zone(world: InProcess) -> None:
         found = [summary(world, number, number) for number in (0, 1)]
         assert [each["taken"] for each in found] == [1, 20]
         assert (found[0]["from"], found[0]["timeZone"]) == (today, "Asia/Kathmandu")
+
+
+def test_the_zone_is_the_business_s_own_where_it_has_one(world: InProcess) -> None:
+    [merchant] = world.merchants
+
+    async def told() -> object:
+        login = await world.context.store.find(Tables.logins, merchant.email)
+        assert login is not None
+        return await world.context.engine.submit(SetTimeZone(int(merchant.account), "Asia/Kathmandu", login.person))
+
+    assert type(world.run(told())) is Business
+    for key in (merchant.key, merchant.test_key):
+        assert summary(world, key=key)["timeZone"] == "Asia/Kathmandu"
 
 
 def test_a_test_key_sees_test_money_only(world: InProcess) -> None:
