@@ -7,6 +7,7 @@ from typing import Any, Final
 import apsw
 import pytest
 
+from qirsh.domain.account import Account
 from qirsh.domain.limits import EXPORT_ROWS_AT_ONCE
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import STATUSES
@@ -24,7 +25,7 @@ FIRST: Final = 1_000_000
 RANGES: Final = len(CURRENCIES) * len(STATUSES)
 # Of a page: one index row for each of its ranges and rows at most, then its payment, its refund and its payer.
 ROWS_MAX: Final = EXPORT_ROWS_AT_ONCE * (RANGES + 4)
-_COPIED: Final = "kind, owner, mode, live_account, name, state, return_origins, created_at, updated_at"
+_COPIED: Final = ", ".join(Account.__struct_fields__[1:])
 MANY: Final = f"""
 CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {COUNT - 1})
 SELECT i, i % 3 AS turn FROM n;
