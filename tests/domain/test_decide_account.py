@@ -7,10 +7,17 @@ import pytest
 
 from qirsh.domain.account import Kind, State
 from qirsh.domain.audit_log import AuditEntry
-from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
-from qirsh.domain.counter import REVOCATION
+from qirsh.domain.commands.account import (
+    IssueKey,
+    MoveAccount,
+    OpenHouseAccount,
+    RequestCommercial,
+    RevokeKey,
+    RotateKey,
+)
+from qirsh.domain.counter import REVOCATION, api_keys
 from qirsh.domain.identifier import is_account_number
-from qirsh.domain.limits import AMOUNT_MAX, BUSINESSES_MAX
+from qirsh.domain.limits import AMOUNT_MAX, BUSINESSES_MAX, KEYS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
@@ -215,6 +222,65 @@ def test_a_revoked_key_ends_once_and_every_process_hears_of_it(market: Market) -
     assert market.do(revoke) == revoked
     assert revocations(market) == before + 1
     assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.revoked"]
+
+
+def rotating(market: Market, *, old: str = "key", new: str = "new", overlap_ms: int = 1000) -> RotateKey:
+    return RotateKey(
+        id=new,
+        account=market.shop,
+        old=old,
+        hash=new.encode().ljust(32),
+        hint="next",
+        overlap_ms=overlap_ms,
+        actor="person 5",
+        member=market.owner.id,
+    )
+
+
+def test_a_rotated_key_hands_over_all_that_it_may_and_ends_after_the_overlap(market: Market) -> None:
+    issued = market.do(msgspec.structs.replace(a_key(market.shop), expires_at=START + 9000, networks="192.0.2.0/24"))
+    before = revocations(market)
+    market.now += 5000
+    made = market.do(rotating(market))
+    assert made == msgspec.structs.replace(
+        issued, id="new", hash=made.hash, hint="next", created_at=START + 5000, expires_at=START + 5000 + 9000
+    )
+    assert market.api_keys["key"] == msgspec.structs.replace(issued, replaced_by="new", expires_at=START + 6000)
+    assert revocations(market) == before + 1  # Others remember when it was to end.
+    assert market.counters[api_keys(market.shop)].last == 2
+    assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.rotated"]
+
+
+def test_a_key_never_lasts_longer_for_being_rotated(market: Market) -> None:
+    market.do(a_key(market.shop))
+    market.do(rotating(market))
+    assert market.api_keys["key"].expires_at == START + 1
+
+
+def test_without_an_overlap_the_old_key_ends_at_once_and_makes_room(market: Market) -> None:
+    market.do(msgspec.structs.replace(a_key(market.shop), expires_at=None))
+    for number in range(KEYS_MAX - 1):
+        market.do(a_key(market.shop, key_id=f"other {number}"))
+    assert market.refuse(rotating(market)).why is Refusal.TOO_MANY
+    made = market.do(rotating(market, overlap_ms=0))
+    assert (made.expires_at, made.revoked_at) == (None, None)
+    assert market.api_keys["key"].revoked_at == market.now
+    assert market.counters[api_keys(market.shop)].last == KEYS_MAX
+
+
+def test_a_key_is_replaced_once(market: Market) -> None:
+    market.do(a_key(market.shop))
+    made, again, other = market.together(rotating(market), rotating(market), rotating(market, new="third"))
+    assert again == other == Refused(Refusal.MOVE_NOT_ALLOWED)
+    market.do(RevokeKey(id="new", actor="test"))
+    assert market.refuse(rotating(market, old="new", new="third")).why is Refusal.MOVE_NOT_ALLOWED
+    assert set(market.api_keys) == {"key", made.id}
+
+
+def test_nobody_rotates_the_key_of_another_account(market: Market) -> None:
+    market.do(a_key(market.till))
+    assert market.refuse(rotating(market)).why is Refusal.NOT_FOUND
+    assert market.refuse(rotating(market, old="unknown")).why is Refusal.NOT_FOUND
 
 
 def test_an_account_that_holds_money_is_not_closed(market: Market) -> None:

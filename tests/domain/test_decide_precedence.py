@@ -10,7 +10,14 @@ import pytest
 from qirsh.domain import counter
 from qirsh.domain.batch import Submission
 from qirsh.domain.command import Command
-from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.account import (
+    IssueKey,
+    MoveAccount,
+    OpenHouseAccount,
+    RequestCommercial,
+    RevokeKey,
+    RotateKey,
+)
 from qirsh.domain.commands.audit_log import RecordCheck, RecordShopExport
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.constant import FixConstant
@@ -298,6 +305,25 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
             R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),
         },
     ),
+    RotateKey: (
+        lambda market: RotateKey(
+            id="new",
+            account=market.shop,
+            old=_issue(market),
+            hash=bytes(31) + b"n",
+            hint="hint",
+            overlap_ms=1,
+            actor="test",
+            member=market.owner.id,
+        ),
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("api_keys", case.command.old, revoked_at=1),
+            R.TOO_MANY: lambda case: case.fill(counter.api_keys(case.market.shop), KEYS_MAX),
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="suspended"),
+            R.NOT_APPROVED: lambda case: case.account(case.market.shop, state="requested"),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.customer.account),
+        },
+    ),
     RevokeKey: (
         lambda market: RevokeKey(id=_issue(market), actor="test", account=market.shop),
         {R.NOT_FOUND: lambda case: case.ask(id="unknown")},
@@ -360,6 +386,7 @@ BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsT
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # Of an account where somebody does not work they do not hear that they lack a right.
 BY_ACCOUNT: Final = {IssueKey, CreateWebhookEndpoint, RecordShopExport, SetStaffPolicy}
+BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, SetStaffPolicy}
 # One row cannot be in two states.
 EXCLUDING: Final = (
     {R.ALREADY_PAID, R.CANCELLED},

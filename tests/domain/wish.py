@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.business import Business
 from qirsh.domain.command import Command
-from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.account import (
+    IssueKey,
+    MoveAccount,
+    OpenHouseAccount,
+    RequestCommercial,
+    RevokeKey,
+    RotateKey,
+)
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.login_credentials import ChangePin
@@ -199,6 +206,17 @@ people = (
         expires_at=st.none(),
         actor=actor,
     )
+    | st.builds(
+        RotateKey,
+        id=st.just(""),
+        account=accounts,
+        old=st.integers(0, 30).map(str),
+        hash=st.just(b""),
+        hint=st.just(""),
+        overlap_ms=st.sampled_from([0, 1000]),
+        actor=actor,
+        member=st.just(SEED.owner.id),
+    )
     | st.builds(RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
 )
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
@@ -245,7 +263,7 @@ def submissions(batch_number: int, batch: list[tuple[Command[Any], IdempotencyKe
     for place, (wish, once) in enumerate(batch):
         serial = BATCH * batch_number + place
         command: Command[Any] = wish
-        if isinstance(wish, IssueKey):
+        if isinstance(wish, IssueKey | RotateKey):
             command = msgspec.structs.replace(wish, id=str(serial), hash=b"%032d" % serial)
         elif isinstance(wish, OpenSession):
             command = msgspec.structs.replace(wish, hash=b"%032d" % serial)

@@ -31,6 +31,14 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "bank_account_details_sealed_check|CHECK",
     ),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
+    "a key that never ends after all": (
+        "UPDATE api_key SET expires_at = 1, name = 'x'; UPDATE api_key SET expires_at = NULL",
+        "end once and never later",
+    ),
+    "a key with another successor": (
+        "UPDATE api_key SET replaced_by = id, name = 'x'; UPDATE api_key SET replaced_by = NULL",
+        "end once and never later",
+    ),
     "a payment act that never was": (
         "INSERT INTO payment_act VALUES (:pending, 2, :first, :shop, 'created', 1)",
         "of a version that never was",

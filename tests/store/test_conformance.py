@@ -381,7 +381,10 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "member_cap": (Tables.member_caps, {"amount": 2**40, "used": 2**41, "since": 2**42}),
     "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),
     "pin": (Tables.pins, {"mac": b"\0\xff", "failures": 5}),
-    "api_key": (Tables.api_keys, {"name": "new name", "revoked_at": 2**41}),
+    "api_key": (
+        Tables.api_keys,
+        {"name": "new name", "expires_at": 2**40, "revoked_at": 2**41, "replaced_by": "key_1", "told_at": 2**42},
+    ),
     "session": (Tables.sessions, {"revoked_at": 2**41}),
     "constant": (Tables.constants, {"value": b"\x00other"}),
     "identity_image": (Tables.identity_images, {"sealed": b"\x00other"}),

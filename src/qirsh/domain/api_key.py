@@ -26,9 +26,12 @@ class ApiKey(msgspec.Struct, frozen=True):
     hint: str  # The last characters, so that a person can tell two keys apart.
     name: str
     scopes: str  # Separated by spaces.
+    networks: str  # Where it may be used from, separated by spaces; empty: anywhere.
     created_at: int
     expires_at: int | None
     revoked_at: int | None
+    replaced_by: str | None  # The key that took its place: it ends soon, and nobody is warned of it.
+    told_at: int | None  # When its owner was told that it ends.
 
 
 def make_token(kind: str, entropy: bytes) -> str:

@@ -83,9 +83,9 @@ class Tables:
         "api_key",
         ApiKey,
         key="id",
-        changes="name revoked_at",
+        changes="name expires_at revoked_at replaced_by told_at",
         phase=Phase.BELONGINGS,
-        attested="account hash scopes expires_at revoked_at",
+        attested="account hash scopes networks expires_at revoked_at",
     )
     sessions = Table[bytes, Session](
         "session",

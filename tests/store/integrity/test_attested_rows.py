@@ -48,7 +48,11 @@ REFUSED: Final = {
     "another key's hash": (f"UPDATE api_key SET hash = {BLOB}", "API keys end once"),
     "more scopes": ("UPDATE api_key SET scopes = 'payments:read refunds:write'", "API keys end once"),
     "another's key": ("UPDATE api_key SET account = :other", "API keys end once"),
-    "a key that lasts longer": ("UPDATE api_key SET expires_at = 1", "API keys end once"),
+    "a key from anywhere": ("UPDATE api_key SET networks = '0.0.0.0/0'", "API keys end once"),
+    "a key that lasts longer": (
+        "UPDATE api_key SET expires_at = 1; UPDATE api_key SET expires_at = 2",
+        "never later",
+    ),
     "a key that is gone": ("DELETE FROM api_key", "API keys never vanish"),
     "another's session": (f"UPDATE session SET person = {OTHER}", "sessions end once"),
     "a session's hash": (f"UPDATE session SET hash = {BLOB}", "sessions end once"),
@@ -85,8 +89,15 @@ REFUSED: Final = {
 # What it cannot tell from our own doing: verify names it.
 NAMED: Final = {
     "a new key": (
-        "INSERT INTO api_key SELECT 'key_2', account, {blob}, hint, name, scopes, created_at, NULL, NULL FROM api_key",
+        (
+            "INSERT INTO api_key SELECT 'key_2', account, {blob}, hint, name, scopes, '', created_at, NULL, NULL, NULL,"
+            " NULL FROM api_key"
+        ),
         "api key key_2 is there without an entry of the credential log",
+    ),
+    "a key that ends sooner": (
+        "UPDATE api_key SET expires_at = 1800000000000",
+        "api key key_1 is not as its last entry of the credential log says",
     ),
     "a key that ended": (
         "UPDATE api_key SET revoked_at = 1800000000000",
@@ -219,8 +230,8 @@ def test_a_value_that_was_copied_from_another_row_with_its_entry_does_not_fit(co
 
 def test_a_key_with_a_quote_in_it_is_looked_up_as_it_is(copy: Copy) -> None:
     copy.type(
-        "INSERT INTO api_key SELECT 'x'') OR (1=1 --', account, {blob}, hint, name, scopes, created_at, NULL, NULL"
-        " FROM api_key"
+        "INSERT INTO api_key SELECT 'x'') OR (1=1 --', account, {blob}, hint, name, scopes, '', created_at, NULL,"
+        " NULL, NULL, NULL FROM api_key"
     )
     assert copy.sentences() == ["api key x') OR (1=1 -- is there without an entry of the credential log"]
 

@@ -27,6 +27,7 @@ _WHAT_NOW: Final = {
     "unauthorized": "Is {name} right, and of {base_url}?",
     "unknown_address": "Is QIRSH_BASE_URL right?",
     "missing_scope": "Use a key that has it.",
+    "address_not_allowed": "Use a key that may be used from here.",
 }
 
 

@@ -49,6 +49,24 @@ class IssueKey(Command[ApiKey], frozen=True):
     member: int | None = None  # Who of the staff asks for it; None: an operator.
     operator: int | None = None
     letters: tuple[Letter, ...] = ()  # For the owner of the account.
+    networks: str = ""  # Empty: it may be used from anywhere.
+
+
+class RotateKey(Command[ApiKey], frozen=True):
+    """Another key takes the place of one, which works for a while longer. The outcome is the new one's record.
+
+    It has the same name, scopes, networks and lifetime.
+    """
+
+    id: str
+    account: int
+    old: str
+    hash: bytes
+    hint: str
+    overlap_ms: int  # 0: the old one ends at once.
+    actor: str
+    member: int  # Who of the staff asks for it.
+    letters: tuple[Letter, ...] = ()  # For the owner of the account.
 
 
 class RevokeKey(Command[ApiKey], frozen=True):

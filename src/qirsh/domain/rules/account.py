@@ -8,9 +8,16 @@ from qirsh.domain.account import Account, Kind, Mode, may_move
 from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.business import Business
-from qirsh.domain.commands.account import IssueKey, MoveAccount, OpenHouseAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.account import (
+    IssueKey,
+    MoveAccount,
+    OpenHouseAccount,
+    RequestCommercial,
+    RevokeKey,
+    RotateKey,
+)
 from qirsh.domain.counter import ACCOUNT, REVOCATION, api_keys, businesses
-from qirsh.domain.limits import BUSINESSES_MAX, KEYS_MAX
+from qirsh.domain.limits import BUSINESSES_MAX, KEY_OVERLAP_MS_MAX, KEYS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -148,14 +155,63 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
         hint=command.hint,
         name=command.name,
         scopes=command.scopes,
+        networks=command.networks,
         created_at=work.now,
         expires_at=command.expires_at,
         revoked_at=None,
+        replaced_by=None,
+        told_at=None,
     )
     work.api_keys.add(key.id, key)
     work.count(api_keys(account.number))
     work.post(command.letters)
     work.note(command.actor, "key.issued", f"key {key.id}", f"account {key.account}")
+    return key
+
+
+def rotate_key_reads(command: RotateKey, keys: RowKeys) -> None:
+    keys.accounts.add(command.account)
+
+
+def rotate_key_locks(command: RotateKey, work: UnitOfWork, keys: RowKeys) -> None:
+    keys.api_keys.update({command.id, command.old})
+    keys.counters.update({REVOCATION, api_keys(command.account)})
+    lock_live_account(work, command.account, keys)
+
+
+def rotate_key(command: RotateKey, work: UnitOfWork) -> ApiKey | Refused:
+    assert 0 <= command.overlap_ms <= KEY_OVERLAP_MS_MAX
+    account, old = work.accounts.get(command.account), work.api_keys.get(command.old)
+    if account is None or old is None or old.account != account.number:
+        return Refused(Refusal.NOT_FOUND)
+    if why := why_not_acting(work, account):
+        return Refused(why)
+    # One form, one key. And a key that has ended, or was replaced, has nothing left to hand over.
+    if work.api_keys.get(command.id) is not None or old.revoked_at is not None or old.replaced_by is not None:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if command.overlap_ms and work.counted(api_keys(account.number)) >= KEYS_MAX:
+        return Refused(Refusal.TOO_MANY)
+    key: ApiKey = msgspec.structs.replace(
+        old,
+        id=command.id,
+        hash=command.hash,
+        hint=command.hint,
+        created_at=work.now,
+        expires_at=None if old.expires_at is None else work.now + old.expires_at - old.created_at,
+        told_at=None,
+    )
+    work.api_keys.add(key.id, key)
+    if command.overlap_ms:
+        end = work.now + command.overlap_ms
+        expires_at = end if old.expires_at is None else min(end, old.expires_at)
+        ended: ApiKey = msgspec.structs.replace(old, replaced_by=key.id, expires_at=expires_at)
+        work.count(api_keys(account.number))
+    else:
+        ended = msgspec.structs.replace(old, replaced_by=key.id, revoked_at=work.now)
+    work.api_keys.change(old.id, ended)
+    work.count(REVOCATION)  # Whoever remembers the old key, remembers when it was to end.
+    work.post(command.letters)
+    work.note(command.actor, "key.rotated", f"key {old.id}", f"account {key.account}, now key {key.id}")
     return key
 
 
@@ -243,6 +299,7 @@ RULES: Final[Rules] = {
     IssueKey: by_operator(
         by_member(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads), Right.MANAGE_KEYS)
     ),
+    RotateKey: by_member(Rule(rotate_key, lock=rotate_key_locks, read_first=rotate_key_reads), Right.MANAGE_KEYS),
     RevokeKey: by_operator(
         by_member(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads), Right.MANAGE_KEYS)
     ),

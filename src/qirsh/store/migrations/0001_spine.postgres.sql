@@ -126,11 +126,15 @@ CREATE TABLE api_key (
     hint TEXT NOT NULL,
     name TEXT NOT NULL,
     scopes TEXT NOT NULL,
+    networks TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
-    revoked_at BIGINT
+    revoked_at BIGINT,
+    replaced_by TEXT REFERENCES api_key,
+    told_at BIGINT
 );
 CREATE INDEX api_key_account ON api_key (account);
+CREATE INDEX api_key_ends ON api_key (expires_at) WHERE revoked_at IS NULL AND replaced_by IS NULL AND told_at IS NULL;
 
 CREATE TABLE session (
     hash BYTEA PRIMARY KEY CHECK (length(hash) = 32),

@@ -108,11 +108,16 @@ CREATE TABLE api_key (
     hint TEXT NOT NULL,
     name TEXT NOT NULL,
     scopes TEXT NOT NULL,
+    networks TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    replaced_by TEXT REFERENCES api_key DEFERRABLE INITIALLY DEFERRED,
+    told_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX api_key_account ON api_key (account);
+-- Of whose end the owner is to be told.
+CREATE INDEX api_key_ends ON api_key (expires_at) WHERE revoked_at IS NULL AND replaced_by IS NULL AND told_at IS NULL;
 
 CREATE TABLE session (
     hash BLOB PRIMARY KEY CHECK (length(hash) = 32),

@@ -153,9 +153,11 @@ CREATE TRIGGER passkey_stays BEFORE UPDATE ON passkey FOR EACH ROW
     EXECUTE FUNCTION refused('passkey: its key and person never change');
 CREATE TRIGGER api_key_stays BEFORE UPDATE ON api_key FOR EACH ROW
     WHEN (NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.hash <> OLD.hash OR NEW.hint <> OLD.hint OR NEW.scopes <> OLD.scopes
-        OR NEW.created_at <> OLD.created_at OR NEW.expires_at IS DISTINCT FROM OLD.expires_at
+        OR NEW.networks <> OLD.networks OR NEW.created_at <> OLD.created_at
+        OR (NEW.expires_at IS DISTINCT FROM OLD.expires_at AND (NEW.expires_at IS NULL OR NEW.expires_at > OLD.expires_at))
+        OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS DISTINCT FROM OLD.replaced_by)
         OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS DISTINCT FROM OLD.revoked_at))
-    EXECUTE FUNCTION refused('API keys end once, and never change but in their name');
+    EXECUTE FUNCTION refused('API keys end once and never later, and keep what they may do');
 CREATE TRIGGER api_key_remains BEFORE DELETE OR TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refused('API keys never vanish');
 CREATE TRIGGER session_stays BEFORE UPDATE ON session FOR EACH ROW
     WHEN (NEW.hash <> OLD.hash OR NEW.person <> OLD.person OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at

@@ -157,9 +157,11 @@ CREATE TRIGGER passkey_is_new BEFORE INSERT ON passkey WHEN EXISTS (SELECT 1 FRO
 BEGIN SELECT RAISE(ROLLBACK, 'passkeys are never replaced'); END;
 CREATE TRIGGER api_key_stays BEFORE UPDATE ON api_key
 WHEN NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.hash <> OLD.hash OR NEW.hint <> OLD.hint OR NEW.scopes <> OLD.scopes
-    OR NEW.created_at <> OLD.created_at OR NEW.expires_at IS NOT OLD.expires_at
+    OR NEW.networks <> OLD.networks OR NEW.created_at <> OLD.created_at
+    OR (NEW.expires_at IS NOT OLD.expires_at AND (NEW.expires_at IS NULL OR NEW.expires_at > OLD.expires_at))
+    OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)
     OR (OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at)
-BEGIN SELECT RAISE(ROLLBACK, 'API keys end once, and never change but in their name'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'API keys end once and never later, and keep what they may do'); END;
 CREATE TRIGGER api_key_remains BEFORE DELETE ON api_key BEGIN SELECT RAISE(ROLLBACK, 'API keys never vanish'); END;
 CREATE TRIGGER api_key_is_new BEFORE INSERT ON api_key
 WHEN EXISTS (SELECT 1 FROM api_key WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM api_key WHERE hash = NEW.hash)

@@ -7,8 +7,8 @@ from qirsh.domain.refund import Refund
 from qirsh.store.interface import Query
 
 API_KEY_BY_HASH: Final = Query(
-    "SELECT k.id, k.account, k.scopes, k.expires_at, a.mode FROM api_key k JOIN account a ON a.number = k.account"
-    " WHERE k.hash = $1 AND k.revoked_at IS NULL"
+    "SELECT k.id, k.account, k.scopes, k.networks, k.expires_at, a.mode FROM api_key k"
+    " JOIN account a ON a.number = k.account WHERE k.hash = $1 AND k.revoked_at IS NULL"
 )
 # What may be spent of each; the rest is kept for payouts.
 AVAILABLE_BALANCES: Final = Query("SELECT currency, amount, held FROM balance WHERE account = $1 ORDER BY currency")

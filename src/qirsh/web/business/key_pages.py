@@ -3,9 +3,12 @@
 import re
 from typing import Final
 
+import msgspec
+
 from qirsh.domain.api_key import SCOPES, ApiKey, key_kind, make_token, token_hash
 from qirsh.domain.commands.account import IssueKey, RevokeKey
-from qirsh.domain.limits import KEY_DAYS_MAX, KEYS_MAX, NAME_CHARACTERS_MAX
+from qirsh.domain.limits import KEY_DAYS_MAX, KEY_NETWORKS_MAX, KEYS_MAX, NAME_CHARACTERS_MAX
+from qirsh.domain.mail import Letter
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people
@@ -15,6 +18,7 @@ from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
 from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.http.client_address import parse_networks
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
 
@@ -22,19 +26,30 @@ _DAY_MS: Final = 24 * 3_600_000
 # Checkboxes have a name each, without the colon that no id of a page should have.
 _BOXES: Final = {scope: scope.replace(":", "-") for scope in SCOPES}
 _KEY_ID: Final = re.compile(r"key_[0-9a-f]{18}")
+_NETWORK_CHARACTERS: Final = 50  # Of the longest, in IPv6 and written out.
+
+
+class TypedKey(msgspec.Struct, frozen=True):
+    """What a form asks for, as far as it makes sense."""
+
+    name: str
+    days: int | None  # Until it ends; None: never.
+    networks: str
+    errors: dict[str, str]  # By field: a code for the page's words.
 
 
 async def show_keys(page: ShopPage) -> Response:
     """All of this account, and the form for another."""
-    return await _page(page, {"name": "", "days": "", **dict.fromkeys(_BOXES.values(), "yes")}, {})
+    return await _page(page, {"name": "", "days": "", "networks": "", **dict.fromkeys(_BOXES.values(), "yes")}, {})
 
 
 async def issue_api_key(page: ShopPage) -> Response:
     """The key stands on this answer and nowhere else: not in an address, and not on the page after a refresh."""
     shop, context = page.shop, page.context
     number = str(shop.account.number)
-    typed = once_form(page, "key", "name", "days", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
-    errors, name, days = _read(typed)
+    typed = once_form(page, "key", "name", "days", "networks", *REAUTH_FIELDS, *_BOXES.values(), bound=(number,))
+    wanted = _read(typed)
+    errors = wanted.errors
     holder = await account_holder_of(page)
     if not errors and not await is_proven(page, holder, typed):
         errors = {"proof": "wrong"}
@@ -47,18 +62,13 @@ async def issue_api_key(page: ShopPage) -> Response:
             account=shop.account.number,
             hash=token_hash(token.encode()),
             hint=token[-4:],
-            name=name,
+            name=wanted.name,
             scopes=" ".join(scope for scope, box in _BOXES.items() if typed[box]),
-            expires_at=None if days is None else context.clock() + days * _DAY_MS,
+            networks=wanted.networks,
+            expires_at=None if wanted.days is None else context.clock() + wanted.days * _DAY_MS,
             actor=page.actor,
             member=page.person,
-            letters=await letters_to_person(
-                context,
-                shop.live.owner,
-                "key_issued",
-                name=shop.live.name,
-                url=f"{context.base_url}{shop.address}/keys",
-            ),
+            letters=await letters_on_new_key(page),
         )
     )
     if type(outcome) is Refused:
@@ -72,12 +82,12 @@ async def issue_api_key(page: ShopPage) -> Response:
 
 async def show_revoke_api_key(page: ShopPage) -> Response:
     """Which key it is, before it ends."""
-    return page.render("business/revoke_api_key.html", key=await _key(page))
+    return page.render("business/revoke_api_key.html", key=await own_key(page))
 
 
 async def revoke_api_key(page: ShopPage) -> Response:
     """It ends everywhere within a second. Twice is once. Without a password: it takes nothing but rights away."""
-    key, number = await _key(page), page.shop.account.number
+    key, number = await own_key(page), page.shop.account.number
     page.form("revoke", bound=(key.id,))
     outcome = await page.context.engine.submit(RevokeKey(key.id, page.actor, account=number, member=page.person))
     if type(outcome) is Refused:
@@ -85,7 +95,14 @@ async def revoke_api_key(page: ShopPage) -> Response:
     return page.redirect(f"{page.shop.address}/keys", f"{number}.revoked")
 
 
-async def _key(page: ShopPage) -> ApiKey:
+async def letters_on_new_key(page: ShopPage) -> tuple[Letter, ...]:
+    """Its owner hears of every key, whoever of the staff has made it."""
+    live, url = page.shop.live, f"{page.context.base_url}{page.shop.address}/keys"
+    return await letters_to_person(page.context, live.owner, "key_issued", name=live.name, url=url)
+
+
+async def own_key(page: ShopPage) -> ApiKey:
+    """The key that the address names, if it is this account's."""
     key_id = page.request.arguments["id"]
     key = await page.context.store.find(Tables.api_keys, key_id) if _KEY_ID.fullmatch(key_id) else None
     if key is None or key.account != page.shop.account.number:
@@ -110,11 +127,11 @@ async def _page(page: ShopPage, typed: dict[str, str], errors: dict[str, str], s
         word=page.flash_about(str(number)),
         name_characters=NAME_CHARACTERS_MAX,
         days_max=KEY_DAYS_MAX,
+        networks_max=KEY_NETWORKS_MAX,
     )
 
 
-def _read(typed: dict[str, str]) -> tuple[dict[str, str], str, int | None]:
-    """What is wrong, the name, and the days until it ends."""
+def _read(typed: dict[str, str]) -> TypedKey:
     errors: dict[str, str] = {}
     name = one_line(typed["name"], NAME_CHARACTERS_MAX)
     if not name:
@@ -126,4 +143,10 @@ def _read(typed: dict[str, str]) -> tuple[dict[str, str], str, int | None]:
     days = int(text) if is_number else None
     if text and (days is None or not 1 <= days <= KEY_DAYS_MAX):
         errors["days"] = "days"
-    return errors, name or "", days
+    texts = typed["networks"].replace(",", " ").split()
+    networks = None
+    if len(texts) > KEY_NETWORKS_MAX:
+        errors["networks"] = "too_many"
+    elif any(len(each) > _NETWORK_CHARACTERS for each in texts) or (networks := parse_networks(texts)) is None:
+        errors["networks"] = "networks"
+    return TypedKey(name or "", days, " ".join(dict.fromkeys(map(str, networks or ()))), errors)

@@ -33,6 +33,7 @@ from qirsh.web.business.endpoint_pages import (
 from qirsh.web.business.export_pages import download_export, show_exports
 from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
+from qirsh.web.business.key_rotation import rotate_api_key, show_rotate_api_key
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
@@ -87,6 +88,8 @@ _EXPORTS: Final = (
 _KEYS: Final = (
     business_page("GET", "/keys", show_keys, right=Right.SEE_KEYS),
     business_page("POST", "/keys", issue_api_key, right=Right.MANAGE_KEYS),
+    business_page("GET", "/keys/{id}/rotate", show_rotate_api_key, right=Right.MANAGE_KEYS),
+    business_page("POST", "/keys/{id}/rotate", rotate_api_key, right=Right.MANAGE_KEYS),
     business_page("GET", "/keys/{id}/revoke", show_revoke_api_key, right=Right.MANAGE_KEYS),
     business_page("POST", "/keys/{id}/revoke", revoke_api_key, right=Right.MANAGE_KEYS),
 )

@@ -17,6 +17,7 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
+from qirsh.web.http.client_address import Address, Networks, is_address_among, parse_networks
 from qirsh.web.http.problems import Problem
 
 BEARER_LENGTH: Final = len(b"Bearer ")
@@ -57,6 +58,7 @@ class Caller(msgspec.Struct, frozen=True):
     person: int | None = None
     key: str = ""  # The id of the API key, if it is one.
     created_at: int = 0  # Of a session.
+    networks: Networks = ()  # Where an API key may be used from; empty: anywhere.
 
 
 class Callers:
@@ -148,7 +150,10 @@ class Callers:
             return None
         hashed = token_hash(token)
         if kind is KEY:
-            for key, account, scopes, expires_at, mode in await self._store.select(queries.API_KEY_BY_HASH, hashed):
+            for row in await self._store.select(queries.API_KEY_BY_HASH, hashed):
+                key, account, scopes, texts, expires_at, mode = row
+                networks = parse_networks(texts.split())
+                assert networks is not None, f"key {key}: networks that are none"
                 return Caller(
                     account=account,
                     is_live=mode == "live",
@@ -156,6 +161,7 @@ class Callers:
                     expires_at=expires_at,
                     token_hash=hashed,
                     key=key,
+                    networks=networks,
                 )
         else:
             session = await self._store.find(Tables.sessions, hashed)
@@ -170,6 +176,13 @@ class Callers:
                     created_at=session.created_at,
                 )
         return None
+
+
+def check_network(caller: Caller, address: Address | None) -> None:
+    """Whether a key that is bound to networks is used from one of them. Most are not bound: ask before."""
+    if address is None or not is_address_among(address, caller.networks):
+        came_from = "" if address is None else f" This call came from {address}."
+        raise Problem("address_not_allowed", detail=f"This key may not be used from this address.{came_from}")
 
 
 def _why_not_token(authorization: bytes, kind: TokenKind) -> str:

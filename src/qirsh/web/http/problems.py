@@ -54,6 +54,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         401, "Not authenticated", "Send a valid key or session as `Authorization: Bearer <token>`."
     ),
     "missing_scope": ProblemType(403, "Missing scope", "This key does not have the scope that the call needs."),
+    "address_not_allowed": ProblemType(
+        403, "Address not allowed", "This key may not be used from the address that the call came from."
+    ),
     "not_found": ProblemType(404, "Not found", "It does not exist, or you do not have access to it."),
     "unknown_address": ProblemType(
         404, "Unknown address", "There is no such address. See /docs for all addresses; none ends with a slash."

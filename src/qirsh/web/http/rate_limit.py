@@ -9,8 +9,8 @@ from typing import Final
 
 from qirsh.domain import limits
 from qirsh.domain.api_key import token_hash
-from qirsh.web.http.authentication import BEARER_LENGTH, KEY, Caller, Callers, TokenKind
-from qirsh.web.http.client_address import Networks, client_address
+from qirsh.web.http.authentication import BEARER_LENGTH, KEY, Caller, Callers, TokenKind, check_network
+from qirsh.web.http.client_address import Address, Networks, client_address, whole_address
 from qirsh.web.http.message import Request
 from qirsh.web.http.problems import Problem
 
@@ -131,6 +131,9 @@ class RateLimits:
             self.count_address(request)
             raise
         if caller is not None:
+            request.caller = caller
+            if caller.networks:
+                self._check_network(request, caller)
             self._count(request, self._key if kind is KEY else self._session, caller.token_hash)
         return caller
 
@@ -142,17 +145,37 @@ class RateLimits:
             # It was valid lately. Whatever else comes from its address must not keep it from being looked up again.
             self._count(request, limit, hashed)
             try:
-                return await callers.look_up(request.headers, kind)
+                caller = request.caller = await callers.look_up(request.headers, kind)
             except Problem:
                 request.limits = b""
                 self.count_address(request)
                 raise
+            if caller.networks:
+                limit.give_back(hashed)
+                self._check_network(request, caller)
+                request.limits = b""
+                self._count(request, limit, hashed)
+            return caller
         self.count_address(request)
-        caller = await callers.look_up(request.headers, kind)
+        caller = request.caller = await callers.look_up(request.headers, kind)
+        if caller.networks:
+            check_network(caller, self._whole_address(request))
         self._address.give_back(self.address_of(request))
         request.limits = b""
         self._count(request, limit, hashed)
         return caller
+
+    def _check_network(self, request: Request, caller: Caller) -> None:
+        """Whoever uses a key from elsewhere is counted by their address: they take nothing from its owner."""
+        try:
+            check_network(caller, self._whole_address(request))
+        except Problem:
+            request.limits = b""
+            self.count_address(request)
+            raise
+
+    def _whole_address(self, request: Request) -> Address | None:
+        return whole_address(request.peer, request.headers.get(b"x-forwarded-for", b""), self._proxies)
 
     def count_address(self, request: Request) -> None:
         """A call of a client that has not proved anything."""

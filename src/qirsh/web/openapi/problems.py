@@ -55,6 +55,8 @@ def codes_of(route: Route) -> list[str]:
         codes -= _WRITES_ONLY
     if route.token is not None:
         codes.add("unauthorized")
+    if route.token is KEY:
+        codes.add("address_not_allowed")
     if route.scope is not None:
         codes.add("missing_scope")
     if "{" in route.path:

@@ -173,6 +173,7 @@ def _key_words(key: ApiKey, now: int) -> dict[str, str | int]:
         "name": key.name,
         "hint": key.hint,
         "scopes": key.scopes,
+        "networks": key.networks,
         "createdAt": timestamp(key.created_at),
         "expiresAt": timestamp(key.expires_at) if key.expires_at else "",
     }

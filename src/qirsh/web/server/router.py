@@ -13,7 +13,8 @@ from qirsh.web.html.language import find_language, keep_language
 from qirsh.web.html.rendering import problem_page, see_other
 from qirsh.web.html.session_use import keep_session_use
 from qirsh.web.http import query
-from qirsh.web.http.client_address import client_address, network_of
+from qirsh.web.http.authentication import Caller, check_network
+from qirsh.web.http.client_address import client_address, network_of, whole_address
 from qirsh.web.http.context import Context
 from qirsh.web.http.failure_log import FailureLog
 from qirsh.web.http.host import is_own_host
@@ -92,11 +93,12 @@ class Router:
                 caller = callers.cached(request.headers, route.token)
                 if caller is None:
                     caller = await callers.look_up(request.headers, route.token)
+                self._admit(request, caller)
             else:
+                # Known also of a call that is refused here, for whoever looks into the key's requests.
                 caller = limits.cached(callers, request, route.token)
                 if caller is None:
                     caller = await limits.look_up(callers, request, route.token)
-            request.caller = caller
             if route.scope is not None and route.scope not in caller.scopes:
                 raise Problem("missing_scope", detail=scope_needed(route.scope))
         if request.query and route.doc is not None and route.doc.query is None:
@@ -104,6 +106,12 @@ class Router:
         if "\0" in request.path:  # No name has it, and PostgreSQL cannot even be asked for one.
             raise Problem("not_found")
         return await route.handler(self._context, request)
+
+    def _admit(self, request: Request, caller: Caller) -> None:
+        request.caller = caller
+        if caller.networks:
+            forwarded_for = request.headers.get(b"x-forwarded-for", b"")
+            check_network(caller, whole_address(request.peer, forwarded_for, self._context.trusted_proxies))
 
     def _log_refusal(self, request: Request, problem: Problem) -> None:
         """Few lines however many there are, as of failed sign-ins. Addresses hold tokens, so none is written."""
