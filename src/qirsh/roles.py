@@ -12,11 +12,14 @@ from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.context import Context
 from qirsh.workers.delivery_cleaner import DeliveryCleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
+from qirsh.workers.key_notifier import KeyNotifier
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.payment_indexer import PaymentIndexer
+from qirsh.workers.request_cleaner import RequestCleaner
+from qirsh.workers.request_recorder import RequestRecorder
 from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.secret_rotator import SecretRotator
@@ -48,6 +51,8 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
             DeliveryCleaner(context.store, context.engine, context.clock, days=settings.delivery_days).run(),
             name="delivery-cleaner",
         ),
+        asyncio.create_task(RequestRecorder(context.engine, context.requests.take).run(), name="request-recorder"),
+        asyncio.create_task(RequestCleaner(context.store, context.engine, context.clock).run(), name="request-cleaner"),
         asyncio.create_task(_send_webhooks(settings, context), name="webhook-sender"),
         asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
     ]
@@ -59,6 +64,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
     if context.has_mail:
         roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
         roles.append(asyncio.create_task(_webhook_notifier(context).run(), name="webhook-notifier"))
+        roles.append(asyncio.create_task(_key_notifier(context).run(), name="key-notifier"))
     return roles
 
 
@@ -85,6 +91,17 @@ async def _send_webhooks(settings: Settings, context: Context) -> None:
 
 def _webhook_notifier(context: Context) -> WebhookNotifier:
     return WebhookNotifier(
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        base_url=context.base_url,
+    )
+
+
+def _key_notifier(context: Context) -> KeyNotifier:
+    return KeyNotifier(
         context.store,
         context.engine,
         context.clock,

@@ -41,6 +41,7 @@ from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import STRICT_TRANSPORT
 from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site, contact
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.action import HOUSE
@@ -101,6 +102,7 @@ async def opened(
             limits=_limits(settings),
             trusted_proxies=settings.trusted_proxies,
             outbound=outbound,
+            requests=RequestLog(clock, store.instance.identifiers, settings.trusted_proxies),
             webhook_secrets=WebhookSecrets(keyring),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )

@@ -14,10 +14,12 @@ from qirsh.domain.commands.account import (
     RequestCommercial,
     RevokeKey,
     RotateKey,
+    TellKeyEnd,
 )
 from qirsh.domain.counter import REVOCATION, api_keys
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.limits import AMOUNT_MAX, BUSINESSES_MAX, KEYS_MAX
+from qirsh.domain.mail import Letter
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
@@ -275,6 +277,20 @@ def test_a_key_is_replaced_once(market: Market) -> None:
     market.do(RevokeKey(id="new", actor="test"))
     assert market.refuse(rotating(market, old="new", new="third")).why is Refusal.MOVE_NOT_ALLOWED
     assert set(market.api_keys) == {"key", made.id}
+
+
+def test_an_owner_is_told_once_of_the_end_of_a_key_that_nobody_has_replaced(market: Market) -> None:
+    for key_id in ("key", "revoked", "rotated"):
+        market.do(a_key(market.shop, key_id=key_id))
+    market.do(RevokeKey(id="revoked", actor="test"))
+    market.do(rotating(market, old="rotated"))
+    told = [
+        market.do(TellKeyEnd(key_id, (Letter(f"{place} {key_id}", b"sealed"),)))
+        for place, key_id in enumerate(["key", "key", "revoked", "rotated", "unknown"])
+    ]
+    assert told == [True, False, False, False, False]
+    assert list(market.mails) == ["0 key"]
+    assert market.do(rotating(market, new="third")).told_at is None
 
 
 def test_nobody_rotates_the_key_of_another_account(market: Market) -> None:

@@ -17,6 +17,7 @@ from qirsh.domain.commands.account import (
     RequestCommercial,
     RevokeKey,
     RotateKey,
+    TellKeyEnd,
 )
 from qirsh.domain.commands.audit_log import RecordCheck, RecordShopExport
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
@@ -28,6 +29,7 @@ from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePa
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.request_log import ForgetRequests, RecordRequests
 from qirsh.domain.commands.reseal import Reseal
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
@@ -362,6 +364,9 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     ForgetTotals: (lambda market: ForgetTotals(market.shop, "USD", (1,)), {}),
     FollowTotals: (lambda _: FollowTotals(0, 1), {}),
     IndexPayments: (lambda _: IndexPayments(block=1, after=0, until=1, entries=()), {}),
+    RecordRequests: (lambda _: RecordRequests(()), {}),
+    ForgetRequests: (lambda _: ForgetRequests(("req_1",)), {}),
+    TellKeyEnd: (lambda _: TellKeyEnd("key", ()), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
     FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
     ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),
@@ -385,8 +390,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # Of an account where somebody does not work they do not hear that they lack a right.
-BY_ACCOUNT: Final = {IssueKey, CreateWebhookEndpoint, RecordShopExport, SetStaffPolicy}
-BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, SetStaffPolicy}
+BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, RecordShopExport, SetStaffPolicy}
 # One row cannot be in two states.
 EXCLUDING: Final = (
     {R.ALREADY_PAID, R.CANCELLED},

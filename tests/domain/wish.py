@@ -16,6 +16,7 @@ from qirsh.domain.commands.account import (
     RequestCommercial,
     RevokeKey,
     RotateKey,
+    TellKeyEnd,
 )
 from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
@@ -24,6 +25,7 @@ from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePa
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.request_log import ForgetRequests, RecordRequests
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
@@ -37,6 +39,7 @@ from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
+from tests.domain.request_cases import logged
 from tests.domain.staff_wish import about_staff, settle_staff
 from tests.domain.totals import holdings, moves_of, totals_of
 from tests.domain.webhook_wish import about_webhooks, endpoint_id, settle_webhooks
@@ -217,6 +220,7 @@ people = (
         actor=actor,
         member=st.just(SEED.owner.id),
     )
+    | st.builds(TellKeyEnd, id=st.integers(0, 30).map(str), letters=st.just(()))
     | st.builds(RevokeKey, id=st.integers(0, 30).map(str), actor=actor)
 )
 # `one_of` takes no weights: a strategy that is named twice is still drawn as often as the others.
@@ -225,7 +229,11 @@ KEYS: Final = "abcdef"
 forgets = st.sampled_from([KEYS, KEYS, KEYS[:2], ""]).map(
     lambda keys: ForgetStoredResponses(tuple((SEED.shop, key) for key in keys))
 )
-RARE: Final = [cancels, expires, test_expires, indexes, totals, forgets]
+requests = st.lists(st.sampled_from("abcd"), unique=True, max_size=3).map(
+    lambda ids: RecordRequests(tuple(logged(f"req_{each}") for each in ids))
+)
+forgotten_requests = st.sampled_from([("req_a", "req_b"), ("req_c",)]).map(ForgetRequests)
+RARE: Final = [requests, forgotten_requests, cancels, expires, test_expires, indexes, totals, forgets]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
 ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2 + about_staff(SEED)

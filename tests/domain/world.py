@@ -34,6 +34,7 @@ from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
+from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
@@ -75,6 +76,8 @@ class World:
     counters: dict[str, Counter]
     bank_orders: dict[tuple[int, str], BankOrder]
     api_keys: dict[str, ApiKey]
+    logged_requests: dict[str, LoggedRequest]
+    key_uses: dict[str, KeyUse]
     accounts: dict[int, Account]
     people: dict[int, Person]
     logins: dict[str, Login]

@@ -15,6 +15,12 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "pin_code": {"code": "482913"},
     "pin_set_by_support": {},
     "key_issued": {"name": "Al-Sham Books", "url": f"{BASE_URL}/business/1"},
+    "key_ends": {
+        "name": "سوق النور",
+        "key": "Till …wxyz",
+        "at": 1_800_000_000_000,
+        "url": f"{BASE_URL}/business/1/keys",
+    },
     "payout_asked": {
         "amount": 1050,
         "currency": "USD",

@@ -27,6 +27,7 @@ from qirsh.domain.commands.operator import AppointOperator, ConfirmOperator, Req
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
+from qirsh.domain.commands.request_log import RecordRequests
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
@@ -49,6 +50,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
 from qirsh.domain.payment_index import entries_of
 from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.request_log import KeyUse
 from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.clock import ManualClock
@@ -58,6 +60,7 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
+from tests.domain.request_cases import logged
 from tests.domain.staff_cases import inviting, join, refunding
 from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import creating, failure, happen, success
@@ -169,6 +172,9 @@ class Filled(Market):
         self.do(CreatePaymentByHand(merchant=self.shop, amount=1, currency="USD", member=cashier))
         self.do(inviting(self))
         self.do(AddBankAccount("ba_1", self.shop, b"\x00\xff", self.owner.id))
+        refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
+        other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
+        self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""

@@ -39,6 +39,14 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "UPDATE api_key SET replaced_by = id, name = 'x'; UPDATE api_key SET replaced_by = NULL",
         "end once and never later",
     ),
+    "a logged request that says otherwise": ("UPDATE request_log SET status = 200", "never change"),
+    "a logged request without a status": (
+        (
+            "INSERT INTO request_log SELECT 'req_3', at, key, account, method, path, 0, code, payment, took_ms,"
+            " address, skipped FROM request_log WHERE id = 'req_1'"
+        ),
+        "request_log_status_check|CHECK",
+    ),
     "a payment act that never was": (
         "INSERT INTO payment_act VALUES (:pending, 2, :first, :shop, 'created', 1)",
         "of a version that never was",
@@ -50,6 +58,7 @@ GOOD_STAFF: Final[dict[str, str]] = {
     "a new day of a cashier": _CAP.format("since = since + 1, used = 0"),
 }
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
+    "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
     "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
 }
 REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
@@ -67,6 +76,13 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "an invitation replaced": (
         "INSERT OR REPLACE INTO invitation SELECT id, account, email, role, caps, invited_by, 1, 2 FROM invitation",
+        "never replaced",
+    ),
+    "a logged request replaced": (
+        (
+            "INSERT OR REPLACE INTO request_log SELECT id, at, key, account, method, path, 200, '', payment, took_ms,"
+            " address, skipped FROM request_log WHERE id = 'req_1'"
+        ),
         "never replaced",
     ),
     "a payment act replaced": (

@@ -385,6 +385,7 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
         Tables.api_keys,
         {"name": "new name", "expires_at": 2**40, "revoked_at": 2**41, "replaced_by": "key_1", "told_at": 2**42},
     ),
+    "api_key_use": (Tables.key_uses, {"at": 2**41, "address": "2001:db8::9"}),
     "session": (Tables.sessions, {"revoked_at": 2**41}),
     "constant": (Tables.constants, {"value": b"\x00other"}),
     "identity_image": (Tables.identity_images, {"sealed": b"\x00other"}),

@@ -10,6 +10,7 @@ from qirsh.web.http.route import Route
 from qirsh.web.routes import PAGE_ROUTES
 from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess, Merchant
+from tests.web.business.request_log import record
 from tests.web.webhooks import new_delivery, new_endpoint
 
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGE_ROUTES}
@@ -56,6 +57,7 @@ UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
     "/business/{account}/keys/": lambda _, merchant: merchant.key_id,
+    "/business/{account}/requests/": lambda still, merchant: record(still, merchant)[0],
     "/business/{account}/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
     "/business/{account}/deliveries/": lambda still, merchant: new_delivery(still, merchant.key),
 }

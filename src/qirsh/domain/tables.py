@@ -27,6 +27,7 @@ from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
+from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
@@ -239,6 +240,8 @@ class Tables:
         is_removable=True,
     )
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
+    logged_requests = Table[str, LoggedRequest]("request_log", LoggedRequest, key="id", is_removable=True)
+    key_uses = Table[str, KeyUse]("api_key_use", KeyUse, key="key", changes="at address")
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
     # One grows before there are later ones: the database lets only the last one grow.
     account_totals = Table[TotalKey, AccountTotal](

@@ -121,6 +121,15 @@ KINDS: Final[dict[str, Kind]] = {
             WHEN,
         ),
     ),
+    "key_ends": Kind(
+        _("An API key ends soon"),
+        (
+            _("This API key of %(name)s ends on %(time)s. What uses it stops working then:"),
+            Alone("key"),
+            _("To go on without a break, rotate it here before that:"),
+            Alone("url"),
+        ),
+    ),
     "payout_asked": Kind(
         _("Payout of %(amount)s requested"),
         (

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from qirsh.domain.account import Account
 from qirsh.domain.commands.webhook import TellWebhookOwner
 from qirsh.domain.limits import WEBHOOK_FAILING_TOLD_MS, WEBHOOK_OWNERS_TOLD_AT_ONCE
 from qirsh.domain.mail import Letter
@@ -14,12 +13,10 @@ from qirsh.engine.clock import Clock
 from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.mail_crypto import Envelope, letter
-from qirsh.language.catalog import mark as _
-from qirsh.language.catalog import text
 from qirsh.store.interface import Store
-from qirsh.store.reads import people as people_queries
 from qirsh.store.reads import webhooks
 from qirsh.workers.role import Role
+from qirsh.workers.shop_owner import owner_of
 
 _LOOK_EVERY_S: Final = 30.0
 
@@ -59,18 +56,11 @@ class WebhookNotifier:
 
     async def _letters(self, told: Told, endpoint: WebhookEndpoint, queue: WebhookQueue) -> tuple[Letter, ...]:
         """None for an owner who is not there any more."""
-        account = await self._store.find(Tables.accounts, endpoint.account)
-        assert account is not None, "an endpoint without its account"
-        live = (
-            account if account.live_account is None else await self._store.find(Tables.accounts, account.live_account)
-        )
-        assert live is not None, "a test account without its live account"
-        owner = None if live.owner is None else await self._store.find(Tables.people, live.owner)
-        addresses = [] if owner is None else await self._store.select(people_queries.EMAIL_OF, owner.id)
-        if owner is None or not addresses:
+        owner = await owner_of(self._store, endpoint.account)
+        if owner is None:
             return ()
         words: dict[str, str | int] = {
-            "name": _named(account, owner.language),
+            "name": owner.shop_name,
             "address": _shown(endpoint.url),
             "url": f"{self._base_url}/business/{endpoint.account}/webhooks/{endpoint.id}",
         }
@@ -83,16 +73,9 @@ class WebhookNotifier:
                 words["at"] = endpoint.updated_at
             case _:
                 kind = "webhook_working"
-        return (letter(self._keyring, self._entropy, Envelope(addresses[0][0], owner.language, kind, words)),)
+        return (letter(self._keyring, self._entropy, Envelope(owner.email, owner.language, kind, words)),)
 
 
 def _shown(url: str) -> str:
     """What stands behind a question mark is often a secret; and a mail has no links but ours."""
     return url.partition("://")[2].partition("?")[0]
-
-
-def _named(account: Account, language: str) -> str:
-    """A test account has the name of its live account, and the same program may get the events of both."""
-    if account.mode == "live":
-        return account.name
-    return text(language, _("%(name)s (test account)"), name=account.name)

@@ -69,6 +69,13 @@ class RotateKey(Command[ApiKey], frozen=True):
     letters: tuple[Letter, ...] = ()  # For the owner of the account.
 
 
+class TellKeyEnd(Command[bool], frozen=True):
+    """The owner is told that a key ends soon. The outcome is whether it was this command that did it."""
+
+    id: str
+    letters: tuple[Letter, ...]
+
+
 class RevokeKey(Command[ApiKey], frozen=True):
     """A key ends, everywhere within a second. The outcome is the key's record."""
 

@@ -15,6 +15,7 @@ from qirsh.domain.commands.account import (
     RequestCommercial,
     RevokeKey,
     RotateKey,
+    TellKeyEnd,
 )
 from qirsh.domain.counter import ACCOUNT, REVOCATION, api_keys, businesses
 from qirsh.domain.limits import BUSINESSES_MAX, KEY_OVERLAP_MS_MAX, KEYS_MAX
@@ -215,6 +216,19 @@ def rotate_key(command: RotateKey, work: UnitOfWork) -> ApiKey | Refused:
     return key
 
 
+def tell_key_end_locks(command: TellKeyEnd, _work: UnitOfWork, keys: RowKeys) -> None:
+    keys.api_keys.add(command.id)
+
+
+def tell_key_end(command: TellKeyEnd, work: UnitOfWork) -> bool:
+    key = work.api_keys.get(command.id)
+    if key is None or key.told_at is not None or key.revoked_at is not None or key.replaced_by is not None:
+        return False
+    work.api_keys.change(key.id, msgspec.structs.replace(key, told_at=work.now))
+    work.post(command.letters)
+    return True
+
+
 def revoke_key_reads(command: RevokeKey, keys: RowKeys) -> None:
     keys.api_keys.add(command.id)
 
@@ -299,6 +313,7 @@ RULES: Final[Rules] = {
     IssueKey: by_operator(
         by_member(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads), Right.MANAGE_KEYS)
     ),
+    TellKeyEnd: Rule(tell_key_end, lock=tell_key_end_locks),
     RotateKey: by_member(Rule(rotate_key, lock=rotate_key_locks, read_first=rotate_key_reads), Right.MANAGE_KEYS),
     RevokeKey: by_operator(
         by_member(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads), Right.MANAGE_KEYS)

@@ -42,6 +42,7 @@ LEADS_TO: Final = {
     "access_order.asked_by": "operator.person",
     "api_key.account": "account.number",
     "api_key.replaced_by": "api_key.id",
+    "api_key_use.key": "api_key.id",
     "session.person": "person.id",
     "session.account": "account.number",
     "payment.merchant": "account.number",

@@ -45,6 +45,11 @@ KEYS_OF: Final = Query(
     f"SELECT {_KEY} FROM api_key WHERE account = $1"  # noqa: S608 - the same
     " ORDER BY CASE WHEN revoked_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT $2"
 )
+# Of whose end nobody was told, and that end before a time.
+KEYS_THAT_END: Final = Query(
+    f"SELECT {_KEY} FROM api_key WHERE revoked_at IS NULL AND replaced_by IS NULL AND told_at IS NULL"  # noqa: S608 - the same
+    " AND expires_at > $1 AND expires_at <= $2 ORDER BY expires_at LIMIT $3"
+)
 KEYS_AFTER: Final = Query(
     f"SELECT {_KEY} FROM api_key WHERE account = $1 AND id > $2 ORDER BY id LIMIT $3"  # noqa: S608 - the same
 )

@@ -12,6 +12,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people
+from qirsh.store.reads.request_log import uses_of
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
@@ -117,6 +118,7 @@ async def _page(page: ShopPage, typed: dict[str, str], errors: dict[str, str], s
         "business/keys.html",
         status=status,
         keys=[ApiKey(*row) for row in await page.context.store.select(people.KEYS_OF, number, KEYS_MAX)],
+        uses=await uses_of(page.context.store, number),
         has_factor=holder.has_factor,
         has_proof=has_recent_proof(page),
         typed=typed,

@@ -16,6 +16,7 @@ from qirsh.domain.staff import Right
 from qirsh.domain.webhook import delivery_id
 from qirsh.store.reads.payment_life import life_of
 from qirsh.store.reads.payment_search import END_OF_TIME, PaymentFilter
+from qirsh.store.reads.request_log import requests_of_payment
 from qirsh.store.reads.webhooks import deliveries_of_payment
 from qirsh.web.business.payment_rows import Row, payer_of, rows_of
 from qirsh.web.business.shop_page import ShopPage
@@ -29,6 +30,7 @@ from qirsh.web.http.problems import to_problem
 
 _FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
 _LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
+_CALLS_SHOWN: Final = 5  # Of those that named a payment, on its page.
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
 
 
@@ -67,6 +69,9 @@ async def show_payment(page: ShopPage) -> Response:
     if shop.may(Right.INTEGRATE):
         deliveries = await deliveries_of_payment(context.store, shop.account.number, payment.number)
     payer = await payer_of(context, payment) if shop.may(Right.SEE_PAYERS) else None
+    calls = []
+    if shop.may(Right.SEE_KEYS):
+        calls = await requests_of_payment(context.store, shop.account.number, payment.number, limit=_CALLS_SHOWN)
     is_waiting = payment.status == "pending" and not is_due(payment, context.clock())
     return page.render(
         "business/payment.html",
@@ -84,6 +89,7 @@ async def show_payment(page: ShopPage) -> Response:
             (delivery_id(each.delivery.endpoint, each.delivery.sequence), each.delivery, each.type)
             for each in deliveries
         ],
+        requests=calls,
         left_minor=left_to_refund(payment),
         is_waiting=is_waiting,
         link=f"{context.base_url}/pay/{payment_id}",

@@ -39,6 +39,7 @@ from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
 from qirsh.web.business.refund_page import refund_payment, show_refund
 from qirsh.web.business.report_pages import show_report
+from qirsh.web.business.request_pages import show_request, show_requests
 from qirsh.web.business.settings_pages import set_payment_defaults, set_time_zone, show_settings
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
@@ -92,6 +93,8 @@ _KEYS: Final = (
     business_page("POST", "/keys/{id}/rotate", rotate_api_key, right=Right.MANAGE_KEYS),
     business_page("GET", "/keys/{id}/revoke", show_revoke_api_key, right=Right.MANAGE_KEYS),
     business_page("POST", "/keys/{id}/revoke", revoke_api_key, right=Right.MANAGE_KEYS),
+    business_page("GET", "/requests", show_requests, right=Right.SEE_KEYS),
+    business_page("GET", "/requests/{id}", show_request, right=Right.SEE_KEYS),
 )
 _WEBHOOKS: Final = tuple(
     business_page(method, path, handler, right=Right.INTEGRATE)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -57,6 +58,7 @@ class Router:
 
     async def answer(self, request: Request) -> Response:
         """One request. Never raises: whatever happens is an answer."""
+        began = monotonic()
         try:
             response = await self._answer(request)
         except Problem as problem:
@@ -75,6 +77,9 @@ class Router:
             keep_language(self._context, request, response)
         if request.used_session:
             keep_session_use(self._context, request, response)
+        caller = request.caller
+        if caller is not None and caller.key:
+            self._context.requests.note(request, response, began)
         response.request_id = request.id
         response.limits = request.limits
         return response

@@ -1,0 +1,64 @@
+"""Owners hear by mail, two weeks before, that an API key ends: once for each."""
+
+from typing import Final
+
+from qirsh.domain.api_key import ApiKey
+from qirsh.domain.commands.account import TellKeyEnd
+from qirsh.domain.limits import KEY_END_TOLD_MS, KEY_ENDS_AT_ONCE
+from qirsh.domain.mail import Letter
+from qirsh.domain.refusal import granted
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.engine.entropy import Entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.engine.mail_crypto import Envelope, letter
+from qirsh.store.interface import Store
+from qirsh.store.reads import people
+from qirsh.workers.role import Role
+from qirsh.workers.shop_owner import owner_of
+
+_LOOK_EVERY_S: Final = 300.0
+
+
+class KeyNotifier:
+    """Looks every few minutes, while the role is its own. Of two who tell the same, the rules take one."""
+
+    def __init__(
+        self, store: Store, engine: Engine, clock: Clock, *, keyring: Keyring, entropy: Entropy, base_url: str
+    ) -> None:
+        self._role = Role("key notifier", store, engine)
+        self._store = store
+        self._engine = engine
+        self._clock = clock
+        self._keyring = keyring
+        self._entropy = entropy
+        self._base_url = base_url
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
+
+    async def _look(self) -> float:
+        return 0.0 if await self.tell() == KEY_ENDS_AT_ONCE else _LOOK_EVERY_S
+
+    async def tell(self) -> int:
+        """One look; how many keys end soon of which nobody was told."""
+        now = self._clock()
+        rows = await self._store.search(people.KEYS_THAT_END, now, now + KEY_END_TOLD_MS, KEY_ENDS_AT_ONCE)
+        for key in (ApiKey(*row) for row in rows):
+            granted(await self._engine.submit(TellKeyEnd(key.id, await self._letters(key))))
+        return len(rows)
+
+    async def _letters(self, key: ApiKey) -> tuple[Letter, ...]:
+        """None of a key that was made for less than that: who made it knows. Nor to a shop that is closed."""
+        assert key.expires_at is not None
+        owner = await owner_of(self._store, key.account)
+        if owner is None or owner.shop_state == "closed" or key.expires_at - key.created_at <= KEY_END_TOLD_MS:
+            return ()
+        words: dict[str, str | int] = {
+            "name": owner.shop_name,
+            "key": f"{key.name} …{key.hint}",
+            "at": key.expires_at,
+            "url": f"{self._base_url}/business/{key.account}/keys",
+        }
+        return (letter(self._keyring, self._entropy, Envelope(owner.email, owner.language, "key_ends", words)),)

@@ -1,0 +1,39 @@
+"""Logged requests go some days after they were made, a small step at a time."""
+
+from typing import Final
+
+from qirsh.domain.commands.request_log import ForgetRequests
+from qirsh.domain.limits import REQUESTS_AT_ONCE, REQUESTS_KEPT_MS
+from qirsh.domain.refusal import granted
+from qirsh.engine.batcher import Engine
+from qirsh.engine.clock import Clock
+from qirsh.store.interface import Store
+from qirsh.store.reads import request_log
+from qirsh.workers.role import Role
+
+_LOOK_EVERY_S: Final = 60.0
+_STEP_EVERY_S: Final = 0.25  # While there are more: far faster than all processes write.
+
+
+class RequestCleaner:
+    """Looks each minute, while the role is its own."""
+
+    def __init__(self, store: Store, engine: Engine, clock: Clock) -> None:
+        self._role = Role("request cleaner", store, engine)
+        self._store = store
+        self._engine = engine
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        await self._role.play(self._look, idle_s=_LOOK_EVERY_S)
+
+    async def _look(self) -> float:
+        return _STEP_EVERY_S if await self.clean() == REQUESTS_AT_ONCE else _LOOK_EVERY_S
+
+    async def clean(self) -> int:
+        """One step; how many went."""
+        rows = await self._store.search(request_log.OLD_REQUESTS, self._clock() - REQUESTS_KEPT_MS, REQUESTS_AT_ONCE)
+        if not rows:
+            return 0
+        return granted(await self._engine.submit(ForgetRequests(tuple(row[0] for row in rows))))
