@@ -38,7 +38,7 @@ Work = Callable[
 ]  # Of a query from one key to another, for each row that is asked of.
 
 
-_COPIED: Final = "kind, owner, mode, live_account, name, state, return_origins, created_at, updated_at"
+_COPIED: Final = "kind, owner, mode, live_account, name, state, return_origins, created_at, updated_at, expires_in_s"
 MANY: Final = f"""
 CREATE TABLE place AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {TURNS * PAYERS - 1})
 SELECT i, i / {PAYERS} AS batch, {FIRST_PAYER} + i % {PAYERS} AS payer FROM n;
