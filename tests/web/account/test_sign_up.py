@@ -123,6 +123,23 @@ def test_who_came_to_pay_goes_on_to_the_payment_and_nowhere_else(door: InProcess
         assert answer.headers["location"] == "/sign-up/code"
 
 
+@pytest.mark.parametrize(
+    ("next_page", "leads_to"),
+    [
+        ("/invitations/inv_0123456789abcdef01", "/invitations/inv_0123456789abcdef01"),
+        ("https://evil.example", "/wallet"),
+        ("//evil.example", "/wallet"),
+        ("/sign-out", "/wallet"),
+    ],
+)
+def test_who_came_for_a_page_of_ours_goes_on_to_it_and_nowhere_else(
+    door: InProcess, new: str, next_page: str, leads_to: str
+) -> None:
+    guest = asked(door, new, f"/sign-up?next={next_page}")
+    answer = guest.post("/sign-up/code", code=code_to(door, new), **GOOD)
+    assert (answer.status_code, answer.headers["location"]) == (303, leads_to)
+
+
 def test_a_name_that_turns_text_around_is_told_to_do_so(door: InProcess, new: str) -> None:
     guest = asked(door, new)
     guest.post("/sign-up/code", code="1", **{**GOOD, "name": "Layla \u202eHaddad"})
