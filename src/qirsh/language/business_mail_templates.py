@@ -51,7 +51,7 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
     "invitation": Kind(
         _("You are invited to a business"),
         (
-            _("%(name)s invites you to its business on Qirsh. See what you may do there, and accept or decline:"),
+            _("%(name)s invites you to join its staff on Qirsh. See what you may do there, and accept or decline:"),
             Alone("url"),
             _("The invitation is for this e-mail address, works once and is valid for 7 days."),
             _("If you do not know this business, ignore this e-mail."),
