@@ -11,6 +11,7 @@ from qirsh.web.routes import PAGE_ROUTES
 from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess, Merchant
 from tests.web.business.request_log import record
+from tests.web.colleague import a_member, new_invitation
 from tests.web.webhooks import new_delivery, new_endpoint
 
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGE_ROUTES}
@@ -49,13 +50,20 @@ OPEN: Final = (
     "/reset/{token}",
     "/email/{token}",
     "/operator/{token}",
+    "/invitations/{id}",
 )
 EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
+NOT_OWNERS: Final = {"/business/{account}/leave"}  # Who owns a business does not leave it.
 # With these a page takes pictures along.
 UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
 # What an address names, where the page of something that is there tells more than that of nothing.
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
+    "/business/{account}/payments/": lambda still, merchant: still.paid(merchant, still.customers[0]),
+    "/business/{account}/sell/": lambda still, merchant: still.payment(merchant),
+    "/business/{account}/staff/": a_member,
+    "/business/{account}/invitations/": new_invitation,
+    "/invitations/": new_invitation,
     "/business/{account}/keys/": lambda _, merchant: merchant.key_id,
     "/business/{account}/requests/": lambda still, merchant: record(still, merchant)[0],
     "/business/{account}/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
@@ -93,7 +101,7 @@ def path_of(still: InProcess, route: Route) -> str:
     merchant = still.merchants[0]
     names = {"{token}": "x" * 43, "{account}": merchant.account}
     made = next((kind for kind in MADE if route.path.startswith(kind)), "")
-    path = route.path.replace("{id}", MADE[made](still, merchant) if made else "none")
+    path = route.path.replace("{id}", MADE[made](still, merchant) if made and "{id}" in route.path else "none")
     for name, value in names.items():
         path = path.replace(name, value)
     return path
@@ -128,7 +136,8 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing(
             assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
             assert answer.content == b""
         elif "{account}" in route.path:  # Of a business: those who do not work there see nothing.
-            assert answer.status_code == (200 if role == "owner" else 404), role
+            is_shown = role == "owner" and route.path not in NOT_OWNERS
+            assert answer.status_code == (200 if is_shown else 404), role
     after = still.counts()
     if route.path in EXPORTS:
         after["audit"] = before["audit"]
