@@ -210,7 +210,7 @@ def test_one_form_makes_one_key_when_it_is_sent_many_times_at_once(anywhere: Wor
     ("changes", "says"),
     [
         ({"password": "not the password"}, "Incorrect password"),
-        ({"password": ""}, "Incorrect password"),
+        ({"password": ""}, "Enter your password to continue"),
         ({"name": ""}, "Enter a name for the key"),
         ({"payments-read": "", "payments-write": ""}, "at least one permission"),
         ({"days": "0"}, "from 1 to 3650"),

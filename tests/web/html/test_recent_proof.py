@@ -11,6 +11,7 @@ from tests.live import PASSWORD, InProcess, Merchant
 
 MADE: Final = 200
 REFUSED: Final = 422
+ASKED: Final = "Enter your password to continue. Nothing was changed."
 
 
 @pytest.fixture
@@ -61,9 +62,13 @@ def test_who_has_just_signed_in_is_not_asked(still: InProcess, shop: Merchant) -
 def test_after_ten_minutes_the_password_is_asked_for_and_holds_for_ten_more(still: InProcess, shop: Merchant) -> None:
     guest = at_home(still, shop)
     still.clock.advance(RECENT_PROOF_MS + 1)
-    for typed in ({}, {"password": ""}, {"password": "not the password"}):
+    for typed, says in (
+        ({}, "Enter your password to continue"),
+        ({"password": ""}, "Enter your password to continue"),
+        ({"password": "not the password"}, "Incorrect password"),
+    ):
         assert make_key(guest, shop, **typed) == REFUSED
-        assert "Incorrect password" in guest.text
+        assert says in guest.text
         assert RECENT_PROOF not in guest.cookies
     assert is_asked(guest, shop)
     assert make_key(guest, shop, password=PASSWORD) == MADE
@@ -83,9 +88,12 @@ def test_a_form_opened_while_the_proof_was_recent_is_refused_when_it_no_longer_i
     path = f"/business/{shop.account}/keys"
     guest.open(path)
     still.clock.advance(RECENT_PROOF_MS + 1)
-    assert guest.post(path, name="Till", **{"payments-read": "yes"}).status_code == REFUSED
+    typed = {"name": "Till", "payments-read": "yes"}
+    assert guest.post(path, **typed).status_code == REFUSED
     assert "Your password" in guest.text
+    assert guest.wrong == {"password": ASKED}  # Which none was: nothing is incorrect.
     assert guest.value("name") == "Till"
+    assert guest.post(path, **typed, password=PASSWORD).status_code == MADE
 
 
 def test_the_proof_of_one_session_is_none_for_another(still: InProcess, shop: Merchant) -> None:

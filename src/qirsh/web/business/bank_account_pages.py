@@ -15,7 +15,7 @@ from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
@@ -47,8 +47,8 @@ async def add_bank_account(page: ShopPage) -> Response:
     shop, context = page.shop, page.context
     typed = once_form(page, "bank-account", *_FIELDS, *REAUTH_FIELDS, bound=(str(shop.live.number),))
     details, errors = _read(typed)
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors:
         return await _page(page, typed, errors, status=422)
     bank_account = f"ba_{typed['nonce']}"

@@ -27,7 +27,7 @@ from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 from qirsh.web.http.webhooks import HOUR_MS, overlap_ms, wait_for_senders
@@ -130,8 +130,8 @@ async def rotate_secret_from_page(page: ShopPage) -> Response:
     endpoint, context = own.endpoint, page.context
     fields = once_form(page, "webhook-rotate", "overlap", *REAUTH_FIELDS, bound=(endpoint.id,))
     errors = {} if fields["overlap"] in map(str, _OVERLAP_HOURS) else {"overlap": "overlap"}
-    if not errors and not await is_proven(page, await account_holder_of(page), fields):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), fields)):
+        errors = {"proof": fault}
     if errors:
         return await _rotate_form(page, own, fields, errors, status=422)
     secret, kept_ms = make_secret(context.entropy), overlap_ms(context, endpoint, int(fields["overlap"]))
@@ -179,10 +179,9 @@ async def _read(page: ShopPage, fields: dict[str, str]) -> Typed:
 
 
 async def _is_proven(page: ShopPage, typed: Typed, fields: dict[str, str]) -> bool:
-    if await is_proven(page, await account_holder_of(page), fields):
-        return True
-    typed.errors["proof"] = "wrong"
-    return False
+    if fault := await proof_fault(page, await account_holder_of(page), fields):
+        typed.errors["proof"] = fault
+    return not fault
 
 
 async def _form(

@@ -21,7 +21,7 @@ from qirsh.web.business.role_form import CAP_FIELDS, read_role
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.page_context import PageContext, page_context_of, signed_in
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import to_problem
@@ -43,8 +43,8 @@ async def invite_member(page: ShopPage) -> Response:
     email = normal_email(typed["email"])
     if email is None:
         errors["email"] = "email"
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors or role is None or email is None:
         return await _form(page, typed, errors, status=422)
     if context.limits is not None:

@@ -18,7 +18,7 @@ from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.client_address import parse_networks
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
@@ -52,8 +52,8 @@ async def issue_api_key(page: ShopPage) -> Response:
     wanted = _read(typed)
     errors = wanted.errors
     holder = await account_holder_of(page)
-    if not errors and not await is_proven(page, holder, typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, holder, typed)):
+        errors = {"proof": fault}
     if errors:
         return await _page(page, typed, errors, status=422)
     token = make_token(key_kind(shop.mode), context.entropy(32))

@@ -20,7 +20,7 @@ from qirsh.web.business.bank_account_pages import shown_bank_accounts
 from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 
@@ -63,8 +63,8 @@ async def request_shop_payout(page: ShopPage) -> Response:
         errors["bank_account"] = Refusal.NOT_FOUND.value
     if not is_pin(typed["pin"]):
         errors["pin"] = "no_pin"
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors or not amount or details is None:
         return await _page(page, typed, errors, status=422)
     payout_id = f"po_{typed['nonce']}"

@@ -20,7 +20,7 @@ from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
 from qirsh.web.http.payments import find_payment_of
 from qirsh.web.http.problems import to_problem
@@ -57,8 +57,8 @@ async def refund_payment(page: ShopPage) -> Response:
     errors = {} if amount else {"amount": "amount"}
     if note is None:
         errors["note"] = "note"
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors or not amount:
         return await _form(page, payment, typed, errors, status=422)
     command = RefundPaymentByHand(

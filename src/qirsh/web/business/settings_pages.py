@@ -12,7 +12,7 @@ from qirsh.domain.refusal import Refused
 from qirsh.language.figures import latin_digits
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.host import is_own_machine
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
@@ -46,8 +46,8 @@ async def set_payment_defaults(page: ShopPage) -> Response:
     """Where customers are led is what a thief would change, so it takes a recent proof."""
     account = page.shop.account
     typed = _read(page.form("settings", *_FIELDS, *REAUTH_FIELDS, bound=(str(account.number),)), page)
-    if not typed.errors and not await is_proven(page, await account_holder_of(page), typed.fields):
-        typed.errors["proof"] = "wrong"
+    if not typed.errors and (fault := await proof_fault(page, await account_holder_of(page), typed.fields)):
+        typed.errors["proof"] = fault
     if typed.errors:
         return await _page(page, typed, page.shop.business.time_zone, status=422)
     outcome = await page.context.engine.submit(

@@ -14,7 +14,7 @@ from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.business.role_form import CAP_FIELDS, read_role, shown_caps
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem, to_problem
 
@@ -55,8 +55,8 @@ async def change_member(page: ShopPage) -> Response:
     person = named.member.person
     typed = page.form("member", "role", *CAP_FIELDS.values(), *REAUTH_FIELDS, bound=(str(person),))
     role, caps, errors = read_role(typed, GRANTABLE.get(page.shop.role, ()), page.request.language)
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors or role is None:
         return await _form(page, named, typed, errors, status=422)
     number = page.shop.live.number

@@ -3,6 +3,8 @@
 Opening a session is a proof. Later ones are kept in a sealed cookie beside the session's own, and hold for it alone.
 """
 
+from typing import Literal
+
 import msgspec
 
 from qirsh.domain.limits import RECENT_PROOF_MS
@@ -10,6 +12,8 @@ from qirsh.web.html.cookies import RECENT_PROOF
 from qirsh.web.html.page_context import PageContext
 from qirsh.web.html.reauthentication import AccountHolder, is_reauthenticated
 from qirsh.web.html.sealed_cookie import keep, kept
+
+ProofFault = Literal["", "asked", "wrong"]
 
 
 class RecentProof(msgspec.Struct, frozen=True):
@@ -28,12 +32,17 @@ def has_recent_proof(page: PageContext) -> bool:
     return page.context.clock() - proved_at <= RECENT_PROOF_MS
 
 
-async def is_proven(page: PageContext, holder: AccountHolder, form: dict[str, str]) -> bool:
-    """Whether they have proved who they are, lately or in this form; the browser then keeps that they have."""
+async def proof_fault(page: PageContext, holder: AccountHolder, form: dict[str, str]) -> ProofFault:
+    """What is missing of a proof, lately or in this form: nothing (and the browser keeps it), or what to tell.
+
+    A form that was opened while the last proof was recent has no field for a password: it is `asked`, not `wrong`.
+    """
     if has_recent_proof(page):
-        return True
+        return ""
+    if not form["password"]:
+        return "asked"
     if not await is_reauthenticated(page, holder, form):
-        return False
+        return "wrong"
     proof = RecentProof(page.session.hash.hex(), page.context.clock())
     page.cookies.append(keep(page.context, RECENT_PROOF, proof))
-    return True
+    return ""
