@@ -44,7 +44,7 @@ def test_what_was_taken_is_seen_at_once_beside_yesterday(still: InProcess) -> No
     assert boss.post(path, amount="5", note="").status_code == 303
     text = boss.read(home(merchant))
     assert "First steps" not in text
-    assert re.search(r"Taken today 30\.00 \S+ 1 payments", text), text
+    assert re.search(r"Taken today 30\.00 \S+ 1 payment\b", text), text
     assert re.search(r"Refunded today 5\.00", text)
     assert re.search(r"Available 37\.50", text)
     assert re.search(r"Yesterday : 12\.50", text) or "Yesterday: 12.50" in text, text
@@ -69,7 +69,7 @@ def test_a_report_adds_up_and_is_the_same_by_days(still: InProcess) -> None:
     assert re.search(r"Opening balance 12\.50", text), text
     assert re.search(r"Taken \+30\.00", text)
     assert re.search(r"Closing balance 42\.50", text)
-    assert "Proved against the ledger" in text
+    assert "Checked against the ledger" in text
     both = boss.read(f"{home(merchant)}/reports", **days | {"from_": str(today - timedelta(days=1))})
     assert re.search(r"Opening balance 0\.00", both)
     assert re.search(r"Taken \+42\.50", both)

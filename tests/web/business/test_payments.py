@@ -185,10 +185,10 @@ def test_amounts_are_typed_as_people_of_the_language_type_them(still: InProcess)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"amount": "0"}, "Enter an amount"),
-        ({"amount": "1.234,5"}, "Enter an amount"),
-        ({"amount": "-1"}, "Enter an amount"),
-        ({"amount": "1e3"}, "Enter an amount"),
+        ({"amount": "0"}, "Enter a valid amount"),
+        ({"amount": "1.234,5"}, "Enter a valid amount"),
+        ({"amount": "-1"}, "Enter a valid amount"),
+        ({"amount": "1e3"}, "Enter a valid amount"),
         ({"currency": "XXX"}, "Choose one of these"),
         ({"lasts": "year"}, "Choose one of these"),
         ({"reference": "x" * 65}, "on one line"),

@@ -104,7 +104,7 @@ def test_a_new_bank_account_a_wrong_pin_and_too_much_are_refused_beside_their_fi
     for changes, says in (
         ({"bank_account": young}, "24 hours after it was added"),
         ({"bank_account": "ba_odd"}, "Choose one of the bank accounts"),
-        ({"pin": "111111"}, "Attempts left: 4"),
+        ({"pin": "111111"}, "4 attempts are left"),
         ({"pin": ""}, "six digits"),
         ({"amount": "1000000"}, "does not have this much"),
         ({"amount": "x"}, "valid amount"),

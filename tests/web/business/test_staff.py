@@ -135,8 +135,8 @@ def test_a_known_and_an_unknown_address_are_answered_alike(still: InProcess) -> 
         ({"email": "nobody"}, "valid e-mail address"),
         ({"role": "owner"}, "Choose one of these"),
         ({"role": ""}, "Choose one of these"),
-        ({"role": "cashier", "cap_usd": "12,5.0"}, "Enter an amount such as"),
-        ({"role": "cashier", "cap_usd": "-1"}, "Enter an amount such as"),
+        ({"role": "cashier", "cap_usd": "12,5.0"}, "Enter a valid amount, such as"),
+        ({"role": "cashier", "cap_usd": "-1"}, "Enter a valid amount, such as"),
     ],
 )
 def test_what_is_wrong_with_an_invitation_stands_beside_it(
@@ -189,7 +189,7 @@ def test_a_role_is_changed_and_felt_at_once(still: InProcess) -> None:
     assert words_to(still, guest.email)["role_changed"]["name"] == "Shop"
     boss.open(f"{path}/remove")
     boss.follow(boss.post(f"{path}/remove"))
-    assert "no longer work here" in boss.text
+    assert "no longer have access" in boss.text
     assert guest.open(f"{home(merchant)}/keys").status_code == 404
     assert words_to(still, guest.email)["member_removed"]["name"] == "Shop"
 
@@ -215,7 +215,7 @@ def test_a_member_leaves(still: InProcess) -> None:
     guest.open(home(merchant))
     guest.open(f"{home(merchant)}/leave")
     guest.follow(guest.post(f"{home(merchant)}/leave"))
-    assert "no longer work at this business" in guest.text
+    assert "have left this business" in guest.text
     assert guest.open(home(merchant)).status_code == 404
 
 

@@ -139,7 +139,15 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "move_not_allowed",
         "already_confirmed",
     }
-    pages = {"code_not_valid", "passkey_not_valid", "money_left", "missing_right", "changed_meanwhile", "refund_cap"}
+    pages = {
+        "code_not_valid",
+        "passkey_not_valid",
+        "money_left",
+        "missing_right",
+        "changed_meanwhile",
+        "refund_cap",
+        "bank_account_new",
+    }
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators

@@ -187,8 +187,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
         f"Where the customer goes without having paid. {_ORIGIN_RULE}", f"{SHOP_URL}/cart", _ADDRESS
     ),
     "expiresIn": FieldDoc(
-        "For how many seconds the payment can be paid. When absent, the default of the business: see `defaultExpiresIn`"
-        " of `GET /me`.",
+        f"For how many seconds the payment can be paid: {limits.EXPIRES_IN_S_DEFAULT} when absent, unless the business"
+        " has set another default (`defaultExpiresIn` of `GET /me`).",
         limits.EXPIRES_IN_S_DEFAULT,
     ),
     # Signing in.
