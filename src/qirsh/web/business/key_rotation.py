@@ -10,7 +10,7 @@ from qirsh.web.business.key_pages import letters_on_new_key, own_key
 from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
-from qirsh.web.html.recent_proof import has_recent_proof, is_proven
+from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import to_problem
 
@@ -30,8 +30,8 @@ async def rotate_api_key(page: ShopPage) -> Response:
     typed = once_form(page, "rotate-key", "overlap", *REAUTH_FIELDS, bound=(key.id,))
     hours = next((each for each in OVERLAP_HOURS if str(each) == typed["overlap"]), None)
     errors = {"overlap": "overlap"} if hours is None else {}
-    if not errors and not await is_proven(page, await account_holder_of(page), typed):
-        errors = {"proof": "wrong"}
+    if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
+        errors = {"proof": fault}
     if errors or hours is None:
         return await _form(page, key, typed, errors, status=422)
     token, new_id = make_token(key_kind(shop.mode), context.entropy(32)), f"key_{typed['nonce']}"
