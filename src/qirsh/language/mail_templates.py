@@ -126,7 +126,7 @@ KINDS: Final[dict[str, Kind]] = {
         (
             _("This API key of %(name)s ends on %(time)s. What uses it stops working then:"),
             Alone("key"),
-            _("To go on without a break, rotate it here before that:"),
+            _("To avoid an interruption, rotate it here before then:"),
             Alone("url"),
         ),
     ),
