@@ -19,6 +19,7 @@ from qirsh.domain.limits import (
 )
 from qirsh.domain.request_log import LoggedRequest
 from qirsh.engine.clock import Clock
+from qirsh.web.http.authentication import Caller
 from qirsh.web.http.client_address import Networks, whole_address
 from qirsh.web.http.message import Request, Response
 
@@ -57,10 +58,8 @@ class RequestLog:
         # Of each key: room for those that went well, for those that did not, and how many found none.
         self._of_keys: dict[str, list[int]] = {}
 
-    def note(self, request: Request, response: Response, began: float) -> None:
-        """A call of an API key was answered."""
-        caller = request.caller
-        assert caller is not None
+    def note(self, caller: Caller, request: Request, response: Response, began: float) -> None:
+        """A call of an API key was answered; it began at this time, by the monotonic clock."""
         of_key = self._of_keys.get(caller.key)
         if of_key is None:
             if len(self._of_keys) >= REQUESTS_KEYS_MAX:

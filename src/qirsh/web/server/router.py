@@ -45,6 +45,7 @@ class Router:
         assert not nameless, f"pages that name no right: {nameless}"
         self._context = context
         self._limits = context.limits
+        self._note = context.requests.note
         self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.
         self._ids = request_ids(context.entropy(6))
         self.uploads = Uploads(routes, lambda headers: session_token(context, headers), context.callers.of_cookie)
@@ -79,7 +80,7 @@ class Router:
             keep_session_use(self._context, request, response)
         caller = request.caller
         if caller is not None and caller.key:
-            self._context.requests.note(request, response, began)
+            self._note(caller, request, response, began)
         response.request_id = request.id
         response.limits = request.limits
         return response
