@@ -8,7 +8,7 @@ import pytest
 from qirsh.domain.limits import REQUESTS_AT_ONCE, REQUESTS_KEPT_OF_KEY
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
-from tests.live import Call, InProcess, Merchant, cancel, create, refund, retrieve
+from tests.live import Call, InProcess, Live, Merchant, cancel, create, refund, retrieve, wait_until
 from tests.web.business.request_log import record, rows, write_down
 
 CREATE: Final = "/api/v1/remote-payments"
@@ -199,3 +199,18 @@ def test_the_keys_page_says_about_when_and_from_where_a_key_was_used(still: InPr
     assert "About" in guest.text
     assert "127.0.0.1" in guest.text
     assert f"/requests?key={shop.key_id}" in guest.page
+
+
+def test_a_served_process_writes_down_what_its_keys_did(world: Live) -> None:
+    merchant = world.merchant()
+    request_id = world.send(retrieve(merchant.key, "none")).headers["x-request-id"]
+
+    def written() -> list[tuple[object, ...]]:
+        with world.books() as books:
+            return books.select(
+                "SELECT r.status, r.code, u.key FROM request_log r JOIN api_key_use u ON u.key = r.key WHERE r.id = ?",
+                request_id,
+            )
+
+    wait_until(lambda: bool(written()), 30)
+    assert [*map(tuple, written())] == [(404, "not_found", merchant.key_id)]
