@@ -127,7 +127,6 @@ KINDS: Final[dict[str, Kind]] = {
             _("This API key of %(name)s ends on %(time)s. What uses it stops working then:"),
             Alone("key"),
             _("To avoid an interruption, rotate it here before then:"),
-            _("To continue without a break, rotate it here before that:"),
             Alone("url"),
         ),
     ),
