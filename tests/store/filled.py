@@ -100,12 +100,12 @@ class Filled(Market):
         entries = entries_of(
             json.decode(labelled.metadata), merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
         )
-        self._fill_in_totals()
         words = [PaymentWord(self.shop, word, labelled.created_at, labelled.number) for word in ("=100", "a7", "قهوه")]
         self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,), words=(*words,)))
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()
+        self._fill_in_totals()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))

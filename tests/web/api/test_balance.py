@@ -296,7 +296,11 @@ def test_a_pay_is_in_balance_and_statement_from_the_moment_it_was_answered(world
 def test_me_tells_whose_key_it_is_and_what_it_may_do(still: InProcess) -> None:
     merchant = still.merchant()
     told = still.data(asking(merchant.key, ME))
-    assert list(told) == ["account", "name", "state", "livemode", "returnOrigins", "key", "serverVersion"]
+    assert list(told) == [
+        *("account", "name", "state", "livemode", "returnOrigins", "timeZone", "defaultExpiresIn", "key"),
+        "serverVersion",
+    ]
+    assert (told["timeZone"], told["defaultExpiresIn"]) == ("UTC", 3600)
     assert told["serverVersion"] == __version__
     assert list(told["key"]) == ["id", "name", "hint", "scopes", "createdAt", "expiresAt"]
     assert (told["account"], told["name"], told["state"]) == (merchant.account, "Shop", "approved")
