@@ -52,7 +52,14 @@ def test_no_page_is_wider_than_a_phone(
         *("/business", "/wallet/pin"),
         *(
             f"/business/{account}",
-            f"/business/{account}/exports",
+            *(
+                f"/business/{account}{path}"
+                for path in ("/payments", "/take", "/sell", "/payouts", "/bank-accounts", "/reports", "/exports")
+            ),
+            *(
+                f"/business/{account}{path}"
+                for path in (f"/payments/{payment}", "/settings", "/staff", "/staff/invite")
+            ),
             f"/business/{account}/keys",
             f"/business/{account}/webhooks",
             f"/pay/{payment}",

@@ -86,6 +86,82 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
     yield "secret"
 
 
+def business_tour(page: Page, stage: Stage, paid: str) -> Iterator[str]:
+    """The same of the dashboard, for the owner of the business, to whom `paid` was paid and `stage.payment` waits."""
+    base = f"{stage.base_url}/business/{stage.business}"
+    page.goto(f"{stage.base_url}/?lang={stage.code}")
+    _sign_in(page, stage.base_url, stage.customer)
+    for name, path in (
+        ("overview", ""),
+        ("payments", "/payments"),
+        ("payments-found", "/payments?q=order:A-7"),
+        ("payments-none", "/payments?q=nothing&from=2020-02-02&to=2020-02-01"),
+        ("payment-waiting", f"/payments/{stage.payment}"),
+        ("payment", f"/payments/{paid}"),
+        ("payouts", "/payouts"),
+        ("reports", "/reports?currency=USD"),
+        ("settings", "/settings"),
+        ("staff", "/staff"),
+    ):
+        page.goto(f"{base}{path}")
+        yield name
+    yield from _taken(page, base)
+    yield from _refunded(page, f"{base}/payments/{paid}/refund")
+    yield from _to_the_bank(page, f"{base}/bank-accounts")
+    yield from _invited(page, f"{base}/staff/invite")
+
+
+def _taken(page: Page, base: str) -> Iterator[str]:
+    page.goto(f"{base}/take")
+    page.fill("#amount", "-")
+    _press(page, "main form .button")
+    yield "take-with-mistakes"
+    page.fill("#amount", "12")
+    _press(page, "main form .button")
+    yield "taken"
+    page.goto(f"{base}/sell")
+    yield "counter"
+    page.fill("#amount", "7")
+    _press(page, "main form .button")
+    yield "counter-code"
+    _press(page, 'main form[action$="/cancel"] .button')
+    yield "payment-cancelled"
+
+
+def _refunded(page: Page, address: str) -> Iterator[str]:
+    page.goto(address)
+    yield "refund"
+    page.fill("#amount", "999999")
+    _press(page, "main form .button")
+    yield "refund-with-mistakes"
+    page.fill("#amount", "1")
+    _press(page, "main form .button")
+    yield "refunded"
+
+
+def _to_the_bank(page: Page, address: str) -> Iterator[str]:
+    page.goto(address)
+    yield "no-bank-account"
+    for name, value in {"holder": "Layla", "bank": "Bank", "account": "12"}.items():
+        page.fill(f"#{name}", value)
+    _press(page, 'form[action$="/bank-accounts"] .button')
+    yield "bank-account-with-mistakes"
+    page.fill("#account", "GB33BUKB20201555555555")
+    _press(page, 'form[action$="/bank-accounts"] .button')
+    yield "bank-account"
+    page.goto(address.replace("/bank-accounts", "/payouts"))
+    yield "payout"
+
+
+def _invited(page: Page, address: str) -> Iterator[str]:
+    page.goto(address)
+    yield "invite"
+    page.fill("#email", "nobody@mail.example")
+    page.select_option("#role", "cashier")
+    _press(page, "main form .button")
+    yield "invited"
+
+
 def _sign_up_with_mistakes(page: Page, stage: Stage) -> None:
     page.fill("#email", f"new.{stage.newcomer}")
     _press(page, "main form .button")
