@@ -27,9 +27,11 @@ def served_and_stopped(house: House) -> str:
     """The log of a server that was used and has ended."""
     with house.serving("serve", until="listening") as running:
         house.act("account", "suspend", _shop(house), **house.operator())
-        assert running.stop() == 0
+        code = running.stop()
         assert running.process.stderr is not None
-        return running.process.stderr.read()
+        said = running.process.stderr.read()
+        assert code == 0, said
+        return said
 
 
 def _shop(house: House) -> str:

@@ -29,6 +29,7 @@ START_S_MAX: Final = 20  # Without help, also after a kill, and beside other loa
 _ROOT: Final = Path(__file__).parent.parent.parent
 SCENE_S_MAX: Final = 180  # Whoever takes longer hangs.
 _READY: Final = b"Qirsh is listening on"
+_QUIET_S: Final = 6.0
 
 
 class Founded:
@@ -151,6 +152,21 @@ class Served(Bounded):
             scratch.rename(self._order)
         else:
             self._order.unlink(missing_ok=True)
+
+    def calm(self) -> None:
+        """Until the workers have written down what they had to: nothing commits by itself any more.
+
+        The slowest of them, the sealer, looks every five seconds.
+        """
+        seen, since = self.syncs(), time.monotonic()
+        while time.monotonic() < since + _QUIET_S:
+            time.sleep(0.1)
+            if self.syncs() != seen:
+                seen, since = self.syncs(), time.monotonic()
+
+    def syncs(self) -> int:
+        """How often the disk was told to keep what it has."""
+        return self.journal.read_text().splitlines().count("synced") if self.journal.exists() else 0
 
     def verify(self) -> None:
         """As an operator would: all rules hold."""

@@ -60,7 +60,11 @@ def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_
 
 def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(shimmed: Served) -> None:
     history = History(shimmed)
-    # The first create reserves payment numbers, and that is what fails.
+    # The first batch after a start reserves payment numbers, and that is what fails. The workers leave it to the
+    # create: they have nothing to write any more.
+    shimmed.calm()
+    shimmed.stop()
+    shimmed.restart()
     wish = history.create(shimmed.merchants[0], 100)
     shimmed.obey("fail sync 0")
     shimmed.run(_at_once(shimmed, [wish]))
@@ -105,16 +109,18 @@ def test_only_the_command_that_the_database_refuses_fails(shimmed: Served, way: 
             world.obey()
             return await answer
 
+    world.calm()
     with _refusing(world, "guilty", way):
-        syncs_before = _syncs(world)
+        syncs_before = world.syncs()
         answer = world.run(scene())
-        syncs = _syncs(world) - syncs_before
+        syncs = world.syncs() - syncs_before
     assert answer.status == 500
     assert answer.code == "internal_error"
     assert b"refus" not in answer.body
     assert {one.outcome for one in history.operations} == {"ok"}
-    # The batch was undone, and each of them then had a commit of its own.
-    assert syncs == 1 + len(innocent)
+    # The batch was undone, and each of them then had a commit of its own. Meanwhile the payment indexer and the request
+    # recorder may have had one each.
+    assert 0 <= syncs - (1 + len(innocent)) <= 2
     history.check()
     # The key was not used up by what was never done.
     again = world.send(guilty)
@@ -125,19 +131,15 @@ def test_only_the_command_that_the_database_refuses_fails(shimmed: Served, way: 
 
 async def _held(world: Served) -> None:
     """Until somebody waits for the disk."""
-    syncs = _syncs(world)
+    syncs = world.syncs()
     async with asyncio.timeout(5):
         while not _last_line(world).startswith("commit"):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
-    assert _syncs(world) == syncs
+    assert world.syncs() == syncs
 
 
 def _last_line(world: Served) -> str:
     return world.journal.read_text().splitlines()[-1]
-
-
-def _syncs(world: Served) -> int:
-    return world.journal.read_text().splitlines().count("synced")
 
 
 @contextlib.contextmanager

@@ -108,6 +108,7 @@ def _killed(world: Served, history: History, order: str, kind: Kind) -> Operatio
     asked = world.run(sent(history.create(world.merchants[0], 100)))
     if kind == "refund":
         world.run(sent(history.pay(world.customers[0], asked)))
+    world.calm()  # The first to reach the disk is to be what comes next.
     world.obey(order)
     if kind == "create":
         operation = history.create(world.merchants[0], 100)
