@@ -5,12 +5,14 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.limits import INVITATION_MS, INVITATIONS_MAX, RECENT_PROOF_MS
+from qirsh.domain.limits import INVITATION_MS, INVITATIONS_MAX, MAILS_ASKED_PER_HOUR, RECENT_PROOF_MS
 from qirsh.domain.staff import MEMBER_ROLES, Right, may
 from qirsh.web.business.routes import ROUTES
+from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
-from tests.live import PASSWORD, InProcess, Merchant, World
+from tests.live import PASSWORD, InProcess, Merchant, World, in_process
 from tests.mailbox import words_to
+from tests.postgres import PostgresServer
 
 CAPS: Final = {"cap_usd": "12.50", "cap_eur": "", "cap_syp": "", "cap_try": ""}
 
@@ -159,6 +161,23 @@ def test_the_twenty_first_invitation_is_refused_in_words(still: InProcess) -> No
     assert "at most 20 invitations" in boss.text
     # Another one to the same address takes the place of the first.
     invite(boss, merchant, "one.0@example.org", "manager")
+
+
+def test_a_business_is_no_way_to_write_to_everybody(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=1, people=0) as world:
+        world.change(has_mail=True)
+        world.limit(RateLimits(clock=lambda: 0))
+        boss, merchant = owner(world)
+        path, answers = f"{home(merchant)}/staff/invite", []
+        for number in range(MAILS_ASKED_PER_HOUR + 1):
+            boss.open(path)
+            answers.append(boss.post(path, email=f"someone.{number}@example.org", role="viewer", **CAPS).status_code)
+            with world.books() as books:
+                rows = books.select("SELECT id FROM invitation WHERE account = ?", int(merchant.account))
+            boss.open(f"{home(merchant)}/staff")
+            for (invitation,) in rows:
+                boss.post(f"{home(merchant)}/invitations/{invitation}/withdraw")
+    assert answers == [303] * MAILS_ASKED_PER_HOUR + [429]
 
 
 def test_who_may_do_what_is_changed_with_the_password_after_ten_minutes(still: InProcess) -> None:

@@ -48,7 +48,8 @@ async def invite_member(page: ShopPage) -> Response:
     if errors or role is None or email is None:
         return await _form(page, typed, errors, status=422)
     if context.limits is not None:
-        context.limits.count_mail(page.request, "invitation", email, known=f"{shop.live.number} {email}")
+        # As a stranger is counted: a business must not be a way to write to everybody.
+        context.limits.count_mail(page.request, "invitation", email)
     invitation_id = f"inv_{typed['nonce']}"
     now = context.clock()
     stale = [row.id for row in await invitations_of(context.store, shop.live.number) if _is_stale(row, email, now)]
