@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +14,9 @@ import pytest
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.integrity import incremental_checks
+from qirsh.store.integrity import hash_chain, incremental_checks
 from qirsh.store.integrity.invariant import rule
-from qirsh.store.interface import Store
+from qirsh.store.interface import Store, StoreUnavailable
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite import store as sqlite_store
 from qirsh.workers.ledger_auditor import LedgerAuditor
@@ -367,3 +368,39 @@ def test_a_check_that_takes_too_long_is_not_asked_again_at_once(
     assert [record.getMessage() for record in caplog.records] == [
         "the ledger auditor did not come to the end of a cycle: a search took too long"
     ]
+
+
+def test_a_look_at_the_past_that_is_cancelled_asks_nothing_more_and_leaves_no_thread(
+    engine: PostgresServer | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    ended: list[str] = []
+
+    def slow(select: Callable[[str], object], *_: object) -> tuple[int, list[object]]:
+        begun.set()
+        go_on.wait(10)
+        try:
+            select("SELECT 1")
+        except StoreUnavailable as error:
+            ended.append(str(error))
+            raise
+        return 0, []
+
+    monkeypatch.setattr(hash_chain, "part_violations", slow)
+    with in_process(engine, shops=0, people=0) as world:
+        auditor = LedgerAuditor(world.context.store, world.context.engine)
+
+        async def scene() -> None:
+            looking = asyncio.create_task(auditor.past())
+            while not begun.is_set():  # noqa: ASYNC110 - a thread sets it
+                await asyncio.sleep(0.01)
+            for _ in range(3):  # However often: the store is closed after it has ended.
+                looking.cancel()
+                await asyncio.sleep(0.01)
+            assert not looking.done()
+            go_on.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await looking
+
+        world.run(scene())
+    assert ended == ["the service stops"]

@@ -5,7 +5,9 @@ Totals of accounts that are wrong it tells too, and removes them: they are made 
 """
 
 import asyncio
+import contextlib
 import logging
+import threading
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -103,7 +105,11 @@ class LedgerAuditor:
         found += await self._broken(STOPS)
         loop = asyncio.get_running_loop()
 
+        is_over = threading.Event()
+
         def select(sql: str) -> list[tuple[Any, ...]]:
+            if is_over.is_set():
+                raise StoreUnavailable("the service stops")
             return asyncio.run_coroutine_threadsafe(self._store.search(Query(sql)), loop).result()
 
         def look() -> list[str]:
@@ -112,7 +118,17 @@ class LedgerAuditor:
             self._seals, broken = hash_chain.part_violations(select, self._seals, AUDIT_SLICE_ROWS)
             return [*gone, *(violation.sentence for violation in broken)]
 
-        return found + await asyncio.to_thread(look)
+        looking = asyncio.ensure_future(asyncio.to_thread(look))
+        try:
+            return found + await asyncio.shield(looking)
+        finally:
+            # A thread that asked a store which is closed would wait for ever, and the process for it.
+            is_over.set()
+            while not looking.done():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait({looking})
+            if not looking.cancelled():
+                looking.exception()  # Whoever still waits has heard of it.
 
     async def check_totals(self) -> None:
         """A slice of them against the ledger. No money moves by them, so none is stopped."""
