@@ -23,6 +23,7 @@ from qirsh.workers.request_recorder import RequestRecorder
 from qirsh.workers.response_cleaner import ResponseCleaner
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.secret_rotator import SecretRotator
+from qirsh.workers.shop_owner import OwnerMail
 from qirsh.workers.smtp_client import SmtpLine
 from qirsh.workers.totaler import Totaler
 from qirsh.workers.webhook_notifier import WebhookNotifier
@@ -63,8 +64,11 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         roles.append(asyncio.create_task(rotator.run(), name="secret-rotator"))
     if context.has_mail:
         roles.append(asyncio.create_task(_notifier(context).run(), name="notifier"))
-        roles.append(asyncio.create_task(_webhook_notifier(context).run(), name="webhook-notifier"))
-        roles.append(asyncio.create_task(_key_notifier(context).run(), name="key-notifier"))
+        mail = OwnerMail(context.store, context.keyring, context.entropy, context.base_url)
+        webhook_notifier = WebhookNotifier(context.store, context.engine, context.clock, mail)
+        key_notifier = KeyNotifier(context.store, context.engine, context.clock, mail)
+        roles.append(asyncio.create_task(webhook_notifier.run(), name="webhook-notifier"))
+        roles.append(asyncio.create_task(key_notifier.run(), name="key-notifier"))
     return roles
 
 
@@ -87,28 +91,6 @@ async def _send_webhooks(settings: Settings, context: Context) -> None:
         raise
     finally:
         outbound.close()
-
-
-def _webhook_notifier(context: Context) -> WebhookNotifier:
-    return WebhookNotifier(
-        context.store,
-        context.engine,
-        context.clock,
-        keyring=context.keyring,
-        entropy=context.entropy,
-        base_url=context.base_url,
-    )
-
-
-def _key_notifier(context: Context) -> KeyNotifier:
-    return KeyNotifier(
-        context.store,
-        context.engine,
-        context.clock,
-        keyring=context.keyring,
-        entropy=context.entropy,
-        base_url=context.base_url,
-    )
 
 
 def _notifier(context: Context) -> Notifier:

@@ -253,6 +253,12 @@ def test_a_rotated_key_hands_over_all_that_it_may_and_ends_after_the_overlap(mar
     assert [entry.action for entry in market.audit if entry.subject == "key key"] == ["key.issued", "key.rotated"]
 
 
+def test_a_key_whose_time_is_over_hands_nothing_over(market: Market) -> None:
+    market.do(msgspec.structs.replace(a_key(market.shop), expires_at=START + 9000))
+    market.now = START + 9000
+    assert market.refuse(rotating(market)).why is Refusal.MOVE_NOT_ALLOWED
+
+
 def test_a_key_never_lasts_longer_for_being_rotated(market: Market) -> None:
     market.do(a_key(market.shop))
     market.do(rotating(market))

@@ -10,6 +10,7 @@ from qirsh.domain.commands.account import RevokeKey, RotateKey
 from qirsh.domain.limits import KEY_END_TOLD_MS
 from qirsh.domain.tables import Tables
 from qirsh.workers.key_notifier import KeyNotifier
+from qirsh.workers.shop_owner import OwnerMail
 from tests.live import InProcess, Merchant, in_process
 from tests.mailbox import mails
 from tests.postgres import PostgresServer
@@ -32,15 +33,8 @@ def shop(world: InProcess) -> Merchant:
 
 def tell(world: InProcess) -> int:
     context = world.context
-    notifier = KeyNotifier(
-        context.store,
-        context.engine,
-        context.clock,
-        keyring=context.keyring,
-        entropy=context.entropy,
-        base_url=BASE_URL,
-    )
-    return world.run(notifier.tell())
+    mail = OwnerMail(context.store, context.keyring, context.entropy, BASE_URL)
+    return world.run(KeyNotifier(context.store, context.engine, context.clock, mail).tell())
 
 
 def told(world: InProcess) -> list[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from qirsh.domain.limits import WEBHOOK_FAILING_TOLD_MS, WEBHOOK_FAILURES_MAX
 from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import WebhookEndpoint, WebhookQueue, WebhookResult
 from qirsh.workers import webhook_notifier
+from qirsh.workers.shop_owner import OwnerMail
 from qirsh.workers.webhook_notifier import WebhookNotifier
 from tests.live import InProcess, Merchant, create, in_process, trial
 from tests.mailbox import mails
@@ -94,14 +95,8 @@ class Desk:
 
     def worker(self) -> WebhookNotifier:
         context = self.world.context
-        return WebhookNotifier(
-            context.store,
-            context.engine,
-            context.clock,
-            keyring=context.keyring,
-            entropy=context.entropy,
-            base_url=BASE_URL,
-        )
+        mail = OwnerMail(context.store, context.keyring, context.entropy, BASE_URL)
+        return WebhookNotifier(context.store, context.engine, context.clock, mail)
 
     def tell(self) -> int:
         return self.world.run(self.worker().tell())

@@ -9,13 +9,10 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
-from qirsh.engine.entropy import Entropy
-from qirsh.engine.keyring import Keyring
-from qirsh.engine.mail_crypto import Envelope, letter
 from qirsh.store.interface import Store
 from qirsh.store.reads import people
 from qirsh.workers.role import Role
-from qirsh.workers.shop_owner import owner_of
+from qirsh.workers.shop_owner import OwnerMail
 
 _LOOK_EVERY_S: Final = 300.0
 
@@ -23,16 +20,12 @@ _LOOK_EVERY_S: Final = 300.0
 class KeyNotifier:
     """Looks every few minutes, while the role is its own. Of two who tell the same, the rules take one."""
 
-    def __init__(
-        self, store: Store, engine: Engine, clock: Clock, *, keyring: Keyring, entropy: Entropy, base_url: str
-    ) -> None:
+    def __init__(self, store: Store, engine: Engine, clock: Clock, mail: OwnerMail) -> None:
         self._role = Role("key notifier", store, engine)
         self._store = store
         self._engine = engine
         self._clock = clock
-        self._keyring = keyring
-        self._entropy = entropy
-        self._base_url = base_url
+        self._mail = mail
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -52,13 +45,8 @@ class KeyNotifier:
     async def _letters(self, key: ApiKey) -> tuple[Letter, ...]:
         """None of a key that was made for less than that: who made it knows. Nor to a shop that is closed."""
         assert key.expires_at is not None
-        owner = await owner_of(self._store, key.account)
+        owner = await self._mail.owner_of(key.account)
         if owner is None or owner.shop_state == "closed" or key.expires_at - key.created_at <= KEY_END_TOLD_MS:
             return ()
-        words: dict[str, str | int] = {
-            "name": owner.shop_name,
-            "key": f"{key.name} …{key.hint}",
-            "at": key.expires_at,
-            "url": f"{self._base_url}/business/{key.account}/keys",
-        }
-        return (letter(self._keyring, self._entropy, Envelope(owner.email, owner.language, "key_ends", words)),)
+        named = f"{key.name} …{key.hint}"
+        return (self._mail.letter(owner, "key_ends", f"{key.account}/keys", key=named, at=key.expires_at),)

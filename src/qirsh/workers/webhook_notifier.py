@@ -10,13 +10,10 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import Told, WebhookEndpoint, WebhookQueue
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
-from qirsh.engine.entropy import Entropy
-from qirsh.engine.keyring import Keyring
-from qirsh.engine.mail_crypto import Envelope, letter
 from qirsh.store.interface import Store
 from qirsh.store.reads import webhooks
 from qirsh.workers.role import Role
-from qirsh.workers.shop_owner import owner_of
+from qirsh.workers.shop_owner import OwnerMail
 
 _LOOK_EVERY_S: Final = 30.0
 
@@ -24,16 +21,12 @@ _LOOK_EVERY_S: Final = 30.0
 class WebhookNotifier:
     """Looks twice a minute, while the role is its own. Of two who tell the same, the rules take one."""
 
-    def __init__(
-        self, store: Store, engine: Engine, clock: Clock, *, keyring: Keyring, entropy: Entropy, base_url: str
-    ) -> None:
+    def __init__(self, store: Store, engine: Engine, clock: Clock, mail: OwnerMail) -> None:
         self._role = Role("webhook notifier", store, engine)
         self._store = store
         self._engine = engine
         self._clock = clock
-        self._keyring = keyring
-        self._entropy = entropy
-        self._base_url = base_url
+        self._mail = mail
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -56,14 +49,10 @@ class WebhookNotifier:
 
     async def _letters(self, told: Told, endpoint: WebhookEndpoint, queue: WebhookQueue) -> tuple[Letter, ...]:
         """None for an owner who is not there any more."""
-        owner = await owner_of(self._store, endpoint.account)
+        owner = await self._mail.owner_of(endpoint.account)
         if owner is None:
             return ()
-        words: dict[str, str | int] = {
-            "name": owner.shop_name,
-            "address": _shown(endpoint.url),
-            "url": f"{self._base_url}/business/{endpoint.account}/webhooks/{endpoint.id}",
-        }
+        words: dict[str, str | int] = {"address": _shown(endpoint.url)}
         match told:
             case "failing":
                 kind = "webhook_failing"
@@ -73,7 +62,7 @@ class WebhookNotifier:
                 words["at"] = endpoint.updated_at
             case _:
                 kind = "webhook_working"
-        return (letter(self._keyring, self._entropy, Envelope(owner.email, owner.language, kind, words)),)
+        return (self._mail.letter(owner, kind, f"{endpoint.account}/webhooks/{endpoint.id}", **words),)
 
 
 def _shown(url: str) -> str:

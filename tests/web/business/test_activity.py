@@ -8,15 +8,7 @@ import pytest
 
 from qirsh.language.local_time import local_day
 from tests.live import InProcess
-from tests.web.business.test_payments import take
-from tests.web.business.test_staff import home, join, owner
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is invited."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
+from tests.web.business.staff import home, join, owner, take
 
 
 def test_what_was_done_is_told_with_who_did_it_newest_first(still: InProcess) -> None:

@@ -23,13 +23,6 @@ SCOPES = {"payments-read": "yes", "payments-write": "yes"}
 KEY = re.compile(r"qk_(?:live|test)_\w+")
 
 
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nothing is written."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
-
-
 def owner(world: World) -> tuple[Guest, str]:
     """With a shop of their own, and its account."""
     merchant = world.merchant()

@@ -21,20 +21,13 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.http.streams import Chunks, Streams
 from tests.guest import Guest
 from tests.live import InProcess, Live, Merchant, refund, trial
-from tests.web.business.test_staff import home, join, owner
+from tests.web.business.staff import home, join, owner
 from tests.web.test_export_reads import lived
 from tests.web.workbook import read_workbook
 
 KINDS: Final = ("payments", "refunds", "payouts", "transactions")
 DAY_MS: Final = 24 * 3600 * 1000
 DAYS: Final = {"from": "2026-01-01", "to": "2027-12-31"}
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is invited."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
 
 
 def export(guest: Guest, base: str, kind: str = "payments", **changes: str) -> httpx2.Response:

@@ -8,17 +8,9 @@ import pytest
 from qirsh.language.local_time import local_day
 from tests.guest import Guest
 from tests.live import InProcess, trial
-from tests.web.business.test_payments import refund_form, take
-from tests.web.business.test_staff import home, join, owner
+from tests.web.business.staff import home, join, owner, refund_form, take
 
 DAY_MS = 24 * 3_600_000
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is invited."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
 
 
 def test_an_empty_shop_shows_the_way_to_its_first_payment(still: InProcess) -> None:

@@ -7,34 +7,12 @@ import pytest
 from qirsh.domain.limits import RECENT_PROOF_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World, create, pay, trial
-from tests.web.business.test_staff import home, join, owner
+from tests.web.business.staff import home, join, owner, refund_form, take
 from tests.web.webhooks import new_endpoint
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is invited."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
 
 
 def listed(guest: Guest) -> list[str]:
     return re.findall(r'href="/business/\d+/payments/(\d{16})"', guest.page)
-
-
-def take(guest: Guest, base: str, **changes: str) -> str:
-    """The id of a payment by hand."""
-    guest.open(f"{base}/take")
-    fields = {"amount": "12.50", "currency": "USD", "note": "Two coffees", "reference": "T-7", "lasts": "day"}
-    answer = guest.post(f"{base}/take", **fields | changes)
-    assert answer.status_code == 303, guest.text
-    return answer.headers["location"].rpartition("/")[2]
-
-
-def refund_form(guest: Guest, base: str, payment: str) -> str:
-    path = f"{base}/payments/{payment}/refund"
-    guest.open(path)
-    return path
 
 
 def balance(world: World, merchant: Merchant, currency: str = "USD") -> int:

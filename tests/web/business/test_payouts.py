@@ -8,17 +8,10 @@ from qirsh.domain.limits import BANK_ACCOUNT_NEW_MS, BANK_ACCOUNTS_MAX
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant
 from tests.mailbox import words_to
-from tests.web.business.test_staff import home, join, owner
+from tests.web.business.staff import home, join, owner
 
 BANK = {"holder": "Al-Sham Books", "bank": "Bank of Aleppo", "account": "DE89 3704 0044 0532 0130 00"}
 PIN = "246813"
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is told."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
 
 
 def add_bank(guest: Guest, merchant: Merchant, **changes: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.guest import Guest
 from tests.live import Call, InProcess, create
-from tests.web.business.test_staff import home, join, owner
+from tests.web.business.staff import home, join, owner
 
 GOOD = {
     "origins": "https://a.example\nhttps://b.example/\n",
@@ -12,13 +12,6 @@ GOOD = {
     "cancel_url": "https://b.example/cart",
     "minutes": "15",
 }
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nobody is invited."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
 
 
 def save(guest: Guest, base: str, **changes: str) -> int:

@@ -1,7 +1,6 @@
 """Staff of a business on its pages: invited by mail, joined, changed, removed; and what each of them is shown."""
 
 import re
-from typing import Final
 
 import pytest
 
@@ -10,50 +9,10 @@ from qirsh.domain.staff import MEMBER_ROLES, Right, may
 from qirsh.web.business.routes import ROUTES
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import FORM, Guest
-from tests.live import PASSWORD, InProcess, Merchant, World, in_process
+from tests.live import PASSWORD, InProcess, World, in_process
 from tests.mailbox import words_to
 from tests.postgres import PostgresServer
-
-CAPS: Final = {"cap_usd": "12.50", "cap_eur": "", "cap_syp": "", "cap_try": ""}
-
-
-@pytest.fixture(autouse=True)
-def _mail(still: InProcess) -> None:
-    """A service that sends mail: without it nothing is written."""
-    if not still.context.has_mail:
-        still.change(has_mail=True)
-
-
-def home(merchant: Merchant) -> str:
-    return f"/business/{merchant.account}"
-
-
-def owner(world: InProcess) -> tuple[Guest, Merchant]:
-    merchant = world.merchant()
-    return Guest(world).signed_in(merchant.email), merchant
-
-
-def invite(guest: Guest, merchant: Merchant, email: str, role: str = "viewer", **changes: str) -> str:
-    """Its id."""
-    path = f"{home(merchant)}/staff/invite"
-    guest.open(path)
-    answer = guest.post(path, **{"email": email, "role": role, **CAPS, **changes})
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{home(merchant)}/staff"), guest.text
-    with guest.world.books() as books:
-        [(invitation,)] = books.select("SELECT id FROM invitation WHERE email = ?", email)
-    return str(invitation)
-
-
-def join(world: InProcess, merchant: Merchant, role: str, boss: Guest | None = None) -> Guest:
-    """Somebody who was invited and has accepted."""
-    person = world.person(verified=True)
-    boss = boss or Guest(world).signed_in(merchant.email)
-    path = f"/invitations/{invite(boss, merchant, person.email, role)}"
-    guest = Guest(world).signed_in(person.email)
-    guest.open(path)
-    answer = guest.post(path, answer="accept")
-    assert (answer.status_code, answer.headers["location"]) == (303, home(merchant)), guest.text
-    return guest
+from tests.web.business.staff import CAPS, home, invite, join, owner
 
 
 def test_somebody_is_invited_accepts_and_works_there(still: InProcess) -> None:

@@ -188,7 +188,8 @@ def rotate_key(command: RotateKey, work: UnitOfWork) -> ApiKey | Refused:
     if why := why_not_acting(work, account):
         return Refused(why)
     # One form, one key. And a key that has ended, or was replaced, has nothing left to hand over.
-    if work.api_keys.get(command.id) is not None or old.revoked_at is not None or old.replaced_by is not None:
+    is_over = old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= work.now)
+    if work.api_keys.get(command.id) is not None or is_over or old.replaced_by is not None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     if command.overlap_ms and work.counted(api_keys(account.number)) >= KEYS_MAX:
         return Refused(Refusal.TOO_MANY)

@@ -64,8 +64,14 @@ async def read_activity(
         ((-at, 1, (at, payment, version, person, act)) for at, payment, version, person, act in by_hand),
         key=lambda line: line[:2],
     )
+    # Of what is older than the last line of a page that was full, some may not be read yet.
+    cut = [
+        rows[-1][place_of_time] for rows, place_of_time in ((noted, 1), (by_hand, 0)) if len(rows) == LIST_LOOKED_AT_MAX
+    ]
     found: list[Act] = []
     for minus_at, source, row in lines:
+        if cut and -minus_at < max(cut):
+            return found, place
         place, act = (_noted if source == 0 else _by_hand)(-minus_at, row, place)
         if -minus_at < wanted.begin:
             return found, None
@@ -73,8 +79,7 @@ async def read_activity(
             found.append(act)
             if len(found) == limit:
                 return found, place
-    is_cut = LIST_LOOKED_AT_MAX in {len(noted), len(by_hand)}
-    return found, place if is_cut else None
+    return found, place if cut else None
 
 
 def _noted(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:

@@ -1,7 +1,6 @@
 """The activity log of a business: who did what and when, by person, kind of act and days; and as CSV."""
 
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -12,8 +11,8 @@ from qirsh.store.reads.activity import Act, ActFilter, Place, read_activity
 from qirsh.store.reads.staff import members_of
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.documents.statement_csv import harmless
-from qirsh.web.html.page_query import read_query, unreadable
-from qirsh.web.html.period import Period, read_day
+from qirsh.web.html.page_query import read_query, unreadable, with_query
+from qirsh.web.html.period import read_period
 from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.message import Response, head
 
@@ -105,16 +104,11 @@ def _wanted(page: ShopPage, asked: dict[str, str], people: dict[str, str]) -> tu
         raise unreadable("person")
     if asked["act"] not in {"", *ACTS}:
         raise unreadable("act")
-    first, last = read_day(asked["from"]), read_day(asked["to"])
-    errors = {name: "no_day" for name, day in (("from", first), ("to", last)) if asked[name] and day is None}
-    if first and last and last < first:
-        errors["to"] = "before_from"
-    zone = page.shop.time_zone
+    days, errors = read_period(asked["from"], asked["to"])
     wanted = ActFilter(actor=actor, action=asked["act"])
-    if first and not errors:
-        wanted = msgspec.structs.replace(wanted, begin=Period(first, first).begin_ms(zone))
-    if last and not errors:
-        wanted = msgspec.structs.replace(wanted, end=Period(last, last).end_ms(zone))
+    if days is not None:
+        zone = page.shop.time_zone
+        wanted = msgspec.structs.replace(wanted, begin=days.begin_ms(zone), end=days.end_ms(zone))
     return wanted, errors
 
 
@@ -145,6 +139,4 @@ def _page(
 
 
 def _address(page: ShopPage, fields: dict[str, str]) -> str:
-    kept = {name: value for name, value in fields.items() if value}
-    address = f"{page.shop.address}/activity"
-    return f"{address}?{urlencode(kept)}" if kept else address
+    return with_query(f"{page.shop.address}/activity", fields)

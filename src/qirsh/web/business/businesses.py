@@ -4,11 +4,10 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.account import Account, origin
+from qirsh.domain.account import Account
 from qirsh.domain.batch import Answer
 from qirsh.domain.business import KINDS
 from qirsh.domain.commands.account import RequestCommercial
-from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import BUSINESSES_MAX, NAME_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX, URL_CHARACTERS_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.account_eligibility import why_not_in_order
@@ -17,7 +16,8 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
 from qirsh.store.reads.staff import invitations_to, jobs_of
-from qirsh.web.business.once_form import new_nonce, once_form
+from qirsh.web.business.once_form import new_nonce, once_form, once_key
+from qirsh.web.business.website_origins import read_origins
 from qirsh.web.html.input_text import has_direction_controls, one_line
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.reauthentication import account_holder_of
@@ -51,9 +51,7 @@ async def request_business(page: PageContext) -> Response:
     if errors:
         return await _page(page, typed, errors, status=422)
     # The browser may send one form twice: the second is answered like the first.
-    mark = fingerprint(
-        page.context.identifiers.fingerprint_key, b"POST", _ADDRESS.encode(), msgspec.json.encode(wanted)
-    )
+    key = once_key(page, page.user.account, "business", typed["nonce"], msgspec.json.encode(wanted))
     outcome = await page.context.engine.submit_and_render(
         RequestCommercial(
             personal=page.user.account,
@@ -64,7 +62,7 @@ async def request_business(page: PageContext) -> Response:
             registration=wanted.registration,
         ),
         _answer,
-        idempotency_key=IdempotencyKey(page.user.account, f"business {typed['nonce']}", mark),
+        idempotency_key=key,
     )
     if type(outcome) is Refused:
         if outcome.why is Refusal.TOO_MANY:  # The page says so by itself.
@@ -111,9 +109,7 @@ def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
         errors["registration"] = "registration"
     if typed["kind"] not in KINDS:
         errors["kind"] = "kind"
-    # A slash at the end is how browsers show an origin.
-    lines = [line.strip().rstrip("/").lower() for line in typed["origins"].splitlines() if line.strip()]
-    origins = " ".join(dict.fromkeys(lines))
-    if len(origins) > URL_CHARACTERS_MAX or any(origin(line) != line for line in lines):
+    origins = read_origins(typed["origins"])
+    if origins is None:
         errors["origins"] = "origins"
-    return BusinessRequest(name or "", typed["kind"], registration or "", origins), errors
+    return BusinessRequest(name or "", typed["kind"], registration or "", origins or ""), errors

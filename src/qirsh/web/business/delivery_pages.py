@@ -1,7 +1,6 @@
 """What became of each event on its way to a webhook endpoint, for its owner: lists, one delivery, and sending again."""
 
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -17,7 +16,7 @@ from qirsh.store.reads.webhooks import MAX_SEQUENCE, DeliveryFilter, search_deli
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.business.verification_snippets import as_curl
-from qirsh.web.html.page_query import read_moment, read_query, unreadable
+from qirsh.web.html.page_query import read_moment, read_query, unreadable, with_query
 from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.deliveries import find_event, replay_since, request_of, resend_failed, tries_of
 from qirsh.web.http.message import Response
@@ -211,6 +210,4 @@ def _send_again_form(
 
 
 def _address(own: OwnEndpoint, fields: dict[str, str]) -> str:
-    kept = {name: value for name, value in fields.items() if value}
-    address = f"{own.address}/deliveries"
-    return f"{address}?{urlencode(kept)}" if kept else address
+    return with_query(f"{own.address}/deliveries", fields)

@@ -10,7 +10,6 @@ import msgspec
 from qirsh.domain.batch import Answer
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint
 from qirsh.domain.event import TYPES
-from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import (
     URL_CHARACTERS_MAX,
     WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
@@ -22,7 +21,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.domain.webhook import WebhookEndpoint, endpoint_id, wanted_types
 from qirsh.outbound.signature import make_secret
-from qirsh.web.business.once_form import once_form
+from qirsh.web.business.once_form import once_form, once_key
 from qirsh.web.business.own_endpoint import OwnEndpoint, own_endpoint
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.input_text import one_line
@@ -143,8 +142,7 @@ async def rotate_secret_from_page(page: ShopPage) -> Response:
         actor=page.actor,
         member=page.person,
     )
-    mark = fingerprint(context.identifiers.fingerprint_key, b"POST", page.request.path.encode(), b"")
-    key = IdempotencyKey(page.user.account, f"rotate {fields['nonce']}", mark)
+    key = once_key(page, page.user.account, "rotate", fields["nonce"], b"")
     outcome = await context.engine.submit_and_render(command, _answer, idempotency_key=key)
     if type(outcome) is Refused:
         raise to_problem(outcome)

@@ -6,7 +6,6 @@ It is asked for by POST: a link on somebody else's page must not make one.
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from datetime import date
 from typing import Final
 
 import msgspec
@@ -15,7 +14,7 @@ from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refused
 from qirsh.domain.staff import Right
-from qirsh.language.local_time import local_day, local_moment
+from qirsh.language.local_time import local_moment
 from qirsh.store.reads.exports import Span
 from qirsh.web.business.export_tables import KINDS, export_table
 from qirsh.web.business.shop import find_shop
@@ -49,7 +48,7 @@ class ExportRequest(msgspec.Struct, frozen=True):
 
 async def show_exports(page: ShopPage) -> Response:
     """The form, with this month."""
-    day = _today(page)
+    day = page.today
     fields = {"kind": KINDS[0], "currency": "", "from": str(month_of(day).first), "to": str(day), "format": "xlsx"}
     return _page(page, fields, {})
 
@@ -120,7 +119,7 @@ def _read_request(page: ShopPage) -> ExportRequest:
         "format": lambda value: value in _HEADS,
     }
     errors = {name: "choose" for name, is_known in known.items() if not is_known(fields[name])}
-    day = _today(page)
+    day = page.today
     found = {name: read_day(fields[name].strip()) for name in ("from", "to")}
     errors |= {name: "no_day" for name, value in found.items() if value is None}
     first, last = found["from"] or day, found["to"] or day
@@ -129,10 +128,6 @@ def _read_request(page: ShopPage) -> ExportRequest:
     if not errors and first > day:
         errors["from"] = "not_begun"
     return ExportRequest(fields, Period(first, max(first, min(last, day))), errors)
-
-
-def _today(page: ShopPage) -> date:
-    return local_day(page.context.clock(), page.shop.time_zone)
 
 
 def _page(page: ShopPage, fields: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:

@@ -1,5 +1,6 @@
 """Forms that are carried out once, however often they are sent."""
 
+from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.page_context import PageContext
 
@@ -14,3 +15,9 @@ def once_form(page: PageContext, purpose: str, *names: str, bound: tuple[str, ..
     values = read_form(page.context, page.request, "token", "nonce", *names)
     page.csrf.check(values.pop("token"), purpose, *bound, values["nonce"])
     return values
+
+
+def once_key(page: PageContext, account: int, what: str, nonce: str, asked: bytes) -> IdempotencyKey:
+    """Under which a form is carried out once: its nonce, with what it asks for."""
+    mark = fingerprint(page.context.identifiers.fingerprint_key, b"POST", page.request.path.encode(), asked)
+    return IdempotencyKey(account, f"{what} {nonce}", mark)

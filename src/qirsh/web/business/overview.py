@@ -9,7 +9,6 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.staff import Right
 from qirsh.domain.total import Sums
 from qirsh.language.figures import date_name, money
-from qirsh.language.local_time import local_day
 from qirsh.store.reads import queries
 from qirsh.store.reads.bank_accounts import bank_accounts_of
 from qirsh.store.reads.payment_search import PaymentFilter
@@ -69,7 +68,7 @@ async def show_overview(page: ShopPage) -> Response:
         is_counting=is_counting,
         span=span,
         spans=_SPANS,
-        today=str(_today(page)),
+        today=str(page.today),
         waiting=await waiting_count(page.context.store, shop.account.number, LIST_LOOKED_AT_MAX),
         waiting_max=LIST_LOOKED_AT_MAX,
         latest=latest,
@@ -83,12 +82,8 @@ def _span(text: str) -> int:
     return next((span for span in _SPANS if str(span) == text), _SPANS[0])
 
 
-def _today(page: ShopPage) -> date:
-    return local_day(page.context.clock(), page.shop.time_zone)
-
-
 async def _glances(page: ShopPage, span: int) -> list[Glance]:
-    shop, store, today = page.shop, page.context.store, _today(page)
+    shop, store, today = page.shop, page.context.store, page.today
     found = []
     for currency, amount, held in await store.select(queries.AVAILABLE_BALANCES, shop.account.number):
         days = days_between(today - timedelta(days=max(span - 1, _WEEK)), today)

@@ -1,8 +1,6 @@
 """The payments of a business: lists with filters in the address, and one with all that happened to it."""
 
-from datetime import date
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -21,15 +19,14 @@ from qirsh.store.reads.webhooks import deliveries_of_payment
 from qirsh.web.business.payment_rows import Row, payer_of, rows_of
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.page_query import read_query, unreadable
-from qirsh.web.html.period import Period, read_day
+from qirsh.web.html.page_query import read_query, unreadable, with_query
+from qirsh.web.html.period import Period, read_period
 from qirsh.web.http.message import Response
 from qirsh.web.http.payment_query import PaymentQuery, narrow_by_query, read_payment_query
 from qirsh.web.http.payments import find_payment_of, list_payments
 from qirsh.web.http.problems import to_problem
 
 _FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
-_LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
 _CALLS_SHOWN: Final = 5  # Of those that named a payment, on its page.
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
 
@@ -151,14 +148,9 @@ def _wanted(asked: dict[str, str]) -> Wanted:
         raise unreadable("refunded")
     if fields["by"] not in {"", "paid"}:
         raise unreadable("by")
-    errors = {name: "no_day" for name in ("from", "to") if fields[name] and read_day(fields[name]) is None}
+    days, errors = read_period(fields["from"], fields["to"])
     if len(fields["q"]) > SEARCH_CHARACTERS_MAX:
         errors["q"] = "too_long"
-    days = None
-    if not errors and (fields["from"] or fields["to"]):
-        days = Period(read_day(fields["from"]) or _LONG_AGO, read_day(fields["to"]) or _FAR_AWAY)
-        if days.first > days.last:
-            errors["to"] = "before_from"
     return Wanted(fields, days, errors)
 
 
@@ -196,6 +188,4 @@ def _list(
 
 
 def _address(page: ShopPage, fields: dict[str, str]) -> str:
-    kept = {name: value for name, value in fields.items() if value}
-    address = f"{page.shop.address}/payments"
-    return f"{address}?{urlencode(kept)}" if kept else address
+    return with_query(f"{page.shop.address}/payments", fields)

@@ -6,7 +6,6 @@ import msgspec
 
 from qirsh.domain.batch import Answer
 from qirsh.domain.commands.staff_payment import RefundPaymentByHand
-from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import NOTE_CHARACTERS_MAX
 from qirsh.domain.payment import Payment, left_to_refund
 from qirsh.domain.refund import Refund, refund_id
@@ -14,8 +13,9 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.figures import money, typed_amount
-from qirsh.language.local_time import local_day, midnight_ms
+from qirsh.language.local_time import midnight_ms
 from qirsh.store.reads.payment_life import life_of
+from qirsh.web.business.once_form import once_key
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
@@ -71,13 +71,8 @@ async def refund_payment(page: ShopPage) -> Response:
         version=int(typed["version"]),
         day_began_at=_day_began_at(page),
     )
-    mark = fingerprint(
-        context.identifiers.fingerprint_key,
-        b"POST",
-        page.request.path.encode(),
-        msgspec.json.encode([amount, note, page.person]),
-    )
-    key = IdempotencyKey(page.shop.account.number, f"refund {typed['nonce']}", mark)
+    asked = msgspec.json.encode([amount, note, page.person])
+    key = once_key(page, page.shop.account.number, "refund", typed["nonce"], asked)
     outcome = await context.engine.submit_and_render(command, _answer, idempotency_key=key)
     if type(outcome) is Refused:
         if outcome.why in _BESIDE:
@@ -91,8 +86,7 @@ def _answer(made: Refund, _work: UnitOfWork) -> Answer:
 
 
 def _day_began_at(page: ShopPage) -> int:
-    zone = page.shop.time_zone
-    return midnight_ms(local_day(page.context.clock(), zone), zone)
+    return midnight_ms(page.today, page.shop.time_zone)
 
 
 async def _payment(page: ShopPage) -> Payment:

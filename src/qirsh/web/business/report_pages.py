@@ -7,13 +7,12 @@ from qirsh.domain.limits import REPORT_DAYS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.report import Report
 from qirsh.language.figures import date_name, money
-from qirsh.language.local_time import local_day
 from qirsh.store.reads import queries
 from qirsh.store.reads.totals import TotalsBehind
 from qirsh.web.business.chart import Bar, bars_svg
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.page_query import read_query, unreadable
-from qirsh.web.html.period import month_of, read_day
+from qirsh.web.html.period import month_of, read_period
 from qirsh.web.http.message import Response
 from qirsh.web.http.reports import report_of
 
@@ -23,26 +22,22 @@ _FIELDS: Final = ("currency", "from", "to")
 async def show_report(page: ShopPage) -> Response:
     """Of the current month, or of the days that the address names."""
     shop, context = page.shop, page.context
-    today = local_day(context.clock(), shop.time_zone)
     asked = read_query(page.request, *_FIELDS)
     fields = {
         "currency": asked["currency"] or await _currency(page),
-        "from": asked["from"] or str(month_of(today).first),
-        "to": asked["to"] or str(today),
+        "from": asked["from"] or str(month_of(page.today).first),
+        "to": asked["to"] or str(page.today),
     }
     if fields["currency"] not in CURRENCIES:
         raise unreadable("currency")
-    first, last = read_day(fields["from"]), read_day(fields["to"])
-    errors = {name: "no_day" for name, day in (("from", first), ("to", last)) if day is None}
-    if first and last and last < first:
-        errors["to"] = "before_from"
-    elif first and last and (last - first).days >= REPORT_DAYS_MAX:
+    days, errors = read_period(fields["from"], fields["to"])
+    if days is not None and (days.last - days.first).days >= REPORT_DAYS_MAX:
         errors["to"] = "too_long"
-    if errors or first is None or last is None:
+    if errors or days is None:
         return _page(page, fields, errors, None, status=422)
     try:
         report = await report_of(
-            context, shop.account.number, fields["currency"], first=first, last=last, zone=shop.time_zone
+            context, shop.account.number, fields["currency"], first=days.first, last=days.last, zone=shop.time_zone
         )
     except TotalsBehind:
         return _page(page, fields, {}, None, is_counting=True)

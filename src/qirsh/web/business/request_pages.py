@@ -2,7 +2,6 @@
 
 import re
 from typing import Final
-from urllib.parse import urlencode
 
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.limits import KEYS_MAX, LIST_ITEMS_DEFAULT, REQUESTS_KEPT_MS
@@ -12,7 +11,7 @@ from qirsh.language.figures import latin_digits
 from qirsh.store.reads import people
 from qirsh.store.reads.request_log import NEWEST, RequestCursor, requests_of, requests_of_payment
 from qirsh.web.business.shop_page import ShopPage
-from qirsh.web.html.page_query import read_query, unreadable
+from qirsh.web.html.page_query import read_query, unreadable, with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 
@@ -105,6 +104,4 @@ def _cursor(text: str) -> RequestCursor:
 
 
 def _address(page: ShopPage, fields: dict[str, str]) -> str:
-    kept = {name: value for name, value in fields.items() if value}
-    address = f"{page.shop.address}/requests"
-    return f"{address}?{urlencode(kept)}" if kept else address
+    return with_query(f"{page.shop.address}/requests", fields)

@@ -5,12 +5,13 @@ from zoneinfo import available_timezones
 
 import msgspec
 
-from qirsh.domain.account import Account, may_return_to, origin
+from qirsh.domain.account import Account, may_return_to
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.limits import EXPIRES_IN_S_MAX, EXPIRES_IN_S_MIN, URL_CHARACTERS_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.language.figures import latin_digits
 from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.business.website_origins import read_origins
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
 from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.host import is_own_machine
@@ -81,12 +82,10 @@ async def set_time_zone(page: ShopPage) -> Response:
 
 def _read(fields: dict[str, str], page: ShopPage) -> Typed:
     errors: dict[str, str] = {}
-    # A slash at the end is how browsers show an origin.
-    lines = [line.strip().rstrip("/").lower() for line in fields["origins"].splitlines() if line.strip()]
-    origins = " ".join(dict.fromkeys(lines))
-    if len(origins) > URL_CHARACTERS_MAX or any(origin(line) != line for line in lines):
+    origins = read_origins(fields["origins"])
+    if origins is None:
         errors["origins"] = "origins"
-    changed = msgspec.structs.replace(page.shop.account, return_origins=origins)
+    changed = msgspec.structs.replace(page.shop.account, return_origins=origins or "")
     for name in ("return_url", "cancel_url"):
         fields[name] = fields[name].strip()
         if fields[name] and not _is_good(fields[name], changed, page):
@@ -95,7 +94,7 @@ def _read(fields: dict[str, str], page: ShopPage) -> Typed:
     minutes = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0  # noqa: PLR2004 - any more is too long
     if not EXPIRES_IN_S_MIN <= minutes * _MINUTE_S <= EXPIRES_IN_S_MAX:
         errors["minutes"] = "minutes"
-    return Typed(fields, errors, origins, minutes * _MINUTE_S)
+    return Typed(fields, errors, origins or "", minutes * _MINUTE_S)
 
 
 def _is_good(url: str, account: Account, page: ShopPage) -> bool:

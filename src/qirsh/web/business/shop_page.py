@@ -1,9 +1,11 @@
 """Pages of one business: each names the right that it needs, and is shown to whoever has it there."""
 
 from collections.abc import Callable
+from datetime import date
 
 from qirsh.domain.limits import BODY_BYTES_MAX
 from qirsh.domain.staff import Right
+from qirsh.language.local_time import local_day
 from qirsh.web.business.shop import Shop, find_shop
 from qirsh.web.html.page_context import Answer, PageContext, signed_in
 from qirsh.web.html.reauthentication import account_holder_of
@@ -21,6 +23,11 @@ class ShopPage(PageContext, frozen=True, kw_only=True):
     def actor(self) -> str:
         """As the audit log names them."""
         return f"person {self.person}"
+
+    @property
+    def today(self) -> date:
+        """At the shop."""
+        return local_day(self.context.clock(), self.shop.time_zone)
 
     def render(self, template: str, *, status: int = 200, form_origin: str = "", **values: object) -> Response:
         """The page, which knows its shop."""

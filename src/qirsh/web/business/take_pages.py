@@ -6,14 +6,13 @@ import msgspec
 
 from qirsh.domain.batch import Answer
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
-from qirsh.domain.idempotency import IdempotencyKey, fingerprint
 from qirsh.domain.limits import NOTE_CHARACTERS_MAX, REFERENCE_CHARACTERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import Payment, is_due
 from qirsh.domain.refusal import Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.figures import typed_amount
-from qirsh.web.business.once_form import new_nonce, once_form
+from qirsh.web.business.once_form import new_nonce, once_form, once_key
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.documents.qr import qr_svg
 from qirsh.web.html.input_text import one_line
@@ -113,14 +112,11 @@ async def _create(page: ShopPage, typed: Typed, lasts_ms: int) -> str:
         expires_in_ms=lasts_ms,
         member=page.person,
     )
-    mark = fingerprint(
-        context.identifiers.fingerprint_key, b"POST", page.request.path.encode(), msgspec.json.encode(command)
-    )
 
     def answer(made: Payment, _work: UnitOfWork) -> Answer:
         return Answer(201, context.identifiers.payment_id(made.number).encode())
 
-    key = IdempotencyKey(account, f"take {typed.fields['nonce']}", mark)
+    key = once_key(page, account, "take", typed.fields["nonce"], msgspec.json.encode(command))
     outcome = await context.engine.submit_and_render(command, answer, idempotency_key=key)
     if type(outcome) is Refused:
         raise to_problem(outcome)

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 from zoneinfo import ZoneInfo
 
 from qirsh.web.http.message import Request
@@ -23,6 +23,12 @@ def read_query(request: Request, *names: str) -> dict[str, str]:
     except ValueError:
         raise unreadable("") from None
     return dict.fromkeys(names, "") | {name: value.strip() for name, value in reversed(pairs) if name in names}
+
+
+def with_query(address: str, fields: dict[str, str]) -> str:
+    """The address that asks for these; what is empty is not asked for."""
+    kept = {name: value for name, value in fields.items() if value}
+    return f"{address}?{urlencode(kept)}" if kept else address
 
 
 def unreadable(name: str) -> Problem:

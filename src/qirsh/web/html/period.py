@@ -1,4 +1,4 @@
-"""Days and months that pages ask for in their addresses. Days are those of the service's time zone."""
+"""Days and months that pages ask for in their addresses."""
 
 import re
 from datetime import date, timedelta
@@ -12,6 +12,7 @@ from qirsh.language.local_time import midnight_ms
 _DAY: Final = re.compile(r"(2\d{3})-(\d\d)-(\d\d)", re.ASCII)
 _MONTH: Final = re.compile(r"(2\d{3})-(\d\d)", re.ASCII)
 _DECEMBER: Final = 12
+_LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -38,6 +39,19 @@ def month_of(day: date) -> Period:
 def read_day(text: str) -> date | None:
     """As a browser sends the value of a field for a day; None if it is none."""
     return _date(*map(int, found.groups())) if (found := _DAY.fullmatch(text)) else None
+
+
+def read_period(first: str, last: str) -> tuple[Period | None, dict[str, str]]:
+    """The days from one to the other as a form sends them, and what is wrong with `from` and `to`.
+
+    One that is empty is as far away as days go; None: both are, or something is wrong.
+    """
+    found = {name: (text, read_day(text)) for name, text in (("from", first), ("to", last))}
+    errors = {name: "no_day" for name, (text, day) in found.items() if text and day is None}
+    if errors or not (first or last):
+        return None, errors
+    days = Period(found["from"][1] or _LONG_AGO, found["to"][1] or _FAR_AWAY)
+    return (None, {"to": "before_from"}) if days.first > days.last else (days, {})
 
 
 def read_month(text: str) -> Period | None:

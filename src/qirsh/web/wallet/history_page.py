@@ -1,9 +1,7 @@
 """The history of a wallet: movements newest first, a page at a time, by currency, kind, days and words."""
 
 from collections.abc import Callable
-from datetime import date
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -12,8 +10,8 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.store.reads import account_entries
 from qirsh.store.reads.account_entries import Cursor, NamedEntry, search_entries
 from qirsh.web.html.page_context import PageContext, signed_in
-from qirsh.web.html.page_query import read_query, unreadable
-from qirsh.web.html.period import Period, read_day
+from qirsh.web.html.page_query import read_query, unreadable, with_query
+from qirsh.web.html.period import Period, read_period
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import cursor_of, read_cursor
 from qirsh.web.http.message import Response
@@ -23,7 +21,6 @@ _ADDRESS: Final = "/wallet/history"
 _FIELDS: Final = ("currency", "kind", "from", "to", "words")
 _KINDS: Final = ("pay", "refund", "deposit", "withdrawal")
 _LIST: Final = "h"
-_LONG_AGO, _FAR_AWAY = date(2000, 1, 1), date(2999, 12, 31)
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -59,14 +56,9 @@ def _wanted(asked: dict[str, str]) -> Wanted:
     if fields["kind"] not in {"", *_KINDS}:
         raise unreadable("kind")
     fields["words"] = " ".join(fields["words"].split())
-    errors = {name: "no_day" for name in ("from", "to") if fields[name] and read_day(fields[name]) is None}
+    days, errors = read_period(fields["from"], fields["to"])
     if len(fields["words"]) > NAME_CHARACTERS_MAX:
         errors["words"] = "too_long"
-    days = None
-    if not errors and (fields["from"] or fields["to"]):
-        days = Period(read_day(fields["from"]) or _LONG_AGO, read_day(fields["to"]) or _FAR_AWAY)
-        if days.first > days.last:
-            errors["to"] = "before_from"
     return Wanted(fields, days, errors)
 
 
@@ -122,8 +114,7 @@ def _page(
 
 
 def _address(fields: dict[str, str]) -> str:
-    kept = {name: value for name, value in fields.items() if value}
-    return f"{_ADDRESS}?{urlencode(kept)}" if kept else _ADDRESS
+    return with_query(_ADDRESS, fields)
 
 
 def _folded(text: str) -> str:
