@@ -77,7 +77,10 @@ class Lane:
     @property
     def wants_new(self) -> bool:
         """Whether more of the log is to be read."""
-        return len(self._ahead) < AHEAD_MIN and self.read - self.place < OPEN_MAX
+        if len(self._ahead) >= AHEAD_MIN:
+            return False
+        # The place is never before the queue's own: mostly it need not be looked for among all that is open.
+        return self.read - self.queue.next < OPEN_MAX or self.read - self.place < OPEN_MAX
 
     @property
     def has_again(self) -> bool:

@@ -32,7 +32,7 @@ from qirsh.workers.webhook_recorder import RESULTS_WAITING_MAX, WebhookRecorder
 log = logging.getLogger(__name__)
 
 _SWEEP_S: Final = 0.25  # For what other processes have committed.
-_PAGE: Final = 100  # Events read at once.
+_PAGE: Final = 200  # Events read at once.
 _DUE_PAGE: Final = 64  # Rows that are due, read at once.
 _QUEUES_PAGE: Final = 1000
 # Nothing is begun by what was read longer ago: others wait for so long after they have changed an endpoint.
@@ -344,7 +344,7 @@ class WebhookSender:
                 reason=outcome.reason or "",
                 excerpt=outcome.excerpt,
                 retry_after_ms=outcome.retry_after_ms or 0,
-                spread=random.randint(-WEBHOOK_SPREAD_MAX, WEBHOOK_SPREAD_MAX),  # noqa: S311 - it guards nothing
+                spread=0 if outcome.is_delivered else _spread(),
             )
         )
         if self._lanes.get(lane.id) is lane:
@@ -377,3 +377,7 @@ class WebhookSender:
                 lane.learn(result.sequence)
                 self._turns.add(lane.id)
         self._wanted.set()
+
+
+def _spread() -> int:
+    return random.randint(-WEBHOOK_SPREAD_MAX, WEBHOOK_SPREAD_MAX)  # noqa: S311 - it guards nothing
