@@ -47,17 +47,17 @@ def common_words(metadata: str) -> list[str]:
 
 _CHUNK: Final = 20_000
 _INDEX_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number, x''
 FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
 """
 _INDEX_WORDS: Final = """
 INSERT OR IGNORE INTO payment_word SELECT * FROM (
-    SELECT p.merchant, w.value, p.created_at, p.number
+    SELECT p.merchant, w.value, p.created_at, p.number, x''
     FROM payment p, json_each(CASE p.number % ?1 WHEN 0 THEN ?2 ELSE ?3 END) w WHERE p.number BETWEEN ?4 AND ?5
     UNION ALL
-    SELECT merchant, CAST(number AS TEXT), created_at, number FROM payment WHERE number BETWEEN ?4 AND ?5
+    SELECT merchant, CAST(number AS TEXT), created_at, number, x'' FROM payment WHERE number BETWEEN ?4 AND ?5
     UNION ALL
-    SELECT merchant, '=' || amount, created_at, number FROM payment WHERE number BETWEEN ?4 AND ?5
+    SELECT merchant, '=' || amount, created_at, number, x'' FROM payment WHERE number BETWEEN ?4 AND ?5
 ) ORDER BY 1, 2, 3, 4
 """
 _MONTH_MS: Final = 30 * 24 * 3600 * 1000

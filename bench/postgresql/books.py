@@ -116,12 +116,12 @@ INSERT INTO indexed_block SELECT first, first + {PAYMENT_NUMBER_BLOCK - 1}
 FROM generate_series($1::bigint, $2::bigint, {PAYMENT_NUMBER_BLOCK}) first
 """  # noqa: S608 - our own numbers
 _INDEX_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number, ''
 FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
 """
 _INDEX_WORDS: Final = f"""
 INSERT INTO payment_word
-SELECT p.merchant, w.word, p.created_at, p.number
+SELECT p.merchant, w.word, p.created_at, p.number, ''
 FROM payment p, unnest(CASE p.number % {RARE_EVERY} WHEN 0 THEN $1::text[] ELSE $2::text[] END
     || ARRAY[p.number::text, '=' || p.amount]) w (word)
 WHERE p.note = '{NOTE} ' || p.number ORDER BY 1, 2, 3, 4 ON CONFLICT DO NOTHING

@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qirsh.domain.commands.payment_index import IndexPayments
-from qirsh.domain.limits import METADATA_FILTER_CHARACTERS_MAX
-from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, entries_of
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.limits import INDEXED_TOGETHER_MAX, METADATA_FILTER_CHARACTERS_MAX
+from qirsh.domain.payment_index import (
+    INDEXED_TOGETHER_MS,
+    IndexedBlock,
+    MetadataEntry,
+    PaymentIndex,
+    PaymentPlace,
+    PaymentWord,
+    places_in,
+    texts_of,
+)
 from tests.domain.market import Market
 from tests.domain.world import World
 
@@ -28,8 +36,7 @@ def run(after: int, until: int, *entries: MetadataEntry, block: int = FIRST) -> 
 
 
 def found(metadata: str) -> list[tuple[str, str]]:
-    held = msgspec.json.decode(metadata)
-    return [(row.key, row.value) for row in entries_of(held, merchant=1, created_at=5, payment=7)]
+    return texts_of(msgspec.json.decode(metadata))
 
 
 # Once.
@@ -101,10 +108,42 @@ def test_a_run_touches_nothing_but_the_index() -> None:
 # What is written down.
 
 
-def test_an_entry_says_whose_when_and_which() -> None:
-    assert entries_of({"order": "A-7"}, merchant=12, created_at=34, payment=56) == [
-        MetadataEntry(merchant=12, key="order", value="A-7", created_at=34, payment=56)
+def indexed(*payments: tuple[int, PaymentPlace]) -> PaymentIndex:
+    """Payments of these merchants, which all say the same."""
+    index = PaymentIndex()
+    for merchant, place in payments:
+        index.add(place, merchant=merchant, amount=7, note="tea", reference=None, metadata={"order": "A-7"})
+    return index
+
+
+def test_a_row_says_whose_when_and_which() -> None:
+    index = indexed((12, PaymentPlace(34, 56)))
+    assert index.entries() == (MetadataEntry(12, "order", "A-7", 34, 56),)
+    assert index.words() == tuple(PaymentWord(12, word, 34, 56) for word in ("=7", "tea", "7"))
+
+
+def test_payments_of_one_merchant_and_second_share_their_rows_and_no_others_do() -> None:
+    together = [PaymentPlace(5000, 1), PaymentPlace(5999, 2)]
+    index = indexed(*((12, place) for place in together), (13, PaymentPlace(5000, 3)), (12, PaymentPlace(6000, 4)))
+    assert index.rows == len(index.words()) + len(index.entries()) == 3 * 4
+    assert [(row.merchant, places_in(row.created_at, row.payment, row.earlier)) for row in index.entries()] == [
+        (12, together[::-1]),
+        (13, [PaymentPlace(5000, 3)]),
+        (12, [PaymentPlace(6000, 4)]),
     ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 10**12)), unique=True, max_size=100))
+def test_every_payment_is_in_one_row_whose_newest_leads(drawn: list[tuple[int, int]]) -> None:
+    """The clock may be set back, so that a later number is of an earlier time."""
+    places = [PaymentPlace(*one) for one in drawn]
+    rows = [row for row in indexed(*((1, place) for place in places)).words() if row.word == "tea"]
+    held = [places_in(row.created_at, row.payment, row.earlier) for row in rows]
+    assert sorted(place for row in held for place in row) == sorted(places)
+    for row in held:
+        assert row == sorted(row, reverse=True)
+        assert len(row) <= INDEXED_TOGETHER_MAX
+        assert row[0].created_at // INDEXED_TOGETHER_MS == row[-1].created_at // INDEXED_TOGETHER_MS
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,7 @@ from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
-from qirsh.domain.payment_index import MetadataEntry
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.payment_index import MetadataEntry, PaymentWord
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork

@@ -28,8 +28,7 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
-from qirsh.domain.payment_index import IndexedBlock, MetadataEntry
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund

@@ -48,8 +48,7 @@ from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
-from qirsh.domain.payment_index import entries_of
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.payment_index import PaymentIndex, PaymentPlace
 from qirsh.domain.request_log import KeyUse
 from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -97,11 +96,18 @@ class Filled(Market):
         self.tested_too: Payment = self.do(self.pay_as_test(dear))
         self.do(ExpireAsTest(payment=self.create(merchant=self.till).number, merchant=self.till))
         labelled = self.create(metadata='{"order": "A-7", "\\ud83d\\ude00": "", "n": 1.0}')
-        entries = entries_of(
-            json.decode(labelled.metadata), merchant=self.shop, created_at=labelled.created_at, payment=labelled.number
-        )
-        words = [PaymentWord(self.shop, word, labelled.created_at, labelled.number) for word in ("=100", "a7", "قهوه")]
-        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=(*entries,), words=(*words,)))
+        index = PaymentIndex()
+        for number in (labelled.number - 1, labelled.number):
+            index.add(
+                PaymentPlace(labelled.created_at, number),
+                merchant=self.shop,
+                amount=100,
+                note="a7 قهوة",
+                reference=None,
+                metadata=json.decode(labelled.metadata),
+            )
+        entries, words = index.entries(), index.words()
+        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=entries, words=words))
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()

@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
 
-import msgspec
-
 from qirsh.domain.limits import PAYMENT_WORD_CHARACTERS_MAX, PAYMENT_WORD_TEXT_MAX, PAYMENT_WORDS_MAX
 
 # Letters that people write for each other and Unicode holds apart. Hamza and madda over a letter are marks, and go.
@@ -28,15 +26,6 @@ _SAME: Final = {
     "ـ": "",  # Tatweel.
 }
 _FOLDS_KEPT_MAX: Final = 4096  # More letters than people write in; of others the folding is found each time.
-
-
-class PaymentWord(msgspec.Struct, frozen=True, gc=False):
-    """One word of one payment. There are many, and none holds another: the collector need not look at them."""
-
-    merchant: int
-    word: str
-    created_at: int  # Of the payment: lists are in this order.
-    payment: int
 
 
 class _Folds(dict[int, str]):

@@ -18,11 +18,10 @@ from qirsh.domain.limits import (
     EPOCH_NUMBERS,
     INDEXED_A_LOOK_MAX,
     INDEXED_AT_ONCE_MAX,
-    INDEXED_ENTRIES_MAX,
+    INDEXED_ROWS_MAX,
     PAYMENT_NUMBER_BLOCK,
 )
-from qirsh.domain.payment_index import MetadataEntry, entries_of
-from qirsh.domain.payment_word import PaymentWord, amount_word, words_of
+from qirsh.domain.payment_index import PaymentIndex, PaymentPlace
 from qirsh.engine.batcher import Engine
 from qirsh.store.interface import Store
 from qirsh.store.reads import queries
@@ -135,19 +134,21 @@ class PaymentIndexer:
         if last is None:
             return None
         rows = await self._store.search(queries.FINDABLE_BETWEEN, block.until, last, INDEXED_AT_ONCE_MAX)
-        entries: list[MetadataEntry] = []
-        words: list[PaymentWord] = []
+        index = PaymentIndex()
         for number, merchant, created_at, amount, note, reference, metadata in rows:
             until = number
-            held = msgspec.json.decode(metadata) if metadata != _EMPTY else {}
-            entries += entries_of(held, merchant=merchant, created_at=created_at, payment=number)
-            found = words_of(note=note, reference=reference, metadata=held)
-            words += [PaymentWord(merchant, word, created_at, number) for word in (amount_word(amount), *found)]
-            if len(entries) + len(words) >= INDEXED_ENTRIES_MAX:
+            index.add(
+                PaymentPlace(created_at, number),
+                merchant=merchant,
+                amount=amount,
+                note=note,
+                reference=reference,
+                metadata=msgspec.json.decode(metadata) if metadata != _EMPTY else {},
+            )
+            if index.rows >= INDEXED_ROWS_MAX:
                 break
-        command = IndexPayments(
-            block=block.first, after=block.until, until=until, entries=tuple(entries), words=tuple(words)
-        )
+        entries, words = index.entries(), index.words()
+        command = IndexPayments(block=block.first, after=block.until, until=until, entries=entries, words=words)
         if not await self._engine.submit(command):
             self._forget()
             return INDEXED_A_LOOK_MAX

@@ -1,6 +1,7 @@
 """Searches for payments look at a bounded number of rows, along indexes, on every engine, whatever the tables hold."""
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,17 +11,17 @@ import pytest
 
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
-from qirsh.domain.payment_index import MetadataEntry
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.payment_index import PaymentIndex, PaymentPlace
 from qirsh.store.interface import Query, Store
 from qirsh.store.postgres.store import PostgresStore
-from qirsh.store.reads.payment_search import FoundPayments, PaymentFilter, search_payments
+from qirsh.store.reads.payment_search import END_OF_TIME, FoundPayments, PaymentFilter, search_payments
 from tests.store.filled import FILLED
 from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, player, submit
 
 SHOP: Final = FILLED.shop
 COUNT: Final = 4 * LIST_LOOKED_AT_MAX
 RARE_EVERY: Final = 100
+SECOND: Final = r"\(created_at,payment\)>\(\?,\?\) AND created_at<\?"  # From the cursor to the end of its second.
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -40,18 +41,29 @@ def template(engine: tuple[str, Make], tmp_path_factory: pytest.TempPathFactory)
 async def _fill_in(store: Store) -> None:
     """Many payments of one shop: one word that all have, one that half of them have, and a rare one."""
     for _ in range(COUNT // 500):
-        made = await submit(store, *(asking(amount=7, currency="TRY") for _ in range(500)))
-        first = made[0].number
-        words, entries = [], []
-        for payment in made:
-            own = ["=7", "all", *(["even"] if payment.number % 2 == 0 else ["odd"])]
-            own += ["rare"] if payment.number % RARE_EVERY == 0 else []
-            words += [PaymentWord(SHOP, word, payment.created_at, payment.number) for word in own]
-            entries.append(MetadataEntry(SHOP, "way", "web", payment.created_at, payment.number))
-        command = IndexPayments(
-            block=first, after=first - 1, until=made[-1].number, entries=tuple(entries), words=tuple(words)
-        )
-        assert await submit(store, command) == [True]
+        notes = [
+            " ".join(["all", "odd" if place % 2 else "even", *([] if place % RARE_EVERY else ["rare"])])
+            for place in range(500)
+        ]
+        asked = (asking(amount=7, currency="TRY", note=note, metadata='{"way":"web"}') for note in notes)
+        made = await submit(store, *asked)
+        # By fifty, as the worker would: payments of one moment are in several rows.
+        for start in range(0, 500, 50):
+            index = PaymentIndex()
+            for payment in made[start : start + 50]:
+                index.add(
+                    PaymentPlace(payment.created_at, payment.number),
+                    merchant=SHOP,
+                    amount=payment.amount,
+                    note=payment.note,
+                    reference=None,
+                    metadata={"way": "web"},
+                )
+            assert await submit(store, written_down(made[start].number, index)) == [True]
+
+
+def written_down(block: int, index: PaymentIndex) -> IndexPayments:
+    return IndexPayments(block=block, after=block - 1, until=block, entries=index.entries(), words=index.words())
 
 
 @pytest.fixture
@@ -104,7 +116,7 @@ async def assert_along_indexes(store: Store, query: Query, arguments: tuple[obje
     reads = [step for step in steps if re.match(r"(SCAN|SEARCH) (payment\w*|transfer|p|x)\b", step)]
     assert reads
     for step in reads:
-        assert re.match(r"SEARCH .*(created_at[>=]\?|rowid=\?|debit_sequence>\?)", step), steps
+        assert re.match(rf"SEARCH .*(created_at[>=]\?|rowid=\?|debit_sequence>\?|{SECOND})", step), steps
 
 
 SEARCHES: Final[dict[str, dict[str, Any]]] = {
@@ -178,7 +190,7 @@ def test_words_that_are_never_together_take_pages_of_bounded_looks_and_end(store
             if found.next is None:
                 break
             after = found.next
-        assert pages == COUNT // 2 // LIST_LOOKED_AT_MAX + 1
+        assert pages == COUNT // 2 // LIST_LOOKED_AT_MAX
 
     store(scene)
 
@@ -190,5 +202,33 @@ def test_a_payment_that_is_created_or_paid_is_not_among_the_refunded(store: Play
         found = await search_payments(opened, PaymentFilter(SHOP, is_refunded=True), None, 100)
         refunded = [payment.number for payment in FILLED.payments.values() if payment.refunded_amount]
         assert sorted(found.numbers) == sorted(refunded)
+
+    store(scene)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 40, 300])
+def test_a_walk_meets_every_payment_once_in_order_however_rows_overlap(store: Play, limit: int) -> None:
+    """Processes write down what they made at the same time, each on its own, and some of it late."""
+    chosen = random.Random(limit)
+    places = [PaymentPlace(chosen.randint(5000, 5000 + limit * 100), number) for number in range(1, 400)]
+
+    async def scene(opened: Store) -> None:
+        chosen.shuffle(places)
+        rest, block = places[:], 10**9
+        while rest:
+            index = PaymentIndex()
+            for place in [rest.pop() for _ in range(min(len(rest), chosen.randint(1, 60)))]:
+                index.add(place, merchant=SHOP, amount=1, note="walked", reference=None, metadata={})
+            assert await submit(opened, written_down(block := block + 1, index)) == [True]
+        for after, before in ((-1, END_OF_TIME), (5020, 5000 + limit * 70)):
+            wanted = PaymentFilter(SHOP, words=("walked",), created_after=after, created_before=before)
+            met: list[int] = []
+            found = FoundPayments([], None)
+            while found.next is not None or not met:
+                found = await search_payments(opened, wanted, found.next, limit)
+                assert found.numbers
+                met += found.numbers
+            inside = [place for place in places if wanted.created_after < place.created_at < wanted.created_before]
+            assert met == [place.number for place in sorted(inside, reverse=True)]
 
     store(scene)

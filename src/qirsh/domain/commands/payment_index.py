@@ -1,8 +1,7 @@
 """The command that makes payments findable."""
 
 from qirsh.domain.command import Command
-from qirsh.domain.payment_index import MetadataEntry
-from qirsh.domain.payment_word import PaymentWord
+from qirsh.domain.payment_index import MetadataEntry, PaymentWord
 
 
 class IndexPayments(Command[bool], frozen=True):

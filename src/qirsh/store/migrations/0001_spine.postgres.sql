@@ -194,6 +194,7 @@ CREATE TABLE payment_metadata (
     value TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     payment BIGINT NOT NULL,
+    earlier BYTEA NOT NULL CHECK (length(earlier) % 16 = 0),
     PRIMARY KEY (merchant, key, value, created_at, payment)
 );
 CREATE TABLE indexed_block (

@@ -6,6 +6,7 @@ CREATE TABLE payment_word (
     word TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL,
     payment BIGINT NOT NULL,
+    earlier BYTEA NOT NULL CHECK (length(earlier) % 16 = 0),
     PRIMARY KEY (merchant, word, created_at, payment)
 );
 

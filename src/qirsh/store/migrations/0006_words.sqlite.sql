@@ -6,6 +6,7 @@ CREATE TABLE payment_word (
     word TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     payment INTEGER NOT NULL,
+    earlier BLOB NOT NULL CHECK (length(earlier) % 16 = 0),
     PRIMARY KEY (merchant, word, created_at, payment)
 ) STRICT, WITHOUT ROWID;
 

@@ -15,6 +15,7 @@ import msgspec
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import STATUSES, Payment
+from qirsh.domain.payment_index import INDEXED_TOGETHER_MS, PLACE_BYTES, PaymentPlace, places_in
 from qirsh.domain.payment_word import amount_word, words_of
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
@@ -23,6 +24,10 @@ from qirsh.store.reads import account_entries
 END_OF_TIME: Final = 2**62
 _REFUNDED: Final = "refunded_amount"  # Above zero; all else that is asked for is equal to something.
 _LOADED_AT_ONCE: Final = 64  # Payments of a payer, until a page is full.
+_LOOKED_UP: Final = Query(
+    f"SELECT {', '.join(Tables.payments.columns)} FROM payment"
+    f" WHERE number IN ({', '.join(f'${place}' for place in range(1, _LOADED_AT_ONCE + 1))})"
+)
 _PROBED: Final = 100  # Rows under each text, to tell which is the rarest.
 
 
@@ -48,18 +53,11 @@ class PaymentFilter(msgspec.Struct, frozen=True):
         return self.status not in {None, "paid"} and (self.is_refunded or self.payer is not None)
 
 
-class PaymentCursor(msgspec.Struct, frozen=True):
-    """Between two payments of a list: the one right before it."""
-
-    created_at: int
-    number: int
-
-
 class FoundPayments(msgspec.Struct, frozen=True):
-    """Numbers of payments, in order, and where to go on; None at the end."""
+    """Numbers of payments, in order, and after which payment to go on; None at the end."""
 
     numbers: list[int]
-    next: PaymentCursor | None
+    next: PaymentPlace | None
 
 
 class _IndexKey(msgspec.Struct, frozen=True):
@@ -73,7 +71,7 @@ class _IndexKey(msgspec.Struct, frozen=True):
 class _Search:
     """A query in the making: arguments are numbered in the order in which they are written."""
 
-    def __init__(self, wanted: PaymentFilter, begin: tuple[int, int], looked_at: int) -> None:
+    def __init__(self, wanted: PaymentFilter, begin: PaymentPlace, looked_at: int) -> None:
         self.sql = Query("")
         self.arguments: list[object] = [wanted.merchant]
         self.looked_at = looked_at
@@ -93,25 +91,27 @@ class _Search:
         )
 
     def under(self, key: _IndexKey) -> str:
-        """Payments that are written down under a key."""
+        """Rows of an index under a key: so many whose newest payment is below the cursor.
+
+        And those of the cursor's second whose newest is above it: some of their others may be below.
+        """
+        at, number = self._begin
+        until = (at // INDEXED_TOGETHER_MS + 1) * INDEXED_TOGETHER_MS
+        rows = f"SELECT created_at, payment, earlier FROM {key.table} WHERE merchant = $1"
         return (
-            f"SELECT created_at, payment AS number FROM {key.table}"
-            f" WHERE merchant = $1 AND {self._equal(key)} AND {self.older('payment')}"
+            f"SELECT * FROM ({rows} AND {self._equal(key)} AND {self.older('payment')}) AS below"
+            f" UNION ALL {rows} AND {self._equal(key)} AND length(earlier) > 0"
+            f" AND (created_at, payment) >= ({self.argument(at)}, {self.argument(number)})"
+            f" AND created_at < {self.argument(until)}"
         )
 
-    def finish(self, candidates: str, columns: dict[str, object], keys: Sequence[_IndexKey]) -> Self:
-        """The candidates, each with whether all else holds too."""
+    def finish(self, candidates: str, columns: dict[str, object]) -> Self:
+        """The candidates, each with whether all else that a column tells holds too."""
         held = [f"p.{column} = {self.argument(value)}" for column, value in columns.items() if column != _REFUNDED]
         if _REFUNDED in columns:
             held.append(f"p.{_REFUNDED} > 0")
-        # Never EXISTS: PostgreSQL may gather all payments of a status or a word first, to look up a few hundred.
-        conditions = [f"(SELECT {' AND '.join(held)} FROM payment p WHERE p.number = c.number)"] if held else []
-        conditions += [
-            f"(SELECT 1 FROM {key.table} x WHERE x.merchant = $1 AND {self._equal(key)}"
-            " AND x.created_at = c.created_at AND x.payment = c.number) IS NOT NULL"
-            for key in keys
-        ]
-        is_match = " AND ".join(conditions) or "1 = 1"
+        # Never EXISTS: PostgreSQL may gather all payments of a status first, to look up a few hundred.
+        is_match = f"(SELECT {' AND '.join(held)} FROM payment p WHERE p.number = c.number)" if held else "1 = 1"
         self.sql = Query(
             f"WITH c AS ({candidates}) SELECT c.created_at, c.number, {is_match} AS is_match"
             " FROM c ORDER BY c.created_at DESC, c.number DESC"
@@ -124,11 +124,9 @@ class _Search:
         )
 
 
-async def search_payments(
-    store: Store, wanted: PaymentFilter, after: PaymentCursor | None, limit: int
-) -> FoundPayments:
+async def search_payments(store: Store, wanted: PaymentFilter, after: PaymentPlace | None, limit: int) -> FoundPayments:
     """One page."""
-    begin = min((wanted.created_before, 0), (after.created_at, after.number) if after else (END_OF_TIME, 0))
+    begin = min(PaymentPlace(wanted.created_before, 0), after or PaymentPlace(END_OF_TIME, 0))
     if wanted.is_impossible:
         return FoundPayments([], None)
     if wanted.number is not None:
@@ -141,8 +139,10 @@ async def search_payments(
     keys = await _rarest_first(store, wanted, begin, _keys(wanted))
     if keys is None:
         return FoundPayments([], None)
-    searches = _searches(wanted, begin, keys, limit)
-    found += await asyncio.gather(*(_run(store, search, limit) for search in searches))
+    ways = [_run(store, wanted, search, limit) for search in _searches(wanted, begin, keys, limit)]
+    if keys and wanted.reference is None:
+        ways.append(_along_key(store, wanted, begin, keys, limit))
+    found += await asyncio.gather(*ways)
     return max(found, key=_progress)
 
 
@@ -182,21 +182,19 @@ def _keys(wanted: PaymentFilter) -> list[_IndexKey]:
     ]
 
 
-def _searches(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> list[_Search]:
+def _searches(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> list[_Search]:
     """Along the one index that is surely narrow; else along several, because which is the narrow one nobody knows."""
     if wanted.reference is not None:
         return [_along_reference(wanted, begin, keys, limit)]
     searches = []
-    if keys:
-        searches.append(_along_key(wanted, begin, keys, limit))
     if wanted.is_refunded:
         searches.append(_along_refunded(wanted, begin, keys, limit))
-    if wanted.status or wanted.currency or not searches:
+    if wanted.status or wanted.currency or not (searches or keys):
         searches.append(_along_ranges(wanted, begin, keys, limit))
     return searches
 
 
-def _along_reference(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+def _along_reference(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
     columns = _columns(wanted, "status", "currency", "payer", _REFUNDED)
     search = _Search(wanted, begin, _looked_at(columns, keys, limit))
     reference = search.argument(wanted.reference)
@@ -204,25 +202,37 @@ def _along_reference(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_
         f"SELECT created_at, number FROM payment WHERE merchant = $1 AND reference = {reference}"
         f" AND {search.older('number')}"
     )
-    return search.finish(candidates, columns, keys)
+    return search.finish(candidates, columns)
 
 
-def _along_key(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+async def _along_key(
+    store: Store, wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int
+) -> FoundPayments:
+    """Along the rows under the rarest key. Payments of one second may be in several rows, and are put in order here."""
     columns, others = _columns(wanted, "status", "currency", "payer", _REFUNDED), keys[1:]
     search = _Search(wanted, begin, _looked_at(columns, others, limit))
-    return search.finish(search.under(keys[0]), columns, others)
+    rows = await store.search(Query(search.under(keys[0])), *search.arguments)
+    below = sorted(PaymentPlace(*row[:2]) for row in rows if row[:2] < begin)
+    has_more = len(below) == search.looked_at
+    # What the rows that were not read hold is older than the oldest row that was.
+    floor = below[0] if has_more else PaymentPlace(wanted.created_after + 1, 0)
+    places = sorted((place for row in rows for place in places_in(*row) if floor <= place < begin), reverse=True)
+    has_more = has_more or len(places) > search.looked_at
+    places = places[: search.looked_at]
+    matching = await _fitting(store, wanted, places, limit) if columns or others else places
+    return _page(matching, limit, places[-1] if has_more else None)
 
 
-def _along_refunded(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+def _along_refunded(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
     columns = _columns(wanted, "status", "currency", "payer")
     search = _Search(wanted, begin, _looked_at(columns, keys, limit))
     candidates = (
         f"SELECT created_at, number FROM payment WHERE merchant = $1 AND {_REFUNDED} > 0 AND {search.older('number')}"
     )
-    return search.finish(candidates, columns, keys)
+    return search.finish(candidates, columns)
 
 
-def _along_ranges(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey], limit: int) -> _Search:
+def _along_ranges(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
     """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
     columns = _columns(wanted, "payer", _REFUNDED)
     search = _Search(wanted, begin, _looked_at(columns, keys, limit))
@@ -237,7 +247,7 @@ def _along_ranges(wanted: PaymentFilter, begin: tuple[int, int], keys: list[_Ind
     ]
     most = f"${len(search.arguments)}"
     candidates = f"{' UNION ALL '.join(ranges)} ORDER BY created_at DESC, number DESC LIMIT {most}"
-    return search.finish(candidates, columns, keys)
+    return search.finish(candidates, columns)
 
 
 def _columns(wanted: PaymentFilter, *names: str) -> dict[str, object]:
@@ -256,9 +266,9 @@ def _looked_at(columns: dict[str, object], keys: Sequence[_IndexKey], limit: int
 
 
 async def _rarest_first(
-    store: Store, wanted: PaymentFilter, begin: tuple[int, int], keys: list[_IndexKey]
+    store: Store, wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey]
 ) -> list[_IndexKey] | None:
-    """The one with the fewest payments below the cursor, or with those that reach back furthest; None if one has none.
+    """The one with the fewest payments below the cursor, or with the fewest in a time; None if one has none.
 
     Among texts that nobody has thinned out, this is as far as a bounded look can tell.
     """
@@ -266,32 +276,59 @@ async def _rarest_first(
         return keys
     search = _Search(wanted, begin, _PROBED)
     looks = [
-        f"SELECT {place} AS place, count(*) AS found, min(created_at) AS oldest FROM ({search.under(key)}) AS k{place}"
+        f"SELECT {place} AS place, count(*) AS rows, sum(1 + length(earlier) / {PLACE_BYTES}) AS found,"
+        f" max(created_at) - min(created_at) AS within FROM ({search.under(key)}) AS k{place}"
         for place, key in enumerate(keys)
     ]
-    rows = await store.search(Query(" UNION ALL ".join(looks)), *search.arguments)
-    ordered = sorted((found, oldest, place) for place, found, oldest in rows if found)
+    looked = await store.search(Query(" UNION ALL ".join(looks)), *search.arguments)
+    ordered = sorted(
+        (rows >= _PROBED, found / (within + 1) if rows >= _PROBED else found, place)
+        for place, rows, found, within in looked
+        if rows
+    )
     return [keys[place] for _, _, place in ordered] if len(ordered) == len(keys) else None
 
 
-async def _run(store: Store, search: _Search, limit: int) -> FoundPayments:
+async def _run(store: Store, wanted: PaymentFilter, search: _Search, limit: int) -> FoundPayments:
     rows = await store.search(search.sql, *search.arguments)
-    matching = [PaymentCursor(created_at, number) for created_at, number, is_match in rows if is_match]
-    if len(matching) > limit:
-        return FoundPayments([cursor.number for cursor in matching[:limit]], matching[limit - 1])
-    is_cut = len(rows) == search.looked_at
-    return FoundPayments([cursor.number for cursor in matching], PaymentCursor(*rows[-1][:2]) if is_cut else None)
+    matching = [PaymentPlace(created_at, number) for created_at, number, is_match in rows if is_match]
+    if _keys(wanted):
+        matching = await _fitting(store, wanted, matching, limit)
+    return _page(matching, limit, PaymentPlace(*rows[-1][:2]) if len(rows) == search.looked_at else None)
 
 
-async def _single(store: Store, wanted: PaymentFilter, begin: tuple[int, int], number: int) -> FoundPayments:
+def _page(matching: list[PaymentPlace], limit: int, looked_until: PaymentPlace | None) -> FoundPayments:
+    """What was found, and where to go on: after the last that is shown or, if there are fewer, the last looked at."""
+    numbers = [place.number for place in matching[:limit]]
+    return FoundPayments(numbers, matching[limit - 1] if len(matching) > limit else looked_until)
+
+
+async def _fitting(store: Store, wanted: PaymentFilter, places: list[PaymentPlace], limit: int) -> list[PaymentPlace]:
+    """Those that are what is asked for, by a look at themselves, until there are more than a page."""
+    fitting: list[PaymentPlace] = []
+    for start in range(0, len(places), _LOADED_AT_ONCE):
+        some = places[start : start + _LOADED_AT_ONCE]
+        found = {payment.number for payment in await _loaded(store, some) if fits(payment, wanted)}
+        fitting += [place for place in some if place.number in found]
+        if len(fitting) > limit:
+            break
+    return fitting
+
+
+async def _loaded(store: Store, places: list[PaymentPlace]) -> list[Payment]:
+    """At most as many as are loaded at once."""
+    numbers = [place.number for place in places]
+    rows = await store.search(_LOOKED_UP, *numbers, *[numbers[0]] * (_LOADED_AT_ONCE - len(numbers)))
+    return [Payment(*row) for row in rows]
+
+
+async def _single(store: Store, wanted: PaymentFilter, begin: PaymentPlace, number: int) -> FoundPayments:
     payment = await store.find(Tables.payments, number)
     is_there = payment is not None and fits(payment, wanted) and (payment.created_at, number) < begin
     return FoundPayments([number] if is_there else [], None)
 
 
-async def _of_payer(
-    store: Store, wanted: PaymentFilter, begin: tuple[int, int], payer: int, limit: int
-) -> FoundPayments:
+async def _of_payer(store: Store, wanted: PaymentFilter, begin: PaymentPlace, payer: int, limit: int) -> FoundPayments:
     """Among the last transfers of the payer, to whomever. Most people have not made as many as are looked at.
 
     Of somebody who has, it tells only of payments that were made after the oldest of those, and where to go on names
@@ -315,5 +352,5 @@ async def _of_payer(
     has_more = is_cut or len(shown) > limit
     shown = shown[:limit]
     return FoundPayments(
-        [number for _, number in shown], PaymentCursor(*(shown[-1] if shown else begin)) if has_more else None
+        [number for _, number in shown], PaymentPlace(*(shown[-1] if shown else begin)) if has_more else None
     )

@@ -7,10 +7,11 @@ from typing import Final
 
 from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.payment import Payment
+from qirsh.domain.payment_index import PaymentPlace
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import account_entries
 from qirsh.store.reads.account_entries import Cursor
-from qirsh.store.reads.payment_search import PaymentCursor, PaymentFilter, fits, search_payments
+from qirsh.store.reads.payment_search import PaymentFilter, fits, search_payments
 from qirsh.web.http.context import Context
 from qirsh.web.http.cursor import bad_cursor, cursor_of, encode_cursor, numbers_of, read_cursor
 from qirsh.web.http.problems import Problem
@@ -96,7 +97,7 @@ async def _by_creation(
         number = context.identifiers.payment_number(str(public))
         if number is None:
             raise bad_cursor()
-        after = PaymentCursor(created_at, number)
+        after = PaymentPlace(created_at, number)
     found = await search_payments(context.store, wanted, after, limit)
     payments = await _loaded(context, found.numbers)
     next_cursor = None
