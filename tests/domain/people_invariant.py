@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from qirsh.domain import counter
-from qirsh.domain.limits import CODE_ATTEMPTS_MAX, MEMBERS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX
+from qirsh.domain.limits import CODE_ATTEMPTS_MAX, MEMBERS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX, TILLS_OPEN_MAX
 from qirsh.domain.payout import is_open
 from tests.domain.world import World
 
@@ -104,6 +104,16 @@ def _counted_staff(world: World) -> Iterator[str]:
             yield f"the bank accounts of {account} are miscounted: {banks}"
 
 
+def _counted_tills(world: World) -> Iterator[str]:
+    opened = Counter(till.account for till in world.tills.values() if till.closed_at is None)
+    for account in world.accounts:
+        if _counted(world, counter.open_tills(account)) != opened[account] or opened[account] > TILLS_OPEN_MAX:
+            yield f"the open tills of {account} are miscounted: {opened[account]}"
+    for till in world.tills.values():
+        if world.accounts[till.account].kind != "commercial":
+            yield f"{till} is of no business"
+
+
 def _passkeys(world: World) -> Iterator[str]:
     held = Counter(passkey.person for passkey in world.passkeys.values())
     for person, count in held.items():
@@ -182,6 +192,7 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _passkeys,
     _staff,
     _counted_staff,
+    _counted_tills,
     _limits_of_owners,
     _challenges,
     _identities,

@@ -17,6 +17,7 @@ from qirsh.domain.commands.staff import (
     WithdrawInvitation,
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
+from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill, OpenTill
 from qirsh.domain.limits import (
     BALANCE_MAX,
     BANK_ACCOUNT_NEW_MS,
@@ -26,6 +27,7 @@ from qirsh.domain.limits import (
     MEMBERS_MAX,
     PAYOUTS_OPEN_MAX,
     PIN_ATTEMPTS_MAX,
+    TILLS_OPEN_MAX,
 )
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
@@ -35,6 +37,7 @@ from tests.domain.market import NOBODY, PIN, WRONG_PIN, Market
 
 R = Refusal
 INVITATION: Final = "inv_1"
+TILL: Final = "till_0123456789abcdef01"
 
 
 def inviting(market: Market, **changes: Any) -> InviteMember:  # noqa: ANN401 - the fields of the command
@@ -99,6 +102,21 @@ def paying_out(market: Market, **changes: Any) -> RequestShopPayout:  # noqa: AN
         "bank_account": "ba_1",
     }
     return RequestShopPayout(**fields | changes)
+
+
+def opening(market: Market, **changes: Any) -> OpenTill:  # noqa: ANN401 - the same
+    """The owner's wish for a till at which customers enter from 1.00 to 50.00 USD."""
+    fields: dict[str, Any] = {
+        "id": TILL,
+        "account": market.shop,
+        "name": "Table 4",
+        "currency": "USD",
+        "minimum": 100,
+        "maximum": 5000,
+        "note": "Tea",
+        "member": market.owner.id,
+    }
+    return OpenTill(**fields | changes)
 
 
 def _paying_out(market: Market) -> Command[Any]:
@@ -210,6 +228,26 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
     RemoveBankAccount: (
         lambda market: RemoveBankAccount(bank_account_of(market), market.shop, market.owner.id),
         {R.NOT_FOUND: lambda case: case.ask(id="ba_unknown")},
+    ),
+    OpenTill: (
+        opening,
+        {
+            **_SHOP_NOT_ACTING,
+            R.TOO_MANY: lambda case: case.fill(counter.open_tills(case.market.shop), TILLS_OPEN_MAX),
+            R.NOT_FOUND: lambda case: case.ask(member=case.market.customer.id),
+        },
+    ),
+    CloseTill: (
+        lambda market: CloseTill(market.do(opening(market)).id, market.shop, market.owner.id),
+        {**_SHOP_NOT_ACTING, R.NOT_FOUND: lambda case: case.ask(id="till_unknown")},
+    ),
+    CreatePaymentAtTill: (
+        lambda market: CreatePaymentAtTill(market.do(opening(market)).id, market.shop, 100),
+        {
+            **_SHOP_NOT_ACTING,
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change("tills", TILL, closed_at=case.market.now),
+            R.NOT_FOUND: lambda case: case.ask(till="till_unknown"),
+        },
     ),
     RequestShopPayout: (
         _paying_out,

@@ -17,6 +17,7 @@ from qirsh.domain.commands.staff import (
     WithdrawInvitation,
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
+from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill, OpenTill
 from qirsh.domain.staff import MEMBER_ROLES
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.staff_cases import inviting, join
@@ -52,6 +53,7 @@ def about_staff(market: Market) -> list[Wishes]:
         version=st.sampled_from([2, 2, 2, 3, 4]),
         day_began_at=st.sampled_from([market.now - 1, market.now, market.now + 1000]),
     )
+    tills = st.sampled_from([f"till_{number}" for number in range(3)])
     banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
         st.builds(
@@ -65,6 +67,18 @@ def about_staff(market: Market) -> list[Wishes]:
         ),
         st.builds(SetTimeZone, account=accounts, time_zone=st.sampled_from(["", "Asia/Damascus"]), member=people),
         st.builds(AddBankAccount, id=banks, account=accounts, details_sealed=st.just(b"sealed bank"), member=people),
+        st.builds(
+            OpenTill,
+            id=tills,
+            account=accounts,
+            name=st.just("Table 4"),
+            currency=st.sampled_from(["USD", "EUR"]),
+            minimum=st.just(1),
+            maximum=st.just(HELD),
+            member=people,
+        ),
+        st.builds(CloseTill, id=tills, account=accounts, member=people),
+        st.builds(CreatePaymentAtTill, till=tills, merchant=accounts, amount=st.sampled_from([1, HELD])),
         st.builds(RemoveBankAccount, id=banks, account=accounts, member=people),
         st.builds(
             RequestShopPayout,

@@ -40,6 +40,7 @@ from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
 from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER, Tables
+from qirsh.domain.till import Till
 from qirsh.domain.total import AccountTotal, TotalKey
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
@@ -105,6 +106,7 @@ class World:
     member_caps: dict[tuple[int, int, str], MemberCap]
     invitations: dict[str, Invitation]
     bank_accounts: dict[str, BankAccount]
+    tills: dict[str, Till]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -33,6 +33,7 @@ from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
+from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill
 from qirsh.domain.commands.total import FollowTotals, RecordTotals
 from qirsh.domain.commands.webhook import (
     RecordWebhookResults,
@@ -60,7 +61,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
 from tests.domain.request_cases import logged
-from tests.domain.staff_cases import inviting, join, refunding
+from tests.domain.staff_cases import TILL, inviting, join, opening, refunding
 from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
@@ -178,6 +179,11 @@ class Filled(Market):
         self.do(CreatePaymentByHand(merchant=self.shop, amount=1, currency="USD", member=cashier))
         self.do(inviting(self))
         self.do(AddBankAccount("ba_1", self.shop, b"\x00\xff", self.owner.id))
+        self.do(opening(self))
+        self.do(CreatePaymentAtTill(TILL, self.shop, 100))
+        sums = {"amount": AMOUNT_MAX, "minimum": None, "maximum": None}
+        closed = self.do(opening(self, id="till_closed", account=self.till, name="صندوق", currency="TRY", **sums))
+        self.do(CloseTill(closed.id, self.till, self.owner.id))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
         self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))

@@ -6,6 +6,13 @@ _MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
 _CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
 _CHECK: Final = "member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 
+_TILL: Final = (
+    "INSERT INTO till (id, account, name, currency, amount, minimum, maximum, note, created_by, created_at)"
+    " VALUES ('till_new', {}, '{}', 'USD', {}, {}, {}, '', :first, 1)"
+)
+_TILL_CHECK: Final = "till_\\w+|CHECK"
+_TILL_STAYS: Final = "nothing else of it changes"
+
 BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     "the owner of a shop as a member": (
         _MEMBER.format(":shop", "(SELECT owner FROM account WHERE number = :shop)", "viewer"),
@@ -30,6 +37,20 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "UPDATE bank_account SET details_sealed = (SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')",
         "bank_account_details_sealed_check|CHECK",
     ),
+    "a till of a person": (_TILL.format(":customer", "x", 1, "NULL", "NULL"), "not of a business"),
+    "a till without a name": (_TILL.format(":shop", "", 1, "NULL", "NULL"), _TILL_CHECK),
+    "a till that takes nothing": (_TILL.format(":shop", "x", 0, "NULL", "NULL"), _TILL_CHECK),
+    "a till that takes too much": (_TILL.format(":shop", "x", 10**15, "NULL", "NULL"), _TILL_CHECK),
+    "a till with an amount and bounds": (_TILL.format(":shop", "x", 1, 1, 2), _TILL_CHECK),
+    "a till with neither": (_TILL.format(":shop", "x", "NULL", "NULL", "NULL"), _TILL_CHECK),
+    "a till with half of its bounds": (_TILL.format(":shop", "x", "NULL", 1, "NULL"), _TILL_CHECK),
+    "a till from nothing": (_TILL.format(":shop", "x", "NULL", 0, 1), _TILL_CHECK),
+    "a till whose bounds cross": (_TILL.format(":shop", "x", "NULL", 2, 1), _TILL_CHECK),
+    "a till whose bounds are too wide": (_TILL.format(":shop", "x", "NULL", 1, 10**15), _TILL_CHECK),
+    "a till of another shop": ("UPDATE till SET account = :hooked", _TILL_STAYS),
+    "a till that takes more than is printed": ("UPDATE till SET maximum = maximum + 1", _TILL_STAYS),
+    "a till that is opened again": ("UPDATE till SET closed_at = NULL WHERE id = 'till_closed'", _TILL_STAYS),
+    "a till that vanished": ("DELETE FROM till", "tills never vanish"),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
     "a key that never ends after all": (
         "UPDATE api_key SET expires_at = 1, name = 'x'; UPDATE api_key SET expires_at = NULL",
@@ -55,9 +76,12 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     "a payment act that vanished": ("DELETE FROM payment_act", "never vanish"),
 }
 GOOD_STAFF: Final[dict[str, str]] = {
+    "a till that takes the largest amount": _TILL.format(":shop", "x", 999999999999999, "NULL", "NULL"),
+    "a till whose bounds meet": _TILL.format(":till", "x", "NULL", 999999999999999, 999999999999999),
     "a new day of a cashier": _CAP.format("since = since + 1, used = 0"),
 }
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
+    "a till of no currency": _TILL.format(":shop", "x", 1, "NULL", "NULL").replace("'USD'", "'XXX'"),
     "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
     "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
 }
@@ -68,6 +92,13 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "a cap replaced": (
         "INSERT OR REPLACE INTO member_cap SELECT account, person, currency, amount, 0, 0 FROM member_cap LIMIT 1",
+        "never replaced",
+    ),
+    "a till replaced": (
+        (
+            "INSERT OR REPLACE INTO till SELECT id, account, name, currency, 1, NULL, NULL, note, created_by, 1, NULL"
+            " FROM till LIMIT 1"
+        ),
         "never replaced",
     ),
     "a bank account replaced": (

@@ -379,6 +379,7 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
         {"reason": "نعم", "needs_two_step": True, "time_zone": "Asia/Kathmandu"},
     ),
     "bank_account": (Tables.bank_accounts, {"details_sealed": bytes(range(256))}),
+    "till": (Tables.tills, {"closed_at": 2**41}),
     "member": (Tables.members, {"role": "manager", "updated_at": 2**41}),
     "member_cap": (Tables.member_caps, {"amount": 2**40, "used": 2**41, "since": 2**42}),
     "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),

@@ -45,6 +45,11 @@ def bank_accounts(account: int) -> str:
     return f"bank accounts of account {account}"
 
 
+def open_tills(account: int) -> str:
+    """How many of an account are not closed."""
+    return f"open tills of account {account}"
+
+
 def members(account: int) -> str:
     """How many work at a business, without its owner."""
     return f"members of account {account}"

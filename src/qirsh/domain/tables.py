@@ -32,6 +32,7 @@ from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
+from qirsh.domain.till import Till
 from qirsh.domain.total import FIGURES, AccountTotal, TotalKey
 from qirsh.domain.webhook import DeliveryKey, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookQueue
 
@@ -134,6 +135,7 @@ class Tables:
         phase=Phase.BELONGINGS,
         attested="account created_at",
     )
+    tills = Table[str, Till]("till", Till, key="id", changes="closed_at", phase=Phase.BELONGINGS)
     people = Table[int, Person](
         "person",
         Person,
