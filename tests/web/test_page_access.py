@@ -12,6 +12,7 @@ from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess, Merchant
 from tests.web.business.request_log import record
 from tests.web.colleague import a_member, new_invitation
+from tests.web.tills import new_till
 from tests.web.webhooks import new_delivery, new_endpoint
 
 BY_NAME: Final = {f"{route.method} {route.path}": route for route in PAGE_ROUTES}
@@ -31,6 +32,7 @@ OPEN: Final = (
     "/pay/{id}/state",
     "/pay/{id}/back",
     "/pay/{id}/qr",
+    "/till/{id}",
     "/receipt/{token}",
     "/receipt/{token}/pdf",
     "/",
@@ -61,6 +63,8 @@ MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
     "/business/{account}/payments/": lambda still, merchant: still.paid(merchant, still.customers[0]),
     "/business/{account}/sell/": lambda still, merchant: still.payment(merchant),
+    "/till/": new_till,
+    "/business/{account}/tills/": new_till,
     "/business/{account}/staff/": a_member,
     "/business/{account}/invitations/": new_invitation,
     "/invitations/": new_invitation,

@@ -54,6 +54,14 @@ from qirsh.web.business.staff_pages import (
     withdraw_invitation,
 )
 from qirsh.web.business.take_pages import sell, show_sale, show_sell, show_take, take_payment
+from qirsh.web.business.till_pages import (
+    close_till,
+    download_poster,
+    open_till,
+    show_close_till,
+    show_till_of_shop,
+    show_tills,
+)
 from qirsh.web.http.route import SIGNED_IN, page
 
 _PAYMENTS: Final = (
@@ -75,6 +83,17 @@ _PAYOUTS: Final = (
     business_page("GET", "/bank-accounts", show_bank_accounts, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts", add_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts/{id}/remove", remove_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
+)
+_TILLS: Final = tuple(
+    business_page(method, path, handler, right=Right.MANAGE_SHOP)
+    for method, path, handler in (
+        ("GET", "/tills", show_tills),
+        ("POST", "/tills", open_till),
+        ("GET", "/tills/{id}", show_till_of_shop),
+        ("GET", "/tills/{id}/poster", download_poster),
+        ("GET", "/tills/{id}/close", show_close_till),
+        ("POST", "/tills/{id}/close", close_till),
+    )
 )
 _SETTINGS: Final = (
     business_page("GET", "/settings", show_settings, right=Right.INTEGRATE),
@@ -141,6 +160,7 @@ ROUTES: Final = (
     page("POST", "/business", request_business, right=SIGNED_IN),
     business_page("GET", "", show_overview, right=Right.BELONG),
     *_PAYMENTS,
+    *_TILLS,
     *_PAYOUTS,
     *_STAFF,
     *_SETTINGS,

@@ -116,6 +116,8 @@ class RateLimits:
         # One process has the control socket.
         self._operator = Limit("operator", limits.EMAIL_FAILURES_MAX, limits.EMAIL_FAILURES_S, clock)
         self._ping = share("ping", limits.PINGS_PER_MINUTE, _MINUTE_S)
+        self._till_payer = share("till-payer", limits.TILL_PAYMENTS_OF_ADDRESS, _MINUTE_S)
+        self._till = share("till", limits.TILL_PAYMENTS_PER_MINUTE, _MINUTE_S)
         self._known = share("known", limits.KNOWN_DEVICE_TRIES_MAX, limits.EMAIL_FAILURES_S)
         self._page = share("page", limits.PAGES_PER_MINUTE, _MINUTE_S)
         self._mail_asked = share("mail", limits.MAILS_ASKED_PER_HOUR, _HOUR_S)
@@ -247,6 +249,11 @@ class RateLimits:
     def count_ping(self, request: Request, account: int) -> None:
         """An owner or a key of an account has something sent to one of its webhook endpoints."""
         self._count(request, self._ping, str(account))
+
+    def count_till(self, request: Request, till: str) -> None:
+        """Anybody makes a payment at a till: nobody fills the list of a shop."""
+        self._count(request, self._till_payer, self.address_of(request))
+        self._count(request, self._till, till)
 
     def address_of(self, request: Request) -> bytes:
         """What one client cannot change at will."""

@@ -40,7 +40,7 @@ def payment_summary_of(
         id=payment_id,
         payee=merchant.name,
         payee_account=merchant.number,
-        initials=_initials(merchant.name),
+        initials=initials_of(merchant.name),
         is_verified=not is_test and why_not_in_order(merchant) is None,
         is_test=is_test,
         amount=payment.amount,
@@ -59,7 +59,8 @@ def _is_long(note: str) -> bool:
     return rows > _NOTE_ROWS
 
 
-def _initials(name: str) -> str:
+def initials_of(name: str) -> str:
+    """What stands in the place of a logo."""
     # The Arabic article is part of the word, and says nothing of it.
     words = [word.removeprefix("ال") or word for word in name.split()[:2]]
     return "".join(word[0] for word in words if word[0].isalnum()).upper()

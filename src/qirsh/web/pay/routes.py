@@ -16,6 +16,7 @@ from qirsh.web.pay.pay_page import (
 from qirsh.web.pay.payment_status import show_paid_elsewhere, show_payment_status, show_phone_qr
 from qirsh.web.pay.receipt import download_receipt, show_receipt
 from qirsh.web.pay.test_mode import simulate_outcome
+from qirsh.web.pay.till_page import create_at_till, show_till
 
 ROUTES: Final = (
     page("GET", "/pay", begin_with_number),
@@ -30,6 +31,8 @@ ROUTES: Final = (
     Route("GET", "/pay/{id}/state", show_payment_status, token=None),
     page("GET", "/pay/{id}/back", show_paid_elsewhere),
     Route("GET", "/pay/{id}/qr", show_phone_qr, token=None),
+    page("GET", "/till/{id}", show_till),
+    page("POST", "/till/{id}", create_at_till),
     page("GET", "/receipt/{token}", show_receipt),
     page("GET", "/receipt/{token}/pdf", download_receipt),
 )
