@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFilter
 from qirsh.domain.limits import PICTURE_BYTES_MAX, PICTURE_OTHER_PIXELS_MAX
 from qirsh.web.documents.picture import webp_pixels
 from qirsh.web.documents.qr import dark_rows, qr_svg
-from qirsh.web.documents.qr_reading import payment_id_of, read_qr
+from qirsh.web.documents.qr_reading import payment_id_of, read_qr, till_id_of
 
 ADDRESS: Final = "https://pay.example/pay/1234567812345670"
 BASE: Final = "https://pay.example"
@@ -229,6 +229,15 @@ def test_our_address_or_the_number_itself_names_a_payment(text: str) -> None:
 )
 def test_nothing_else_names_a_payment(text: str) -> None:
     assert payment_id_of(text, BASE) is None
+
+
+def test_the_address_of_a_till_names_it_and_nothing_else_does() -> None:
+    till = "till_0123456789abcdef01"
+    for text in (f"{BASE}/till/{till}", f" {BASE}/till/{till}?lang=ar\n"):
+        assert till_id_of(text, BASE) == till
+        assert payment_id_of(text, BASE) is None
+    for text in (till, ADDRESS, f"{BASE}/pay/{till}", f"{BASE}/till/{till}0", f"https://evil.example/till/{till}", ""):
+        assert till_id_of(text, BASE) is None
 
 
 @given(st.text())

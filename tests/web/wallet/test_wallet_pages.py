@@ -20,6 +20,7 @@ from tests.altered import alter
 from tests.guest import Guest
 from tests.live import FUNDS, Call, InProcess, Merchant, in_process, refund
 from tests.postgres import PostgresServer
+from tests.web.tills import new_till
 
 DAY_MS: Final = 24 * 3600 * 1000
 PAGES: Final = (
@@ -354,6 +355,15 @@ def test_a_picture_of_the_code_leads_to_its_payment(still: InProcess) -> None:
     payment = still.payment(still.merchants[0])
     guest = Guest(still).entered(still.customers[0])
     assert sent_picture(guest, picture_of(f"{still.settings.base_url}/pay/{payment}")) == (303, f"/pay/{payment}")
+
+
+def test_the_code_or_address_of_a_till_leads_to_the_till(still: InProcess) -> None:
+    path = f"/till/{new_till(still, still.merchants[0])}"
+    guest = Guest(still).entered(still.customers[0])
+    assert sent_picture(guest, picture_of(f"{still.settings.base_url}{path}")) == (303, path)
+    guest.read("/wallet/pay")
+    answer = guest.post("/wallet/pay", number=f"{still.settings.base_url}{path}")
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
 
 
 def test_a_picture_that_leads_nowhere_is_explained(still: InProcess) -> None:

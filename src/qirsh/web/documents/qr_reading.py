@@ -1,4 +1,4 @@
-"""Reading a QR code from a picture that a customer sends, and finding a payment in what it says."""
+"""Reading a QR code from a picture that a customer sends, and finding a payment or a till in what it says."""
 
 import re
 from typing import Final
@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 import zxingcpp
 from PIL import Image
 
+from qirsh.domain.till import is_till_id
 from qirsh.language.figures import latin_digits
 from qirsh.web.documents.picture import draft, opened
 
@@ -33,6 +34,18 @@ def payment_id_of(text: str, base_url: str) -> str | None:
     typed = latin_digits("".join(text.split()))
     if _is_payment_id(typed):
         return typed
+    payment_id = _last_of(text, base_url, "/pay/")
+    return payment_id if payment_id is not None and _is_payment_id(payment_id) else None
+
+
+def till_id_of(text: str, base_url: str) -> str | None:
+    """The id of a till, if this is its address at this service; None otherwise."""
+    till_id = _last_of(text.strip(), base_url, "/till/")
+    return till_id if till_id is not None and is_till_id(till_id) else None
+
+
+def _last_of(text: str, base_url: str, page: str) -> str | None:
+    """What an address of this service names, behind this page; None if it is no such address."""
     # Browsers forgive blanks, controls and backslashes in addresses, each in its own way; ours have none.
     if not text.isascii() or re.search(r"[\x00-\x20\x7f\\]", text):
         return None
@@ -41,8 +54,8 @@ def payment_id_of(text: str, base_url: str) -> str | None:
         is_ours = _host(url) == _host(ours)
     except ValueError:
         return None
-    before, pay, payment_id = url.path.rpartition("/pay/")
-    return payment_id if is_ours and pay and before == ours.path.rstrip("/") and _is_payment_id(payment_id) else None
+    before, found, name = url.path.rpartition(page)
+    return name if is_ours and found and before == ours.path.rstrip("/") else None
 
 
 def _is_payment_id(text: str) -> bool:

@@ -1,4 +1,7 @@
-"""Paying from the wallet: by the number of a payment, or by a picture of its QR code. It leads to the pay page."""
+"""Paying from the wallet: by the number of a payment, or by a picture of its QR code. It leads to the pay page.
+
+The code of a till leads to the till.
+"""
 
 from functools import partial
 from typing import Final
@@ -6,7 +9,7 @@ from typing import Final
 from qirsh.domain.limits import FORM_BYTES_MAX, PICTURE_BYTES_MAX
 from qirsh.domain.tables import Tables
 from qirsh.web.documents.picture_queue import in_turn
-from qirsh.web.documents.qr_reading import payment_id_of, read_qr
+from qirsh.web.documents.qr_reading import payment_id_of, read_qr, till_id_of
 from qirsh.web.html.multipart import read_multipart
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.http.message import Response, problem_headers
@@ -42,6 +45,8 @@ async def find_payment(page: PageContext) -> Response:
     if page.request.headers.get(b"content-type", b"").lower().startswith(_MULTIPART):
         return await _by_picture(page)
     typed = page.form(_PURPOSE, "number")["number"].strip()
+    if (till_id := till_id_of(typed[:_TYPED_CHARACTERS_MAX], page.context.base_url)) is not None:
+        return page.redirect(f"/till/{till_id}")
     payment_id = payment_id_of(typed[:_TYPED_CHARACTERS_MAX], page.context.base_url)
     why = "empty" if not typed else "no_number"
     if payment_id is not None:
@@ -61,6 +66,8 @@ async def _by_picture(page: PageContext) -> Response:
             content = await in_turn(page.person, partial(read_qr, picture.data))
         except Problem as problem:  # Too many are being read.
             return _refused(page, problem)
+        if content is not None and (till_id := till_id_of(content, page.context.base_url)) is not None:
+            return page.redirect(f"/till/{till_id}")
         payment_id = None if content is None else payment_id_of(content, page.context.base_url)
         why = "no_code" if content is None else "other_code"
         if payment_id is not None:
