@@ -22,9 +22,11 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from qirsh.domain.command import Command
+from qirsh.domain.commands.till import OpenTill
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint, RecordWebhookResults
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refused
+from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import WebhookResult, delivery_id, endpoint_id
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
@@ -34,15 +36,15 @@ from qirsh.settings import read_settings
 from qirsh.web.operator.control import OperatorRequest, perform
 from qirsh.web.routes import ROUTES
 from tests.app_in_thread import ServedApp, app_in_thread
-from tests.browser.tour import Stage, tour
+from tests.browser.tour import Stage, change_person, tour
 from tests.live import PASSWORD, PIN, free_port, wait_until
 from tests.operators import LONG_AGO_MS, appointed
 
 _BEGINNING: Final = 1_793_868_060_000  # 2026-11-05, 08:41 UTC.
 _HOST: Final = "localhost:8420"  # Also in the QR code. The browser finds whichever port is free behind it.
 _DAY_MS: Final = 24 * 3_600_000
-_IN_DARK: Final = ("front", "pay", "mistakes", "wallet")
-_ON_A_DESKTOP: Final = ("pay",)
+_IN_DARK: Final = ("front", "pay", "mistakes", "wallet", "overview")
+_ON_A_DESKTOP: Final = ("pay", "overview")
 _PHONE: Final = "Mozilla/5.0 (Linux; Android 15; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile"
 # By language: the customer, the shop where they pay, their own business, its keys, and what they buy.
 _PLAYERS: Final = {
@@ -50,8 +52,11 @@ _PLAYERS: Final = {
     "ar": ("ليلى حداد", "مكتبة الشام", "زاوية الزيتون", ("الموقع", "تجربة"), "الطلب 1029: روايتان ودفتر"),
     "tr": ("Leyla Yılmaz", "Şam Kitabevi", "Zeytin Köşesi", ("İnternet sitesi", "Deneme"), "Sipariş 1029: iki roman"),
 }
+_COUNTERS: Final = {"en": "Counter", "ar": "الطاولة", "tr": "Tezgâh"}
 _LAST_EVENT: Final = 2
 _BOUGHT: Final = ((4_250, "USD"), (1_250_00, "TRY"), (18_500_00, "SYP"))
+_SOLD: Final = (18_50, 42_00, 9_75, 63_00, 0, 51_50, 38_00, 74_25, 45_50)  # A day each, in USD.
+_GIVEN_BACK: Final = 12_00
 
 # Fonts are there, and the images that this width shows.
 _IS_WHOLE: Final = """document.fonts.status === "loaded" &&
@@ -67,6 +72,15 @@ class Frame(NamedTuple):
     bytes_max: int
 
 
+class Shop(NamedTuple):
+    """Where the customer buys."""
+
+    owner: str  # By e-mail address.
+    account: str
+    refunded: str  # A payment, of which a part went back.
+    till: str
+
+
 _PHONE_FRAME: Final = Frame(360, 740, 900, 30_000)
 _DESKTOP_FRAME: Final = Frame(1280, 800, 980, 45_000)
 
@@ -80,6 +94,7 @@ class Town:
         self._operators: list[tuple[str, str]] = []
         self._keys: dict[str, str] = {}
         self._endpoints: dict[str, str] = {}
+        self._shops: dict[str, Shop] = {}
         address = f"http://127.0.0.1:{served.settings.port}"
         self._client = httpx2.Client(base_url=address, headers={"host": _HOST}, trust_env=False)
 
@@ -132,20 +147,51 @@ class Town:
         owner, account = self.person(f"owner.{code}@mail.example", shop), self.person(customer, name)
         for verified in (owner, account):
             self.act("account verify", account=verified)
-        key = self._keys[code] = self.act("key issue", account=self.business(owner, shop))["key"]
+        selling = self.business(owner, shop)
+        self._keys[code] = self.act("key issue", account=selling)["key"]
         business = self.business(account, own)
         own_key = self.act("key issue", account=business, name=live)["key"]
         self.act("key issue", account=business, name=test, test=True, scopes="payments:read payments:write")
         for currency in CURRENCIES:
             self.deposit(account, currency)
-        for amount, currency in _BOUGHT:
-            self._clock.advance(_DAY_MS)
-            payment = self.told("remote-payments", key, amount=amount, currency=currency, note=note)["id"]
-            token = self.told("wallet/sessions", email=customer, password=PASSWORD)["token"]
-            self.told(f"wallet/remote-payments/{payment}/pay", token, pin=PIN)
-        self._client.delete("/api/v1/wallet/sessions/current", headers={"authorization": f"Bearer {token}"})
+        till = self.till(int(selling), _COUNTERS[code])
+        self._shops[code] = Shop(f"owner.{code}@mail.example", selling, "", till)
         self._endpoints[code] = self.endpoint(int(business), own_key, note)
         return Stage(self._served.settings.base_url, code, "", customer, newcomer, business)
+
+    def trade(self, stages: list[Stage]) -> None:
+        """Some days pass in every shop."""
+        for amount, currency in (*((amount, "USD") for amount in _SOLD), *_BOUGHT):
+            self._clock.advance(_DAY_MS)
+            for stage in stages if amount else ():
+                payment = self.sold(self._keys[stage.code], stage, amount, currency)
+                if currency == "USD":
+                    self._shops[stage.code] = self._shops[stage.code]._replace(refunded=payment)
+        for stage in stages:
+            refunded = self._shops[stage.code].refunded
+            self.told(f"remote-payments/{refunded}/refunds", self._keys[stage.code], amount=_GIVEN_BACK)
+
+    def sold(self, key: str, stage: Stage, amount: int, currency: str) -> str:
+        """The id of the payment."""
+        customer, note = stage.customer, _PLAYERS[stage.code][-1]
+        token = self.told("wallet/sessions", email=customer, password=PASSWORD)["token"]
+        payment: str = self.told("remote-payments", key, amount=amount, currency=currency, note=note)["id"]
+        self.told(f"wallet/remote-payments/{payment}/pay", token, pin=PIN)
+        self._client.delete("/api/v1/wallet/sessions/current", headers={"authorization": f"Bearer {token}"})
+        return payment
+
+    def till(self, business: int, name: str) -> str:
+        """One where customers enter the amount."""
+        context, made = self._served.context, f"till_{self._served.context.entropy(9).hex()}"
+        finding = context.store.find(Tables.accounts, business)
+        account = asyncio.run_coroutine_threadsafe(finding, self._served.loop).result(30)
+        assert account is not None
+        assert account.owner is not None
+        opened = OpenTill(
+            id=made, account=business, name=name, currency="USD", minimum=1_00, maximum=500_00, member=account.owner
+        )
+        self._submit(opened)
+        return made
 
     def endpoint(self, business: int, key: str, note: str) -> str:
         """One that got two events, the second at its second try."""
@@ -181,6 +227,22 @@ class Town:
         page.goto(f"{base}/deliveries/{delivery_id(endpoint, _LAST_EVENT)}")
         yield "webhook-delivery"
 
+    def shop_screens(self, page: Page, stage: Stage) -> Iterator[str]:
+        """For the owner of the shop where the customer buys."""
+        shop = self._shops[stage.code]
+        change_person(page, stage.base_url, shop.owner)
+        base = f"{stage.base_url}/business/{shop.account}"
+        for name, path in (
+            ("overview", ""),
+            ("payments", "/payments"),
+            ("payment", f"/payments/{shop.refunded}"),
+            ("refund", f"/payments/{shop.refunded}/refund"),
+            ("till", f"/tills/{shop.till}"),
+            ("report", "/reports?currency=USD"),
+        ):
+            page.goto(f"{base}{path}")
+            yield name
+
     def _submit(self, command: Command[Any]) -> None:
         submitted = self._served.context.engine.submit(command)
         outcome = asyncio.run_coroutine_threadsafe(submitted, self._served.loop).result(30)
@@ -213,7 +275,7 @@ def take_all(browser: Browser, town: Town, stage: Stage, folder: Path) -> None:
         context.clock.install(time=0)
         context.clock.pause_at(1000)
         page = context.new_page()
-        for name in chain(tour(page, stage), town.webhook_screens(page, stage)):
+        for name in chain(tour(page, stage), town.webhook_screens(page, stage), town.shop_screens(page, stage)):
             for scheme in ("dark", "light") if name in _IN_DARK else ("light",):
                 page.emulate_media(color_scheme=scheme)
                 target = folder / f"{stage.code}-{name}{'-dark' if scheme == 'dark' else ''}.webp"
@@ -236,6 +298,7 @@ def main(folder: Path) -> None:
             town.found()
             # First all that is random, in one order: browsers ask for things in any.
             settled = [town.stage(code) for code in LANGUAGES]
+            town.trade(settled)
             clock.advance(_DAY_MS)
             stages = [town.with_payment(stage) for stage in settled]
             with sync_playwright() as playwright:

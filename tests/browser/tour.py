@@ -36,8 +36,7 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
     _sign_in(page, base, stage.newcomer)
     page.goto(f"{base}/wallet/identity")
     yield "identity"
-    _press(page, 'header form[action="/sign-out"] button')
-    _sign_in(page, base, stage.customer)
+    change_person(page, base, stage.customer)
     page.goto(f"{base}/pay/{stage.payment}")
     yield "pay-signed-in"
     page.fill("#pin", PIN)
@@ -47,7 +46,6 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
         ("wallet", "/wallet"),
         ("history", "/wallet/history"),
         ("statement", "/wallet/statement?currency=USD"),
-        ("business", f"/business/{stage.business}"),
         ("keys", f"/business/{stage.business}/keys"),
         ("security", "/wallet/security"),
     ):
@@ -169,6 +167,12 @@ def _sign_up_with_mistakes(page: Page, stage: Stage) -> None:
     for name, value in {"code": "000000", "name": _NAMES[stage.code], **mistakes}.items():
         page.fill(f"#{name}", value)
     _press(page, "main form .button")
+
+
+def change_person(page: Page, base_url: str, email: str) -> None:
+    """Somebody else comes to the same browser."""
+    _press(page, 'header form[action="/sign-out"] button')
+    _sign_in(page, base_url, email)
 
 
 def _sign_in(page: Page, base_url: str, email: str) -> None:

@@ -49,6 +49,20 @@ def test_what_was_taken_is_seen_at_once_beside_yesterday(still: InProcess) -> No
         assert boss.ask(home(merchant), days=span).status_code == 200
 
 
+def test_a_currency_without_payments_in_these_days_says_so_after_the_others(still: InProcess) -> None:
+    _, merchant = owner(still)
+    still.paid(merchant, still.anew(still.customer()), amount=12_50, currency="SYP")
+    still.clock.advance(20 * DAY_MS)
+    boss = Guest(still).signed_in(merchant.email)
+    assert "No payments in the last 14 days." in boss.read(home(merchant))
+    assert '<svg class="chart"' not in boss.page
+    still.paid(merchant, still.anew(still.customer()), amount=30_00)
+    text = boss.read(home(merchant))
+    assert text.index("30.00 USD") < text.index("No payments in the last 14 days.")
+    assert boss.page.count('<svg class="chart"') == 1
+    assert "No payments" not in boss.read(home(merchant), days="30")
+
+
 def test_a_report_adds_up_and_is_the_same_by_days(still: InProcess) -> None:
     boss, merchant = owner(still)
     still.paid(merchant, still.anew(still.customer()), amount=12_50)

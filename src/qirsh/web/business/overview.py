@@ -40,6 +40,11 @@ class Glance(msgspec.Struct, frozen=True):
     last_week: Sums
     bars: tuple[tuple[date, Sums], ...]
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not any(sums.taken or sums.refunded for _, sums in self.bars)
+
 
 class Step(msgspec.Struct, frozen=True):
     """Of the way to a first payment."""
@@ -100,7 +105,7 @@ async def _glances(page: ShopPage, span: int) -> list[Glance]:
                 bars=tuple(by_day.items())[-span:],
             )
         )
-    return found
+    return sorted(found, key=lambda glance: glance.is_quiet)
 
 
 def _chart(page: ShopPage, glance: Glance) -> str:
