@@ -114,6 +114,22 @@ def _counted_tills(world: World) -> Iterator[str]:
             yield f"{till} is of no business"
 
 
+def _brands(world: World) -> Iterator[str]:
+    """A picture is that of its logo, of one that customers see or that waits; no operator decides on their own shop."""
+    for brand in world.brands.values():
+        if bool(brand.logo) != bool(brand.picture) or world.accounts[brand.account].mode != "live":
+            yield f"{brand} is of nobody"
+    for change in world.brand_changes.values():
+        if change.picture and (change.state != "waiting" or not change.logo):
+            yield f"{change} keeps a picture that nobody sees"
+        if change.decided_by in {change.asked_by, world.accounts[change.account].owner}:
+            yield f"{change} was decided by who asked"
+    for account in world.accounts.values():
+        live = world.accounts[account.live_account or account.number]
+        if account.kind == "commercial" and account.name != live.name:
+            yield f"{account} has another name than its live account"
+
+
 def _passkeys(world: World) -> Iterator[str]:
     held = Counter(passkey.person for passkey in world.passkeys.values())
     for person, count in held.items():
@@ -193,6 +209,7 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _staff,
     _counted_staff,
     _counted_tills,
+    _brands,
     _limits_of_owners,
     _challenges,
     _identities,

@@ -6,6 +6,13 @@ from hypothesis import strategies as st
 
 from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
+from qirsh.domain.commands.brand import (
+    ApproveBrandChange,
+    RefuseBrandChange,
+    RequestBrandChange,
+    SetBrandColour,
+    WithdrawBrandChange,
+)
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
@@ -19,6 +26,7 @@ from qirsh.domain.commands.staff import (
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
 from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill, OpenTill
 from qirsh.domain.staff import MEMBER_ROLES
+from tests.domain.brand_cases import LOGO
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.staff_cases import inviting, join
 
@@ -124,4 +132,40 @@ def about_staff(market: Market) -> list[Wishes]:
         st.builds(CancelPaymentByHand, payment=payments, merchant=accounts, member=people),
         by_hand,
         by_hand,
+        *_about_brand(market, accounts, people),
+    ]
+
+
+def _about_brand(market: Market, accounts: Wishes, people: Wishes) -> list[Wishes]:
+    changes = st.sampled_from(["bc_0", "bc_1", "bc_2"])
+    operators = st.sampled_from([market.first.id, market.second.id, market.owner.id])
+    return [
+        st.builds(SetBrandColour, account=accounts, colour=st.sampled_from(["", "#0f5c4d"]), member=people),
+        st.builds(
+            RequestBrandChange,
+            account=accounts,
+            id=changes,
+            name=st.sampled_from(["Shop", "New name"]),
+            logo=st.sampled_from(["", LOGO]),
+            picture=st.sampled_from([None, b"png"]),
+            seen=st.sampled_from(["", "bc_0", "bc_1"]),
+            member=people,
+        ),
+        st.builds(WithdrawBrandChange, account=accounts, id=changes, member=people),
+        st.builds(
+            ApproveBrandChange,
+            account=accounts,
+            id=changes,
+            test_account=st.sampled_from([*[market.till] * 3, market.shop]),
+            operator=operators,
+            actor=st.just("test"),
+        ),
+        st.builds(
+            RefuseBrandChange,
+            account=accounts,
+            id=changes,
+            reason=st.just("of another"),
+            operator=operators,
+            actor=st.just("test"),
+        ),
     ]

@@ -47,6 +47,7 @@ from qirsh.domain.limits import BALANCE_MAX, BUSINESSES_MAX, KEYS_MAX, PIN_ATTEM
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
+from tests.domain.brand_cases import BRAND_CASES
 from tests.domain.market import HELD, NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
@@ -385,6 +386,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     **OPERATOR_CASES,
     **WEBHOOK_CASES,
     **STAFF_CASES,
+    **BRAND_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}

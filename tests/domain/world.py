@@ -13,6 +13,7 @@ from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge
 from qirsh.domain.command import Command
@@ -107,6 +108,8 @@ class World:
     invitations: dict[str, Invitation]
     bank_accounts: dict[str, BankAccount]
     tills: dict[str, Till]
+    brands: dict[int, Brand]
+    brand_changes: dict[int, BrandChange]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -19,6 +19,7 @@ from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.commands.access_order import RequestAccessOrder
 from qirsh.domain.commands.account import IssueKey
 from qirsh.domain.commands.bank_account import AddBankAccount
+from qirsh.domain.commands.brand import ApproveBrandChange, SetBrandColour
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
@@ -59,6 +60,7 @@ from qirsh.store.interface import Store
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
+from tests.domain.brand_cases import asking_for_brand
 from tests.domain.market import PIN, Market
 from tests.domain.request_cases import logged
 from tests.domain.staff_cases import TILL, inviting, join, opening, refunding
@@ -184,6 +186,10 @@ class Filled(Market):
         sums = {"amount": AMOUNT_MAX, "minimum": None, "maximum": None}
         closed = self.do(opening(self, id="till_closed", account=self.till, name="صندوق", currency="TRY", **sums))
         self.do(CloseTill(closed.id, self.till, self.owner.id))
+        self.do(SetBrandColour(self.shop, "#0f5c4d", self.owner.id))
+        self.do(asking_for_brand(self, name=self.accounts[self.shop].name))
+        self.do(ApproveBrandChange(self.shop, "bc_1", self.till, self.second.id, "test"))
+        self.do(asking_for_brand(self, id="bc_2", logo="b" * 64, picture=b"\x00\xff", seen="bc_1", name="متجر"))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
         self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))

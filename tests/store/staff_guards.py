@@ -1,9 +1,13 @@
 """What hands might type about the staff of a business: `test_schema_refuses_bad_money` types it."""
 
+# Every part of every statement is a constant of this file.
+# ruff: noqa: S608
+
 from typing import Final
 
 _MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
 _CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
+_NOTHING: Final = "(SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')"  # As bytes.
 _CHECK: Final = "member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 
 _TILL: Final = (
@@ -34,7 +38,7 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     "a bank account that was always there": ("UPDATE bank_account SET created_at = 1", "its age never change"),
     "a bank account of another shop": ("UPDATE bank_account SET account = :hooked", "its age never change"),
     "a bank account of nothing": (
-        "UPDATE bank_account SET details_sealed = (SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')",
+        f"UPDATE bank_account SET details_sealed = {_NOTHING}",
         "bank_account_details_sealed_check|CHECK",
     ),
     "a till of a person": (_TILL.format(":customer", "x", 1, "NULL", "NULL"), "not of a business"),
@@ -51,6 +55,37 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
     "a till that takes more than is printed": ("UPDATE till SET maximum = maximum + 1", _TILL_STAYS),
     "a till that is opened again": ("UPDATE till SET closed_at = NULL WHERE id = 'till_closed'", _TILL_STAYS),
     "a till that vanished": ("DELETE FROM till", "tills never vanish"),
+    "a brand of a test account": (f"INSERT INTO brand VALUES (:till, '', '', {_NOTHING})", "not of a live business"),
+    "a brand of another shop": ("UPDATE brand SET account = :hooked", "its business never changes"),
+    "a brand that vanished": ("DELETE FROM brand", "never vanish"),
+    "a logo without its picture": (f"UPDATE brand SET picture = {_NOTHING}", "brand_check|CHECK"),
+    "a colour that is none": ("UPDATE brand SET colour = 'red'", "brand_colour_check|CHECK"),
+    "a request for a logo of another": ("UPDATE brand_change SET account = :hooked", "as it was asked for"),
+    "a request that says otherwise": ("UPDATE brand_change SET name = 'Qirsh'", "as it was asked for"),
+    "a request that was approved by nobody": (
+        f"UPDATE brand_change SET state = 'approved', picture = {_NOTHING}",
+        "brand_change_check|CHECK",
+    ),
+    "a request that was approved by who asked": (
+        (
+            f"UPDATE brand_change SET state = 'approved', picture = {_NOTHING}, asked_by = :first, id = 'bc_3',"
+            " decided_at = 1, decided_by = :first"
+        ),
+        "brand_change_check|CHECK",
+    ),
+    "a picture that nobody sees": ("UPDATE brand_change SET state = 'withdrawn'", "brand_change_check|CHECK"),
+    "a decision that is taken back": (
+        f"UPDATE brand_change SET state = 'withdrawn', picture = {_NOTHING}; UPDATE brand_change SET state = 'waiting'",
+        "decided once",
+    ),
+    "a request of a test account": (
+        (
+            "INSERT INTO brand_change SELECT :till, id, name, logo, picture, state, reason, asked_by, asked_at, "
+            "decided_by, decided_at FROM brand_change"
+        ),
+        "not of a live business",
+    ),
+    "a request that vanished": ("DELETE FROM brand_change", "never vanish"),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
     "a key that never ends after all": (
         "UPDATE api_key SET expires_at = 1, name = 'x'; UPDATE api_key SET expires_at = NULL",
@@ -103,6 +138,14 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "a bank account replaced": (
         "INSERT OR REPLACE INTO bank_account SELECT id, account, details_sealed, created_by, 1 FROM bank_account",
+        "never replaced",
+    ),
+    "a brand replaced": ("INSERT OR REPLACE INTO brand SELECT account, '', '', x'' FROM brand", "never replaced"),
+    "a request for a brand replaced": (
+        (
+            "INSERT OR REPLACE INTO brand_change SELECT account, 'bc_3', 'x', '', x'', state, reason, asked_by, "
+            "asked_at, decided_by, decided_at FROM brand_change"
+        ),
         "never replaced",
     ),
     "an invitation replaced": (

@@ -9,6 +9,7 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge, Purpose
 from qirsh.domain.constant import Constant
@@ -215,6 +216,16 @@ class Tables:
     )
     businesses = Table[int, Business](
         "business", Business, key="account", changes="reason needs_two_step time_zone", phase=Phase.BELONGINGS
+    )
+    brands = Table[int, Brand](
+        "brand", Brand, key="account", changes="colour logo picture", phase=Phase.BELONGINGS, attested="logo"
+    )
+    brand_changes = Table[int, BrandChange](
+        "brand_change",
+        BrandChange,
+        key="account",
+        changes="id name logo picture state reason asked_by asked_at decided_by decided_at",
+        phase=Phase.BELONGINGS,
     )
     # After the counters of events, which a new endpoint holds too. A pay, which holds those, asks for none of these.
     webhook_endpoints = Table[str, WebhookEndpoint](
