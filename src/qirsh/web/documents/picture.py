@@ -4,6 +4,7 @@ Only the three kinds that phones and scanners make are decoded, and never before
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from typing import Final
@@ -15,6 +16,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from qirsh.domain.limits import (
+    LOGO_BYTES_MAX,
+    LOGO_SIDE_PIXELS_MAX,
     PICTURE_BYTES_MAX,
     PICTURE_DECODED_PIXELS_MAX,
     PICTURE_OTHER_PIXELS_MAX,
@@ -29,6 +32,8 @@ log = logging.getLogger(__name__)
 _QUALITY: Final = 85  # Small print stays sharp, at some hundred kilobytes.
 # The modes in which these formats are decoded to eight bits a channel.
 _MODES: Final = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK"})
+# Sides and numbers of colours with which a logo is tried, until it is small enough: the last one always is.
+_LOGO_TRIES: Final = ((LOGO_SIDE_PIXELS_MAX, 0), (LOGO_SIDE_PIXELS_MAX, 256), (128, 256))
 _START_OF_SCAN: Final = b"\xff\xda"
 
 
@@ -41,7 +46,15 @@ async def clean_picture(data: bytes, *, person: int, edge_min: int = 1) -> bytes
 
     Its longer side has at least so many pixels. Raises `PictureTooLarge`.
     """
-    return await in_turn(person, partial(_clean, data, edge_min))
+    return await in_turn(person, partial(_clean, data, edge_min, _encoded))
+
+
+async def clean_logo(data: bytes, *, person: int) -> bytes | None:
+    """A small PNG of the same picture, transparent where it was; None if it is no picture we take.
+
+    Raises `PictureTooLarge`.
+    """
+    return await in_turn(person, partial(_clean, data, 1, _encoded_logo))
 
 
 def opened(data: bytes) -> ImageFile:
@@ -65,10 +78,10 @@ def draft(image: ImageFile, mode: str | None, side: int) -> None:
         raise PictureTooLarge("too many pixels in one direction")
 
 
-def _clean(data: bytes, edge_min: int) -> bytes | None:
+def _clean(data: bytes, edge_min: int, encode: Callable[[ImageFile], bytes]) -> bytes | None:
     try:
         with opened(data) as image:
-            return _encoded(image) if image.mode in _MODES and max(image.size) >= edge_min else None
+            return encode(image) if image.mode in _MODES and max(image.size) >= edge_min else None
     except PictureTooLarge:
         raise
     except Exception as error:  # noqa: BLE001 - decoders fail in many ways on bytes that are no picture
@@ -104,20 +117,41 @@ def webp_pixels(data: bytes) -> int:
 
 
 def _encoded(image: ImageFile) -> bytes:
-    side = PICTURE_SIDE_PIXELS_MAX
+    upright = _upright(image, PICTURE_SIDE_PIXELS_MAX)
+    # A new picture has no comments, profiles or places; where the old one was transparent this one is white.
+    flat = Image.new("RGB", upright.size, "white")
+    flat.paste(upright, mask=upright)
+    out = BytesIO()
+    flat.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue()
+
+
+def _encoded_logo(image: ImageFile) -> bytes:
+    upright = _upright(image, LOGO_SIDE_PIXELS_MAX)
+    # The same: nothing but pixels is carried over.
+    clean = Image.new("RGBA", upright.size)
+    clean.paste(upright)
+    for side, colours in _LOGO_TRIES:
+        tried: Image.Image = clean.copy()
+        tried.thumbnail((side, side))
+        if colours:
+            tried = tried.quantize(colours, method=Image.Quantize.FASTOCTREE)
+        out = BytesIO()
+        tried.save(out, "PNG", optimize=True)
+        if out.tell() <= LOGO_BYTES_MAX:
+            return out.getvalue()
+    raise AssertionError("128 by 128 pixels of one byte each are small enough")
+
+
+def _upright(image: ImageFile, side: int) -> Image.Image:
+    """Small, turned as it was meant, with transparency."""
     draft(image, None, side)
     upright: Image.Image = image
-    if image.mode in {"1", "P", "PA"}:  # These cannot be made smaller without jagged letters.
-        upright = image.convert("RGBA")
+    if image.mode in {"1", "P", "PA"} or "transparency" in image.info:
+        upright = image.convert("RGBA")  # These cannot be made smaller without jagged letters.
     upright.thumbnail((side, side))
     # Small now: turning it takes no time. What says how to turn stands in the original.
     ImageOps.exif_transpose(upright, in_place=True)
     if upright.mode == "CMYK":
         upright = upright.convert("RGB")
-    # A new picture has no comments, profiles or places; where the old one was transparent this one is white.
-    flat = Image.new("RGB", upright.size, "white")
-    shown = upright.convert("RGBA")
-    flat.paste(shown, mask=shown)
-    out = BytesIO()
-    flat.save(out, "JPEG", quality=_QUALITY)
-    return out.getvalue()
+    return upright.convert("RGBA")

@@ -58,9 +58,10 @@ class Uploads:
         find: Callable[[bytes], Awaitable[object | None]],
     ) -> None:
         large = [route for route in routes if route.body_bytes_max > BODY_BYTES_MAX]
-        assert not [route.path for route in large if "{" in route.path or not route.is_page]
-        self._sizes = {(route.method.encode(), route.path.encode()): route.body_bytes_max for route in large}
-        self._paths = {path for _, path in self._sizes}
+        assert all(route.is_page for route in large)
+        self._sizes = [
+            (route.method.encode(), route.path.encode().split(b"/"), route.body_bytes_max) for route in large
+        ]
         self._session_of = session_of
         self._find = find
         self._under_way: list[Upload] = []
@@ -76,7 +77,8 @@ class Uploads:
         refuse: Callable[[Problem], None],
     ) -> Upload:
         """Room for it, until it is dropped or answered. Raises why there is none, or refuses it while it arrives."""
-        if size > self._sizes.get((method, _path(url)), 0):
+        path = _path(url)
+        if not any(size <= most for known, pattern, most in self._sizes if known == method and _fits(pattern, path)):
             raise Problem("body_too_large")
         session = self._session_of(headers)
         if not is_token(session.decode("latin-1")) or not session.startswith(PAGE_SESSION_KIND.encode() + b"_"):
@@ -102,7 +104,8 @@ class Uploads:
         """What a page answers in place of the connection: where a person has sent a picture or a form, or wanted to."""
         path = _path(url)
         is_form = problem.code == "body_too_large" and b"text/html" in headers.get(b"accept", b"")
-        if problem.code == "internal_error" or not (path in self._paths or (is_form and not path.startswith(b"/api/"))):
+        takes_pictures = any(_fits(pattern, path) for _, pattern, _ in self._sizes)
+        if problem.code == "internal_error" or not (takes_pictures or (is_form and not path.startswith(b"/api/"))):
             return None
         return Request(
             id=request_id,
@@ -129,6 +132,15 @@ class Uploads:
 
 def _path(url: bytes) -> bytes:
     return url.partition(b"?")[0]
+
+
+def _fits(pattern: list[bytes], path: bytes) -> bool:
+    """Whether the path is that of a route, whose parameters are whole segments."""
+    segments = path.split(b"/")
+    return len(segments) == len(pattern) and all(
+        segment == known or (bool(segment) and known.startswith(b"{"))
+        for known, segment in zip(pattern, segments, strict=True)
+    )
 
 
 def _nobody() -> Problem:
