@@ -100,6 +100,12 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
         "bank": "Bank of Aleppo, DE89 3704 0044 0532 0130 00",
         "url": f"{BASE_URL}/business/100000000016/bank-accounts",
     },
+    "brand_approved": {"name": "سوق النور", "url": f"{BASE_URL}/business/100000000016/brand"},
+    "brand_refused": {
+        "name": "Al-Sham Books",
+        "reason": "This is the logo of another shop",
+        "url": f"{BASE_URL}/business/100000000016/brand",
+    },
     "shop_payout_asked": {
         "name": "Al-Sham Books",
         "who": "Ayşe Demir",

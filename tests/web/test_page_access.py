@@ -33,6 +33,8 @@ OPEN: Final = (
     "/pay/{id}/back",
     "/pay/{id}/qr",
     "/till/{id}",
+    "/brand/colour/{id}",
+    "/brand/logo/{id}",
     "/receipt/{token}",
     "/receipt/{token}/pdf",
     "/",
@@ -57,7 +59,7 @@ OPEN: Final = (
 EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
 NOT_OWNERS: Final = {"/business/{account}/leave"}  # Who owns a business does not leave it.
 # With these a page takes pictures along.
-UPLOADS: Final = {"/wallet/identity", "/wallet/pay"}
+UPLOADS: Final = {"/wallet/identity", "/wallet/pay", "/business/{account}/brand"}
 # What an address names, where the page of something that is there tells more than that of nothing.
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),

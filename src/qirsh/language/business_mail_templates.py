@@ -83,6 +83,19 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
             Alone("url"),
         ),
     ),
+    "brand_approved": Kind(
+        _("Your new name and logo are approved"),
+        (_("Customers of %(name)s see the name and logo that you requested from now on. See them here:"), Alone("url")),
+    ),
+    "brand_refused": Kind(
+        _("Your new name or logo was not approved"),
+        (
+            _("The name or logo that you requested for %(name)s was not approved, for this reason:"),
+            Alone("reason"),
+            _("Customers still see the old ones. You can request another change here:"),
+            Alone("url"),
+        ),
+    ),
     "shop_payout_asked": Kind(
         _("Payout of %(amount)s requested"),
         (

@@ -37,6 +37,8 @@ _DONE: Final = {
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
     "payout order": "Payout ordered. No money has moved: a second operator must run `qirsh withdraw confirm`.",
     "payout refuse": "Payout declined. The person who requested it sees the reason.",
+    "brand approve": "Approved: customers see it from now on. The owner was told by mail.",
+    "brand refuse": "Not approved: name and logo stay as they are. The owner sees the reason.",
     "audit run": "Every rule was checked.",
     "audit lift": "The stop is lifted: money moves again.",
 }

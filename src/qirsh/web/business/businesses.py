@@ -13,12 +13,12 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
-from qirsh.language.business_name import is_plain_name
 from qirsh.store.reads import people as people_queries
 from qirsh.store.reads.staff import invitations_to, jobs_of
+from qirsh.web.business.name_field import read_business_name
 from qirsh.web.business.once_form import new_nonce, once_form, once_key
 from qirsh.web.business.website_origins import read_origins
-from qirsh.web.html.input_text import has_direction_controls, one_line
+from qirsh.web.html.input_text import one_line
 from qirsh.web.html.page_context import PageContext, signed_in
 from qirsh.web.html.reauthentication import account_holder_of
 from qirsh.web.http.message import Response
@@ -100,11 +100,9 @@ async def _page(page: PageContext, typed: dict[str, str], errors: dict[str, str]
 
 
 def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
-    name = one_line(typed["name"], NAME_CHARACTERS_MAX)
+    name, fault = read_business_name(typed["name"])
     registration = one_line(typed["registration"], REFERENCE_CHARACTERS_MAX)
-    errors = {} if name else {"name": "name"}
-    if has_direction_controls(typed["name"]) or (name and not is_plain_name(name)):
-        errors["name"] = "signs"
+    errors = {"name": fault} if fault else {}
     if not registration:
         errors["registration"] = "registration"
     if typed["kind"] not in KINDS:
@@ -112,4 +110,4 @@ def _read(typed: dict[str, str]) -> tuple[BusinessRequest, dict[str, str]]:
     origins = read_origins(typed["origins"])
     if origins is None:
         errors["origins"] = "origins"
-    return BusinessRequest(name or "", typed["kind"], registration or "", origins or ""), errors
+    return BusinessRequest(name, typed["kind"], registration or "", origins or ""), errors

@@ -5,6 +5,14 @@ from typing import Final
 from qirsh.domain.staff import Right
 from qirsh.web.business.activity_page import download_activity, show_activity
 from qirsh.web.business.bank_account_pages import add_bank_account, remove_bank_account, show_bank_accounts
+from qirsh.web.business.brand_pages import (
+    BODY_BYTES_MAX,
+    request_brand_change,
+    set_brand_colour,
+    show_brand,
+    show_brand_again,
+    withdraw_brand_change,
+)
 from qirsh.web.business.businesses import request_business, show_businesses
 from qirsh.web.business.delivery_pages import (
     resend_from_page,
@@ -99,6 +107,17 @@ _SETTINGS: Final = (
     business_page("GET", "/settings", show_settings, right=Right.INTEGRATE),
     business_page("POST", "/settings", set_payment_defaults, right=Right.INTEGRATE),
     business_page("POST", "/settings/time-zone", set_time_zone, right=Right.MANAGE_SHOP),
+    business_page("GET", "/brand", show_brand, right=Right.MANAGE_SHOP),
+    business_page(
+        "POST",
+        "/brand",
+        request_brand_change,
+        right=Right.MANAGE_SHOP,
+        body_bytes_max=BODY_BYTES_MAX,
+        on_refused=show_brand_again,
+    ),
+    business_page("POST", "/brand/withdraw", withdraw_brand_change, right=Right.MANAGE_SHOP),
+    business_page("POST", "/brand/colour", set_brand_colour, right=Right.MANAGE_SHOP),
 )
 _EXPORTS: Final = (
     business_page("GET", "/reports", show_report, right=Right.SEE_MONEY),

@@ -41,6 +41,7 @@ def business_page(
     *,
     right: Right,
     body_bytes_max: int = BODY_BYTES_MAX,
+    on_refused: Callable[[ShopPage], Answer] | None = None,
 ) -> Route:
     """A page below `/business/{account}`."""
     return Route(
@@ -51,6 +52,7 @@ def business_page(
         is_page=True,
         right=right,
         body_bytes_max=body_bytes_max,
+        on_refused=None if on_refused is None else _for_staff(on_refused, right),
     )
 
 

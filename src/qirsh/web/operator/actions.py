@@ -38,6 +38,7 @@ from qirsh.web.operator.action import (
     submit,
     word_text,
 )
+from qirsh.web.operator.brand_actions import BRAND_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
 from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, letters_on_pin
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS, letters_of_order
@@ -255,6 +256,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **ACCESS_ACTIONS,
     **PEOPLE_ACTIONS,
     **PAYOUT_ACTIONS,
+    **BRAND_ACTIONS,
 }
 
 

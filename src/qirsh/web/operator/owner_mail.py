@@ -42,6 +42,14 @@ async def letters_on_key(context: Context, account: Account) -> tuple[Letter, ..
     return await letters_to_person(context, account.owner, "key_issued", name=account.name, url=url)
 
 
+async def letters_on_brand(context: Context, account: Account, name: str, reason: str = "") -> tuple[Letter, ...]:
+    """For the owner of a business on whose name and logo an operator decides. With a reason they stay as they were."""
+    url = f"{context.base_url}/business/{account.number}/brand"
+    if reason:
+        return await letters_to_person(context, account.owner, "brand_refused", name=name, reason=reason, url=url)
+    return await letters_to_person(context, account.owner, "brand_approved", name=name, url=url)
+
+
 async def letters_on_pin(context: Context, person: int) -> tuple[Letter, ...]:
     """For a person for whom an operator sets a PIN."""
     return await letters_to_person(context, person, "pin_set_by_support")

@@ -7,6 +7,7 @@ from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
+from qirsh.web.html.brand_look import BrandLook, brand_look_of
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
 from qirsh.web.http.authentication import Caller
@@ -23,6 +24,7 @@ class PaymentPage(msgspec.Struct, frozen=True):
     id: str
     payment: Payment
     merchant: Account
+    brand: BrandLook
     page: PageContext
 
     @property
@@ -68,7 +70,12 @@ class PaymentPage(msgspec.Struct, frozen=True):
         """What anybody may see of it."""
         can_leave = after_leaving(self.payment, self.id, self.merchant) is not None
         return payment_summary_of(
-            self.payment, self.id, self.merchant, now=self.page.context.clock(), can_leave=can_leave
+            self.payment,
+            self.id,
+            self.merchant,
+            self.brand,
+            now=self.page.context.clock(),
+            can_leave=can_leave,
         )
 
     def after_paying(self) -> Response:
@@ -89,4 +96,5 @@ async def payment_page_of(context: Context, request: Request) -> PaymentPage:
     payment = await find_payment(context, request.arguments["id"])
     merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
-    return PaymentPage(request.arguments["id"], payment, merchant, await page_context_of(context, request))
+    brand = await brand_look_of(context.store, merchant)
+    return PaymentPage(request.arguments["id"], payment, merchant, brand, await page_context_of(context, request))

@@ -7,6 +7,7 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.payment import Payment
 from qirsh.domain.rules.account_eligibility import why_not_in_order
+from qirsh.web.html.brand_look import BrandLook
 
 _NOTE_ROWS: Final = 4
 _NOTE_ROW_CHARACTERS: Final = 38  # About as many stand in one row of a slip.
@@ -19,6 +20,7 @@ class PaymentSummary(msgspec.Struct, frozen=True):
     payee: str
     payee_account: int  # Nobody can choose it, as they can a name.
     initials: str
+    brand: BrandLook
     is_verified: bool
     is_test: bool
     amount: int
@@ -32,7 +34,7 @@ class PaymentSummary(msgspec.Struct, frozen=True):
 
 
 def payment_summary_of(
-    payment: Payment, payment_id: str, merchant: Account, *, now: int, can_leave: bool
+    payment: Payment, payment_id: str, merchant: Account, brand: BrandLook, *, now: int, can_leave: bool
 ) -> PaymentSummary:
     """As it stands now."""
     is_test = merchant.mode == "test"
@@ -41,6 +43,7 @@ def payment_summary_of(
         payee=merchant.name,
         payee_account=merchant.number,
         initials=initials_of(merchant.name),
+        brand=brand,
         is_verified=not is_test and why_not_in_order(merchant) is None,
         is_test=is_test,
         amount=payment.amount,

@@ -13,6 +13,7 @@ from qirsh.domain.tables import Tables
 from qirsh.web.documents import render_pool
 from qirsh.web.documents.pdf import receipt_pdf
 from qirsh.web.documents.receipt import Receipt
+from qirsh.web.html.brand_look import brand_look_of
 from qirsh.web.html.rendering import render_page
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
@@ -35,11 +36,12 @@ def receipt_token(context: Context, payment_id: str) -> str:
 async def show_receipt(context: Context, request: Request) -> Response:
     """For everybody who was given the address. Of the payer it tells four digits."""
     payment_id, payment, merchant = await _paid(context, request)
+    brand = await brand_look_of(context.store, merchant)
     return render_page(
         context.site,
         request,
         "pay/receipt.html",
-        summary=payment_summary_of(payment, payment_id, merchant, now=context.clock(), can_leave=False),
+        summary=payment_summary_of(payment, payment_id, merchant, brand, now=context.clock(), can_leave=False),
         ending=_ending(payment),
         pdf=f"/receipt/{request.arguments['token']}/pdf",
     )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from qirsh.web.http.route import Route, page
+from qirsh.web.pay.brand_files import serve_brand_colour, serve_brand_logo
 from qirsh.web.pay.pay_page import (
     begin_with_number,
     confirm_with_passkey,
@@ -33,6 +34,8 @@ ROUTES: Final = (
     Route("GET", "/pay/{id}/qr", show_phone_qr, token=None),
     page("GET", "/till/{id}", show_till),
     page("POST", "/till/{id}", create_at_till),
+    Route("GET", "/brand/colour/{id}", serve_brand_colour, token=None, is_counted=False),
+    Route("GET", "/brand/logo/{id}", serve_brand_logo, token=None),
     page("GET", "/receipt/{token}", show_receipt),
     page("GET", "/receipt/{token}/pdf", download_receipt),
 )
