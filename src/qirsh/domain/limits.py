@@ -65,7 +65,7 @@ UPLOADS_OF_SESSION_MAX: Final = 2  # So that nobody alone keeps others from send
 UPLOAD_S_MAX: Final = 60  # Two pictures over a phone's line.
 LOGO_UPLOAD_BYTES_MAX: Final = 4 * 1024 * 1024  # A logo as designers hand it out.
 LOGO_SIDE_PIXELS_MAX: Final = 256  # Of what is kept: sharp on a phone at four times the pixels of the page.
-LOGO_BYTES_MAX: Final = 65_536  # The same: a customer loads it with the pay page.
+LOGO_BYTES_MAX: Final = 40_960  # The same: a first visit of the pay page stays below a hundred kilobytes.
 PART_HEAD_BYTES_MAX: Final = 1024  # Of a file or field in a form that carries files: its name and kind.
 
 PASSKEY_CHALLENGE_MS: Final = 5 * 60 * 1000  # To find the phone, and to unlock it.

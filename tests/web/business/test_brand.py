@@ -1,5 +1,6 @@
 """How a business looks to its customers: its colour at once, its name and logo once an operator has approved them."""
 
+import asyncio
 import re
 import struct
 import zlib
@@ -174,6 +175,11 @@ def test_a_receipt_and_a_page_of_a_payment_that_is_over_show_the_logo_too(still:
     guest = Guest(still)
     guest.open(receipt)
     assert logo_on(guest.page)
+    # The name is kept in one place: what was paid before is told under the new one too.
+    approve(still, merchant, request(boss, merchant, name="Dar Al-Sham"))
+    guest.open(receipt)
+    assert "Dar Al-Sham" in guest.text
+    assert "Dar Al-Sham" in Guest(still).signed_in(customer).read("/wallet/history")
 
 
 def test_a_logo_is_drawn_anew_small_and_without_metadata(still: InProcess) -> None:
@@ -298,6 +304,22 @@ def test_a_newer_request_replaces_the_one_that_waits_and_the_operator_approves_w
     approve(still, merchant, third)
     assert logo_on(pay_page(still, merchant).page) == ""
     assert still.send(Call("GET", f"/brand/logo/{logo}")).status_code == 404
+
+
+def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    words = {"account": merchant.account, "id": request(boss, merchant, name="New name"), "reason": "no"}
+
+    async def both() -> list[str]:
+        done = asyncio.gather(still.tried("brand approve", words), still.tried("brand refuse", words, 1))
+        return [reply.code for reply in await done]
+
+    yes, no = still.run(both())
+    assert (yes == "") != (no == "")
+    assert {yes, no} - {""} <= {"move_not_allowed", "not_found"}
+    assert ("New name" in pay_page(still, merchant).text) == (yes == "")
+    assert ("brand_approved" in words_to(still, merchant.email)) == (yes == "")
+    assert ("brand_refused" in words_to(still, merchant.email)) == (no == "")
 
 
 def test_one_form_asks_once_and_a_colleague_s_request_is_not_replaced_unseen(still: InProcess) -> None:

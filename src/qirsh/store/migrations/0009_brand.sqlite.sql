@@ -4,7 +4,7 @@ CREATE TABLE brand (
     account INTEGER PRIMARY KEY REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     colour TEXT NOT NULL CHECK (colour = '' OR (length(colour) = 7 AND substr(colour, 1, 1) = '#')),
     logo TEXT NOT NULL CHECK (length(logo) IN (0, 64)),
-    picture BLOB NOT NULL CHECK (length(picture) <= 65536),
+    picture BLOB NOT NULL CHECK (length(picture) <= 40960),
     CHECK ((logo = '') = (length(picture) = 0))
 ) STRICT;
 -- Anybody who has the digest may see a logo that was approved.
@@ -15,7 +15,7 @@ CREATE TABLE brand_change (
     id TEXT NOT NULL CHECK (substr(id, 1, 3) = 'bc_'),
     name TEXT NOT NULL CHECK (name <> ''),
     logo TEXT NOT NULL CHECK (length(logo) IN (0, 64)),
-    picture BLOB NOT NULL CHECK (length(picture) <= 65536),
+    picture BLOB NOT NULL CHECK (length(picture) <= 40960),
     state TEXT NOT NULL CHECK (state IN ('waiting', 'approved', 'refused', 'withdrawn')),
     reason TEXT NOT NULL,
     asked_by INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
