@@ -22,6 +22,7 @@ from tests.live import Call, InProcess, Live, Merchant, World, create, in_proces
 from tests.mailbox import words_to
 from tests.visitor import Visitor
 from tests.web.business.staff import home, join, owner
+from tests.web.business.test_tills import opened
 from tests.web.photo import picture
 
 _NUMBERS = count(1)
@@ -180,6 +181,19 @@ def test_a_receipt_and_a_page_of_a_payment_that_is_over_show_the_logo_too(still:
     guest.open(receipt)
     assert "Dar Al-Sham" in guest.text
     assert "Dar Al-Sham" in Guest(still).signed_in(customer).read("/wallet/history")
+
+
+@pytest.mark.parametrize("is_test", [False, True])
+def test_a_till_wears_the_colour_and_the_logo(still: InProcess, *, is_test: bool) -> None:
+    boss, merchant = owner(still)
+    set_colour(boss, merchant, "#0b3d91")
+    approve(still, merchant, request(boss, merchant, drawn(), name="Nour"))
+    till = opened(boss, merchant._replace(account=merchant.test_account) if is_test else merchant)
+    customer = Guest(still)
+    customer.open(f"/till/{till}")
+    assert "Nour" in customer.text
+    assert logo_on(customer.page)
+    assert sheet_on(customer.page)
 
 
 def test_a_logo_is_drawn_anew_small_and_without_metadata(still: InProcess) -> None:

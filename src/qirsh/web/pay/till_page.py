@@ -18,6 +18,7 @@ from qirsh.domain.tables import Tables
 from qirsh.domain.till import Till, is_till_id, takes
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.figures import typed_amount
+from qirsh.web.html.brand_look import BrandLook, brand_look_of
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
@@ -36,6 +37,7 @@ class TillSummary(msgspec.Struct, frozen=True):
     payee: str
     payee_account: int
     initials: str
+    brand: BrandLook
     is_verified: bool
     is_test: bool
     name: str
@@ -50,6 +52,7 @@ class _TillPage(msgspec.Struct, frozen=True):
 
     till: Till
     merchant: Account
+    brand: BrandLook
     is_able: bool  # Whether the shop may take payments.
     page: PageContext
 
@@ -68,6 +71,7 @@ class _TillPage(msgspec.Struct, frozen=True):
             payee=merchant.name,
             payee_account=merchant.number,
             initials=initials_of(merchant.name),
+            brand=self.brand,
             is_verified=self.is_able and not is_test,
             is_test=is_test,
             name=till.name,
@@ -139,5 +143,10 @@ async def _till_page_of(context: Context, request: Request) -> _TillPage:
         found = await context.store.find(Tables.accounts, merchant.live_account)
         assert found is not None, "a test account without its live one"
         live = found
-    page = await page_context_of(context, request)
-    return _TillPage(till=till, merchant=merchant, is_able=why_not_in_order(live) is None, page=page)
+    return _TillPage(
+        till=till,
+        merchant=merchant,
+        brand=await brand_look_of(context.store, merchant),
+        is_able=why_not_in_order(live) is None,
+        page=await page_context_of(context, request),
+    )
