@@ -41,9 +41,9 @@ class Glance(msgspec.Struct, frozen=True):
     bars: tuple[tuple[date, Sums], ...]
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether there is nothing to draw."""
-        return not any(sums.taken or sums.refunded for _, sums in self.bars)
+    def moves(self) -> int:
+        """Of these days; without any there is nothing to draw."""
+        return sum(sums.taken_count + sums.refunded_count for _, sums in self.bars)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ async def _glances(page: ShopPage, span: int) -> list[Glance]:
                 bars=tuple(by_day.items())[-span:],
             )
         )
-    return sorted(found, key=lambda glance: glance.is_quiet)
+    return sorted(found, key=lambda glance: -glance.moves)
 
 
 def _chart(page: ShopPage, glance: Glance) -> str:
