@@ -32,6 +32,7 @@ from tests.live import (
     wait_until,
 )
 from tests.postgres import PostgresServer
+from tests.web.business.staff import CAPS, join
 
 PROCESSES: Final = 4
 # Rare races take many rounds to show.
@@ -274,6 +275,28 @@ def test_who_signs_out_everywhere_is_out_at_every_process_within_a_second(four: 
     here.open("/wallet/security/sessions")
     assert here.post("/wallet/security/sessions", password=PASSWORD).status_code == 303
     wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {303}, 1)
+
+
+def test_a_role_that_is_taken_away_is_felt_at_every_process_within_a_second(four: Live) -> None:
+    merchant = four.merchant()
+    boss = Guest(four).signed_in(merchant.email)
+    guest = join(four, merchant, "manager", boss)
+    looks = four.everywhere(guest.call("GET", f"/business/{merchant.account}/staff"))
+    assert {answer.status_code for answer in four.together(looks)} == {200}
+    guest.open(f"/business/{merchant.account}/take")
+    fields = {"amount": "1", "currency": "USD", "note": "", "reference": "", "lasts": "day"}
+    late = guest.posting(f"/business/{merchant.account}/take", **fields)
+    with four.books() as books:
+        [(person,)] = books.select("SELECT person FROM member WHERE account = ?", int(merchant.account))
+    path = f"/business/{merchant.account}/staff/{person}"
+    boss.open(path)
+    assert boss.post(path, role="viewer", **CAPS).status_code == 303
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {403}, 1)
+    assert {answer.status_code for answer in four.together(four.everywhere(late))} == {403}
+    boss.open(f"{path}/remove")
+    assert boss.post(f"{path}/remove").status_code == 303
+    wait_until(lambda: {answer.status_code for answer in four.together(looks)} == {404}, 1)
+    assert {answer.status_code for answer in four.together(four.everywhere(late))} == {404}
 
 
 def test_a_suspended_shop_is_refused_by_every_process_and_still_reads(four: Live) -> None:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.guest import Guest
-from tests.live import InProcess, Merchant
+from tests.live import InProcess, Merchant, World
 
 CAPS: Final = {"cap_usd": "12.50", "cap_eur": "", "cap_syp": "", "cap_try": ""}
 
@@ -28,7 +28,7 @@ def invite(guest: Guest, merchant: Merchant, email: str, role: str = "viewer", *
     return str(invitation)
 
 
-def join(world: InProcess, merchant: Merchant, role: str, boss: Guest | None = None) -> Guest:
+def join(world: World, merchant: Merchant, role: str, boss: Guest | None = None) -> Guest:
     """Somebody who was invited and has accepted."""
     person = world.person(verified=True)
     boss = boss or Guest(world).signed_in(merchant.email)
