@@ -36,7 +36,10 @@ def _erased(world: World) -> Iterator[str]:
             yield f"{account} is still open"
         if person.id in world.operators and world.operators[person.id].ended_at is None:
             yield f"{person} is still an operator"
-        for table in (world.pins, world.passkeys, world.identities, world.identity_images):
+        for table in (
+            *(world.pins, world.passkeys, world.identities, world.identity_images),
+            *(world.members, world.member_caps),
+        ):
             if [row for row in table.values() if row.person == person.id]:
                 yield f"{person} has left {table}"
         own = {row.number: row for row in world.accounts.values() if row.owner == person.id and row.mode == "live"}
@@ -92,6 +95,10 @@ def _staff(world: World) -> Iterator[str]:
 
 
 def _counted_staff(world: World) -> Iterator[str]:
+    jobs = Counter(person for _, person in world.members)
+    for person in world.people:
+        if _counted(world, counter.jobs(person)) != jobs[person]:
+            yield f"the jobs of person {person} are miscounted"
     for account in world.businesses:
         members = [key for key in world.members if key[0] == account]
         invitations = [row for row in world.invitations.values() if row.account == account]

@@ -9,12 +9,15 @@ from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, Remov
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
 from qirsh.domain.commands.session import OpenSession
+from qirsh.domain.commands.staff import AcceptInvitation
 from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, PIN, Market
 from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
+from tests.domain.staff_cases import inviting
+from tests.domain.staff_cases import join as hire
 
 
 @pytest.fixture
@@ -83,7 +86,8 @@ def erasing(market: Market, person: Person, email: str) -> ErasePerson:
         number for number, row in market.accounts.items() if row.owner == person.id and row.kind != "personal"
     )
     sessions = tuple(key for key, row in market.sessions.items() if row.person == person.id)
-    return ErasePerson(person.id, person.account, email, keys, shops, "test", sessions=sessions)
+    jobs = tuple(account for account, member in market.members if member == person.id)
+    return ErasePerson(person.id, person.account, email, keys, shops, "test", sessions=sessions, jobs=jobs)
 
 
 def test_nothing_tells_who_an_erased_person_was(market: Market) -> None:
@@ -120,6 +124,29 @@ def test_sessions_go_with_their_person_and_nobody_elses(market: Market) -> None:
     assert set(market.sessions) == {b"o" * 32}
     assert market.do(ForgetSessions(person.id, (b"b" * 32,))) == 0
     assert market.refuse(ForgetSessions(other.id, (b"o" * 32,))).why is Refusal.MOVE_NOT_ALLOWED
+    assert complaints(market) == []
+
+
+def test_an_erased_person_works_nowhere_and_the_business_reads_of_it(market: Market) -> None:
+    person, stays = market.join("Newcomer"), market.other
+    hire(market, person, "cashier", {"USD": 5})
+    hire(market, stays, "cashier", {"USD": 7})
+    market.do(erasing(market, person, "newcomer@example.com"))
+    assert set(market.members) == {(market.shop, stays.id)}
+    assert set(market.member_caps) == {(market.shop, stays.id, "USD")}
+    assert complaints(market) == []
+    told = [entry for entry in market.audit if entry.subject == f"account {market.shop}"][-1]
+    assert (told.actor, told.action, told.detail) == (f"person {person.id}", "staff.erased", "cashier")
+
+
+def test_who_began_to_work_somewhere_a_moment_ago_is_not_erased_without_it(market: Market) -> None:
+    person = market.join("Newcomer")
+    early = erasing(market, person, "newcomer@example.com")
+    market.do(inviting(market, email="newcomer@example.com"))
+    joined, refused = market.fork().together(AcceptInvitation("inv_1", person.id), early)
+    assert (joined.person, refused.why) == (person.id, Refusal.MOVE_NOT_ALLOWED)
+    erased, late = market.together(early, AcceptInvitation("inv_1", person.id))
+    assert (erased.id, late.why) == (person.id, Refusal.NOT_FOUND)
     assert complaints(market) == []
 
 

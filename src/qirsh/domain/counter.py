@@ -55,6 +55,11 @@ def members(account: int) -> str:
     return f"members of account {account}"
 
 
+def jobs(person: int) -> str:
+    """At how many businesses a person works that are not their own."""
+    return f"jobs of person {person}"
+
+
 def invitations(account: int) -> str:
     """How many of a business are neither answered nor taken back."""
     return f"invitations of account {account}"

@@ -61,6 +61,20 @@ def test_what_is_wrong_with_settings_stands_beside_it(still: InProcess, changes:
     assert still.data(Call("GET", "/api/v1/me", merchant.key))["defaultExpiresIn"] == 3600
 
 
+def test_the_activity_log_names_what_was_changed_and_not_to_what(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    assert save(boss, home(merchant)) == 303
+    assert save(boss, home(merchant), minutes="16", return_url="https://a.example/?secret=7") == 303
+    assert save(boss, home(merchant), minutes="16", return_url="https://a.example/?secret=7") == 303  # Nothing new.
+    text = boss.read(f"{home(merchant)}/activity", act="account")
+    assert text.count("Changed settings") == 2
+    assert "Website addresses · Return address · Cancel address · Time to pay" in text
+    last = text.partition("Changed settings")[2].partition("Changed settings")[0]
+    assert "Return address · Time to pay" in last
+    assert "Cancel address" not in last
+    assert "secret" not in boss.page
+
+
 def test_days_are_those_of_the_zone_of_the_business(still: InProcess) -> None:
     boss, merchant = owner(still)
     path = f"{home(merchant)}/settings/time-zone"

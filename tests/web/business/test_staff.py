@@ -197,6 +197,18 @@ def test_a_member_leaves(still: InProcess) -> None:
     assert guest.open(home(merchant)).status_code == 404
 
 
+def test_a_member_who_deletes_their_account_is_no_member_any_more(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    guest = join(still, merchant, "cashier", boss)
+    guest.open("/wallet/erase")
+    assert guest.post("/wallet/erase", password=PASSWORD).status_code == 303
+    assert "Deleted account" not in boss.read(f"{home(merchant)}/staff")
+    assert "Deleted their account and left the business Deleted account" in boss.read(f"{home(merchant)}/activity")
+    with still.books() as books:
+        for table in ("member", "member_cap"):
+            assert books.select(f"SELECT count(*) FROM {table} WHERE account = ?", int(merchant.account)) == [(0,)]  # noqa: S608 - ours
+
+
 def test_a_manager_sees_the_staff_and_changes_some(still: InProcess) -> None:
     boss, merchant = owner(still)
     accountant, cashier = join(still, merchant, "accountant", boss), join(still, merchant, "cashier", boss)

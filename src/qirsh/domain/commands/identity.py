@@ -44,6 +44,7 @@ class ErasePerson(Command[Person], frozen=True):
     actor: str
     challenges: tuple[tuple[Purpose, str], ...] = ()
     sessions: tuple[bytes, ...] = ()  # Those that were found; the identity cleaner finds the rest.
+    jobs: tuple[int, ...] = ()  # The businesses of others at which they work: again all that there are.
 
 
 class ForgetSessions(Command[int], frozen=True):

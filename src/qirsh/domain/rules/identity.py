@@ -16,6 +16,8 @@ from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.staff import drop_member, lock_membership
+from qirsh.domain.staff import Member
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 _OVER = frozenset({"rejected", "closed"})
@@ -115,6 +117,9 @@ def erase_locks(command: ErasePerson, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.identities.add(command.person)
     keys.identity_images.update({(command.person, side) for side in SIDES})
     keys.sessions.update(command.sessions)
+    keys.counters.add(counter.jobs(command.person))
+    for job in command.jobs:
+        lock_membership(keys, job, command.person)
 
 
 def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
@@ -124,11 +129,9 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
     operator = work.operators.get(person.id)
     if operator is not None and operator.ended_at is None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    passkeys, businesses = _own_passkeys(command, work), _own_businesses(command, work)
-    if len(passkeys) != work.counted(counter.passkeys(person.id)):
+    passkeys, businesses, jobs = _own_passkeys(command, work), _own_businesses(command, work), _own_jobs(command, work)
+    if (len(passkeys), len(businesses), len(jobs)) != _counted(work, person):
         return Refused(Refusal.MOVE_NOT_ALLOWED)  # One more was made since they were looked for.
-    if len(businesses) != work.counted(counter.businesses(person.account)):
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
     if _has_left_something(command, businesses, work):
         return Refused(Refusal.MONEY_LEFT)
     end_sessions(work, person.id)
@@ -154,6 +157,7 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
         challenge = work.challenges.get(key)
         if challenge is not None and (challenge.person == person.id or challenge.email == login.email):
             work.challenges.remove(key)
+    _leave(work, jobs)
     work.note(command.actor, "person.erased", f"person {person.id}")
     return erased
 
@@ -185,6 +189,25 @@ def _own_businesses(command: ErasePerson, work: UnitOfWork) -> dict[int, Account
         for row in found
         if row is not None and (row.owner, row.kind, row.mode) == (command.person, "commercial", "live")
     }
+
+
+def _own_jobs(command: ErasePerson, work: UnitOfWork) -> list[Member]:
+    found = (work.members.get((job, command.person)) for job in sorted(set(command.jobs)))
+    return [member for member in found if member is not None]
+
+
+def _counted(work: UnitOfWork, person: Person) -> tuple[int, int, int]:
+    """How many passkeys, businesses and jobs there are."""
+    names = (counter.passkeys(person.id), counter.businesses(person.account), counter.jobs(person.id))
+    passkeys, businesses, jobs = map(work.counted, names)
+    return passkeys, businesses, jobs
+
+
+def _leave(work: UnitOfWork, jobs: list[Member]) -> None:
+    """Those who work there read of it in the log of the business."""
+    for job in jobs:
+        drop_member(work, job)
+        work.note(f"person {job.person}", "staff.erased", f"account {job.account}", job.role)
 
 
 def _has_left_something(command: ErasePerson, businesses: dict[int, Account], work: UnitOfWork) -> bool:

@@ -16,6 +16,8 @@ from qirsh.domain.rules.staff_authority import by_member
 from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
+_DEFAULTS: Final = ("return_origins", "return_url", "cancel_url", "expires_in_s")
+
 
 def defaults_locks(command: SetPaymentDefaults, work: UnitOfWork, keys: RowKeys) -> None:
     keys.counters.add(REVOCATION)  # Accounts are not locked: whoever changes one holds this.
@@ -40,9 +42,12 @@ def set_defaults(command: SetPaymentDefaults, work: UnitOfWork) -> Account | Ref
     if fields := tuple(name for name, url in urls.items() if url is not None and not may_return_to(changed, url)):
         return Refused(Refusal.URL_NOT_REGISTERED, fields=fields)
     if changed != account:
+        names = [name for name in _DEFAULTS if getattr(changed, name) != getattr(account, name)]
         changed = msgspec.structs.replace(changed, updated_at=work.now)
         work.accounts.change(changed.number, changed)
-        work.note(f"person {command.member}", "account.payment_defaults_set", f"account {changed.number}")
+        # Which, and not what: addresses may have secrets in them.
+        subject = f"account {changed.number}"
+        work.note(f"person {command.member}", "account.payment_defaults_set", subject, " ".join(names))
     return changed
 
 

@@ -14,7 +14,7 @@ from qirsh.domain.commands.staff import (
     SetStaffPolicy,
     WithdrawInvitation,
 )
-from qirsh.domain.counter import invitations, members
+from qirsh.domain.counter import invitations, jobs, members
 from qirsh.domain.limits import INVITATION_MS, INVITATIONS_MAX, MEMBERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal, Refused
@@ -104,7 +104,7 @@ def answer_locks(command: AcceptInvitation | DeclineInvitation, work: UnitOfWork
     invitation = work.invitations.get(command.id)
     if invitation is not None:
         account = invitation.account
-        keys.counters.update({members(account), invitations(account)})
+        keys.counters.update({members(account), invitations(account), jobs(command.person)})
         keys.accounts.add(account)
         keys.logins.add(invitation.email)
         keys.members.add((account, command.person))
@@ -134,6 +134,7 @@ def accept(command: AcceptInvitation, work: UnitOfWork) -> Member | Refused:
     )
     work.members.add((member.account, member.person), member)
     work.count(members(member.account))
+    work.count(jobs(member.person))
     _set_caps(work, member, read_caps(invitation.caps))
     work.post(command.letters)
     work.note(f"person {command.person}", "staff.joined", f"account {member.account}", member.role)
@@ -150,9 +151,7 @@ def decline(command: DeclineInvitation, work: UnitOfWork) -> Invitation | Refuse
 
 
 def member_locks(command: ChangeMember | RemoveMember, _work: UnitOfWork, keys: RowKeys) -> None:
-    keys.members.add((command.account, command.person))
-    keys.member_caps.update((command.account, command.person, currency) for currency in CURRENCIES)
-    keys.counters.add(members(command.account))
+    lock_membership(keys, command.account, command.person)
 
 
 def change(command: ChangeMember, work: UnitOfWork) -> Member | Refused:
@@ -186,12 +185,20 @@ def remove(command: RemoveMember, work: UnitOfWork) -> Member | Refused:
     return member
 
 
+def lock_membership(keys: RowKeys, account: int, person: int) -> None:
+    """All that `drop_member` removes and counts."""
+    keys.members.add((account, person))
+    keys.member_caps.update((account, person, currency) for currency in CURRENCIES)
+    keys.counters.update({members(account), jobs(person)})
+
+
 def drop_member(work: UnitOfWork, member: Member) -> None:
     """With what they might refund."""
     work.members.remove((member.account, member.person))
     for currency in CURRENCIES:
         work.member_caps.remove((member.account, member.person, currency))
     work.count(members(member.account), -1)
+    work.count(jobs(member.person), -1)
 
 
 def policy_locks(command: SetStaffPolicy, _work: UnitOfWork, keys: RowKeys) -> None:

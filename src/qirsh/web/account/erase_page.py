@@ -8,6 +8,7 @@ from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX, SESSIONS_FORGOTTEN_AT_ONCE
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import people, queries
+from qirsh.store.reads.staff import jobs_of
 from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of, signed_in
 from qirsh.web.html.reauthentication import (
     REAUTH_FIELDS,
@@ -69,6 +70,7 @@ async def erase_account(page: PageContext) -> Response:
             sessions=tuple(
                 row[0] for row in await store.select(people.SESSIONS_LEFT_BY, page.person, SESSIONS_FORGOTTEN_AT_ONCE)
             ),
+            jobs=tuple(job.account for job in await jobs_of(store, page.person)),
         )
     )
     if type(outcome) is Refused:

@@ -29,6 +29,7 @@ class Row(msgspec.Struct, frozen=True):
     who: str
     payment_id: str
     at: int
+    is_erased: bool  # Whoever did it has no name any more.
 
 
 async def show_activity(page: ShopPage) -> Response:
@@ -78,7 +79,7 @@ async def _people(page: ShopPage) -> dict[str, str]:
 
 async def _rows(page: ShopPage, acts: list[Act], people: dict[str, str]) -> list[Row]:
     context = page.context
-    names = dict(people)
+    names, erased = dict(people), set[str]()
     for act in acts:
         kind, _, number = act.actor.partition(" ")
         if act.actor not in names:
@@ -87,12 +88,15 @@ async def _rows(page: ShopPage, acts: list[Act], people: dict[str, str]) -> list
             person = await context.store.find(Tables.people, int(number)) if known else None
             operator = None if person is None else await context.store.find(Tables.operators, person.id)
             names[act.actor] = person.name if person is not None and operator is None else ""
+            if person is not None and person.erased_at is not None:
+                erased.add(act.actor)
     return [
         Row(
             act=act,
             who=names[act.actor],
             payment_id="" if act.payment is None else context.identifiers.payment_id(act.payment),
             at=act.at,
+            is_erased=act.actor in erased,
         )
         for act in acts
     ]
