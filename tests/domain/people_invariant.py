@@ -38,7 +38,7 @@ def _erased(world: World) -> Iterator[str]:
             yield f"{person} is still an operator"
         for table in (
             *(world.pins, world.passkeys, world.identities, world.identity_images),
-            *(world.members, world.member_caps),
+            *(world.members, world.member_caps, world.saved_views),
         ):
             if [row for row in table.values() if row.person == person.id]:
                 yield f"{person} has left {table}"
@@ -89,6 +89,9 @@ def _staff(world: World) -> Iterator[str]:
     for (account, person, _), cap in world.member_caps.items():
         if world.members[account, person].role != "cashier" or cap.used < 0:
             yield f"{cap} is of nobody who needs it"
+    for (account, person, _, _), view in world.saved_views.items():
+        if (account, person) not in world.members and world.accounts[account].owner != person:
+            yield f"{view} is of nobody who works there"
     for act in world.payment_acts:
         if act.version > world.payments[act.payment].version:
             yield f"{act} is of a version that never was"

@@ -6,6 +6,7 @@ from qirsh.domain import counter
 from qirsh.domain.command import Command
 from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
+from qirsh.domain.commands.saved_view import RemoveView, SaveView
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
@@ -32,6 +33,7 @@ from qirsh.domain.limits import (
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal
+from qirsh.domain.saved_view import SavedView, view_keys
 from qirsh.domain.staff import Invitation, Member, Role
 from tests.domain.market import NOBODY, PIN, WRONG_PIN, Market
 
@@ -158,6 +160,31 @@ def _cap_too_small(case: Any) -> None:  # noqa: ANN401 - the same
     case.ask(member=market.other.id)
 
 
+def saving(market: Market, **changes: Any) -> SaveView:  # noqa: ANN401 - the same
+    """The owner's wish to find what was paid again."""
+    fields: dict[str, Any] = {"account": market.shop, "id": "sv_1", "name": "Paid", "query": "status=paid"}
+    return SaveView(**{**fields, "member": market.owner.id, **changes})
+
+
+def _saving(market: Market) -> Command[Any]:
+    """Beside another one."""
+    market.do(saving(market, id="sv_0", name="Taken", query="status=pending"))
+    return saving(market)
+
+
+def _save_many(case: Any) -> None:  # noqa: ANN401 - the same
+    market = case.market
+    for key in view_keys(market.shop, market.owner.id, "live"):
+        view = SavedView(*key, id=f"sv_{key[-1]}", name=f"View {key[-1]}", query="q=1", created_at=market.now)
+        market.saved_views.setdefault(key, view)
+
+
+def _suspend_owner(case: Any) -> None:  # noqa: ANN401 - the same
+    """Every role may see payments: only who has no rights at all is refused."""
+    case.ask(member=case.market.owner.id)
+    case.account(case.market.owner.account, state="suspended")
+
+
 def _late(case: Any) -> None:  # noqa: ANN401 - the same
     case.market.now += INVITATION_MS
 
@@ -216,6 +243,24 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
     SetTimeZone: (
         lambda market: SetTimeZone(market.shop, "Asia/Damascus", market.owner.id),
         {**_SHOP_NOT_ACTING, R.NOT_FOUND: lambda case: case.ask(account=case.market.till)},
+    ),
+    SaveView: (
+        _saving,
+        {
+            **_SHOP_NOT_ACTING,
+            R.MOVE_NOT_ALLOWED: lambda case: case.ask(name="Taken"),
+            R.TOO_MANY: _save_many,
+            R.NOT_FOUND: lambda case: case.ask(member=case.market.customer.id),
+            R.MISSING_RIGHT: _suspend_owner,
+        },
+    ),
+    RemoveView: (
+        lambda market: RemoveView(market.shop, market.do(saving(market)).id, market.owner.id),
+        {
+            **_SHOP_NOT_ACTING,
+            R.NOT_FOUND: lambda case: case.ask(id="sv_unknown"),
+            R.MISSING_RIGHT: _suspend_owner,
+        },
     ),
     AddBankAccount: (
         lambda market: AddBankAccount("ba_1", market.shop, b"sealed bank", market.owner.id),

@@ -13,6 +13,7 @@ from qirsh.domain.commands.brand import (
     SetBrandColour,
     WithdrawBrandChange,
 )
+from qirsh.domain.commands.saved_view import RemoveView, SaveView
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
@@ -62,6 +63,7 @@ def about_staff(market: Market) -> list[Wishes]:
         day_began_at=st.sampled_from([market.now - 1, market.now, market.now + 1000]),
     )
     tills = st.sampled_from([f"till_{number}" for number in range(3)])
+    views = st.sampled_from(["sv_0", "sv_1"])
     banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
         st.builds(
@@ -73,6 +75,15 @@ def about_staff(market: Market) -> list[Wishes]:
             expires_in_s=st.sampled_from([300, 3600]),
             member=people,
         ),
+        st.builds(
+            SaveView,
+            account=accounts,
+            id=views,
+            name=st.sampled_from(["Paid", "مدفوعة"]),
+            query=st.sampled_from(["status=paid", "status=paid&currency=EUR"]),
+            member=people,
+        ),
+        st.builds(RemoveView, account=accounts, id=views, member=people),
         st.builds(SetTimeZone, account=accounts, time_zone=st.sampled_from(["", "Asia/Damascus"]), member=people),
         st.builds(AddBankAccount, id=banks, account=accounts, details_sealed=st.just(b"sealed bank"), member=people),
         st.builds(

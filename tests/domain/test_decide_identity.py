@@ -16,7 +16,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, PIN, Market
 from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
-from tests.domain.staff_cases import inviting
+from tests.domain.staff_cases import inviting, saving
 from tests.domain.staff_cases import join as hire
 
 
@@ -131,9 +131,12 @@ def test_an_erased_person_works_nowhere_and_the_business_reads_of_it(market: Mar
     person, stays = market.join("Newcomer"), market.other
     hire(market, person, "cashier", {"USD": 5})
     hire(market, stays, "cashier", {"USD": 7})
+    for account in (market.shop, market.till):
+        market.do(saving(market, account=account, member=person.id))
     market.do(erasing(market, person, "newcomer@example.com"))
     assert set(market.members) == {(market.shop, stays.id)}
     assert set(market.member_caps) == {(market.shop, stays.id, "USD")}
+    assert market.saved_views == {}
     assert complaints(market) == []
     told = [entry for entry in market.audit if entry.subject == f"account {market.shop}"][-1]
     assert (told.actor, told.action, told.detail) == (f"person {person.id}", "staff.erased", "cashier")

@@ -426,9 +426,9 @@ def spoilers(kind: type[Command[Any]]) -> dict[Refusal, Spoil]:
     by_operator: dict[Refusal, Spoil] = (
         {R.NOT_OPERATOR: lambda case: case.suspend_operator()} if "operator" in kind.__struct_fields__ else {}
     )
-    by_member: dict[Refusal, Spoil] = (
-        {R.MISSING_RIGHT: lambda case: case.let_viewer_ask()} if "member" in kind.__struct_fields__ else {}
-    )
+    by_member: dict[Refusal, Spoil] = {}
+    if "member" in kind.__struct_fields__ and R.MISSING_RIGHT not in CASES[kind][1]:
+        by_member = {R.MISSING_RIGHT: lambda case: case.let_viewer_ask()}
     return {R.IDEMPOTENCY_KEY_REUSED: lambda case: case.reuse_key(), **CASES[kind][1], **by_operator, **by_member}
 
 

@@ -35,6 +35,7 @@ from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.request_log import KeyUse, LoggedRequest
+from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
@@ -105,6 +106,7 @@ class World:
     webhook_deliveries: dict[DeliveryKey, WebhookDelivery]
     members: dict[tuple[int, int], Member]
     member_caps: dict[tuple[int, int, str], MemberCap]
+    saved_views: dict[ViewKey, SavedView]
     invitations: dict[str, Invitation]
     bank_accounts: dict[str, BankAccount]
     tills: dict[str, Till]

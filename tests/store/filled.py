@@ -63,7 +63,7 @@ from tests.chain import PIECES, digests
 from tests.domain.brand_cases import asking_for_brand
 from tests.domain.market import PIN, Market
 from tests.domain.request_cases import logged
-from tests.domain.staff_cases import TILL, inviting, join, opening, refunding
+from tests.domain.staff_cases import TILL, inviting, join, opening, refunding, saving
 from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
@@ -190,6 +190,8 @@ class Filled(Market):
         self.do(asking_for_brand(self, name=self.accounts[self.shop].name))
         self.do(ApproveBrandChange(self.shop, "bc_1", self.till, self.second.id, "test"))
         self.do(asking_for_brand(self, id="bc_2", logo="b" * 64, picture=b"\x00\xff", seen="bc_1", name="متجر"))
+        self.do(saving(self, name="هنا 🧾", query="q=%D9%87&status=paid"))
+        self.do(saving(self, account=self.till, member=cashier))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
         self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))

@@ -103,6 +103,15 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         ),
         "request_log_status_check|CHECK",
     ),
+    "a saved view of something else": ("UPDATE saved_view SET query = 'status=pending'", "never change"),
+    "a saved view too many": (
+        "INSERT INTO saved_view VALUES (:shop, :first, 'live', 21, 'sv_9', 'x', 'status=paid', 1)",
+        "saved_view_place_check|CHECK",
+    ),
+    "a saved view without a name": (
+        "INSERT INTO saved_view VALUES (:shop, :first, 'live', 1, 'sv_9', '', 'status=paid', 1)",
+        "saved_view_name_check|CHECK",
+    ),
     "a payment act that never was": (
         "INSERT INTO payment_act VALUES (:pending, 2, :first, :shop, 'created', 1)",
         "of a version that never was",
@@ -118,6 +127,7 @@ GOOD_STAFF: Final[dict[str, str]] = {
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
     "a till of no currency": _TILL.format(":shop", "x", 1, "NULL", "NULL").replace("'USD'", "'XXX'"),
     "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
+    "a saved view of nobody": "INSERT INTO saved_view VALUES (:shop, 404, 'live', 1, 'sv_9', 'x', 'status=paid', 1)",
     "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
 }
 REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
@@ -150,6 +160,10 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "an invitation replaced": (
         "INSERT OR REPLACE INTO invitation SELECT id, account, email, role, caps, invited_by, 1, 2 FROM invitation",
+        "never replaced",
+    ),
+    "a saved view replaced": (
+        "INSERT OR REPLACE INTO saved_view SELECT account, person, mode, 9, id, name, 'q=1', 1 FROM saved_view LIMIT 1",
         "never replaced",
     ),
     "a logged request replaced": (

@@ -28,6 +28,7 @@ from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
 from qirsh.domain.request_log import KeyUse, LoggedRequest
+from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
@@ -125,6 +126,9 @@ class Tables:
         changes="amount used since",
         is_removable=True,
         phase=Phase.BELONGINGS,
+    )
+    saved_views = Table[ViewKey, SavedView](
+        "saved_view", SavedView, key="account person mode place", is_removable=True, phase=Phase.BELONGINGS
     )
     invitations = Table[str, Invitation]("invitation", Invitation, key="id", is_removable=True, phase=Phase.BELONGINGS)
     bank_accounts = Table[str, BankAccount](

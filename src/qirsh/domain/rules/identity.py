@@ -16,7 +16,8 @@ from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
-from qirsh.domain.rules.staff import drop_member, lock_membership
+from qirsh.domain.rules.staff import drop_member, drop_views, lock_membership
+from qirsh.domain.saved_view import MODES, view_keys
 from qirsh.domain.staff import Member
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -120,6 +121,8 @@ def erase_locks(command: ErasePerson, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.counters.add(counter.jobs(command.person))
     for job in command.jobs:
         lock_membership(keys, job, command.person)
+    for business in command.businesses:
+        keys.saved_views.update(view_keys(business, command.person, *MODES))
 
 
 def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
@@ -158,6 +161,8 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
         if challenge is not None and (challenge.person == person.id or challenge.email == login.email):
             work.challenges.remove(key)
     _leave(work, jobs)
+    for business in businesses:
+        drop_views(work, business, person.id)
     work.note(command.actor, "person.erased", f"person {person.id}")
     return erased
 

@@ -21,6 +21,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import why_not_acting
 from qirsh.domain.rules.staff_authority import by_member, role_at
+from qirsh.domain.saved_view import MODES, view_keys
 from qirsh.domain.staff import (
     GRANTABLE,
     MEMBER_ROLES,
@@ -189,16 +190,24 @@ def lock_membership(keys: RowKeys, account: int, person: int) -> None:
     """All that `drop_member` removes and counts."""
     keys.members.add((account, person))
     keys.member_caps.update((account, person, currency) for currency in CURRENCIES)
+    keys.saved_views.update(view_keys(account, person, *MODES))
     keys.counters.update({members(account), jobs(person)})
 
 
 def drop_member(work: UnitOfWork, member: Member) -> None:
-    """With what they might refund."""
+    """With what they might refund, and the views that they have saved."""
     work.members.remove((member.account, member.person))
     for currency in CURRENCIES:
         work.member_caps.remove((member.account, member.person, currency))
+    drop_views(work, member.account, member.person)
     work.count(members(member.account), -1)
     work.count(jobs(member.person), -1)
+
+
+def drop_views(work: UnitOfWork, account: int, person: int) -> None:
+    """All that a person has saved at a business, live and test."""
+    for place in view_keys(account, person, *MODES):
+        work.saved_views.remove(place)
 
 
 def policy_locks(command: SetStaffPolicy, _work: UnitOfWork, keys: RowKeys) -> None:

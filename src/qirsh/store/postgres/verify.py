@@ -88,6 +88,8 @@ LEADS_TO: Final = {
     "member_cap.account": "member.account",
     "member_cap.person": "member.person",
     "member_cap.currency": "currency.code",
+    "saved_view.account": "account.number",
+    "saved_view.person": "person.id",
     "invitation.account": "account.number",
     "invitation.invited_by": "person.id",
     "bank_account.account": "account.number",

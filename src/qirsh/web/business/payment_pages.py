@@ -6,7 +6,12 @@ import msgspec
 
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand
 from qirsh.domain.event import event_id
-from qirsh.domain.limits import LIST_ITEMS_DEFAULT, SEARCH_CHARACTERS_MAX
+from qirsh.domain.limits import (
+    LIST_ITEMS_DEFAULT,
+    SAVED_VIEWS_MAX,
+    SEARCH_CHARACTERS_MAX,
+    VIEW_NAME_CHARACTERS_MAX,
+)
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import STATUSES, Payment, is_due, left_to_refund
 from qirsh.domain.refusal import Refusal, Refused
@@ -15,6 +20,7 @@ from qirsh.domain.webhook import delivery_id
 from qirsh.store.reads.payment_life import life_of
 from qirsh.store.reads.payment_search import END_OF_TIME, PaymentFilter
 from qirsh.store.reads.request_log import requests_of_payment
+from qirsh.store.reads.saved_views import saved_views_of
 from qirsh.store.reads.webhooks import deliveries_of_payment
 from qirsh.web.business.payment_rows import Row, payer_of, rows_of
 from qirsh.web.business.shop_page import ShopPage
@@ -26,7 +32,7 @@ from qirsh.web.http.payment_query import PaymentQuery, narrow_by_query, read_pay
 from qirsh.web.http.payments import find_payment_of, list_payments
 from qirsh.web.http.problems import to_problem
 
-_FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
+FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
 _CALLS_SHOWN: Final = 5  # Of those that named a payment, on its page.
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
 
@@ -38,23 +44,48 @@ class Wanted(msgspec.Struct, frozen=True):
     days: Period | None
     errors: dict[str, str]  # By field: a code for the page's words.
 
+    @property
+    def query(self) -> str:
+        """As it stands in an address, always in one order; empty if nothing is asked for."""
+        return with_query("", self.fields).removeprefix("?")
+
+
+class Naming(msgspec.Struct, frozen=True):
+    """What was typed as the name of a view, and why it was not saved under it."""
+
+    name: str = ""
+    error: str = ""
+
+
+_UNNAMED: Final = Naming()
+
 
 async def show_payments(page: ShopPage) -> Response:
     """One page, newest first. A form that makes no sense is shown again, with what is wrong beside its field."""
-    asked = read_query(page.request, *_FIELDS, "after")
-    wanted = _wanted(asked)
-    context, shop = page.context, page.shop
+    asked = read_query(page.request, *FIELDS, "after")
+    return await show_wanted(page, read_wanted(asked), after=asked["after"])
+
+
+async def show_wanted(page: ShopPage, wanted: Wanted, *, after: str = "", naming: Naming = _UNNAMED) -> Response:
+    """The list, and below its filters the form that saves them."""
     if wanted.errors:
-        return _list(page, wanted, [], older="", is_first=True, status=422)
-    query = None
-    if wanted.fields["q"]:
-        query = read_payment_query(wanted.fields["q"], context.identifiers, may_see_payers=shop.may(Right.SEE_PAYERS))
-        if query.kind == "payment" and not asked["after"]:
-            return page.redirect(f"{shop.address}/payments/{query.value}")
-    found, cursor = await _found(page, wanted, query, asked["after"])
-    older = "" if cursor is None else _address(page, {**wanted.fields, "after": cursor})
+        return await _list(page, wanted, [], older="", is_first=True, status=422)
+    query = query_of(page, wanted)
+    if query is not None and query.kind == "payment" and not after:
+        return page.redirect(f"{page.shop.address}/payments/{query.value}")
+    found, cursor = await _found(page, wanted, query, after)
+    older = "" if cursor is None else address_of(page, {**wanted.fields, "after": cursor})
     rows = await rows_of(page, found)
-    return _list(page, wanted, rows, older=older, is_first=not asked["after"], query=query)
+    status = 422 if naming.error else 200
+    return await _list(page, wanted, rows, older=older, is_first=not after, query=query, naming=naming, status=status)
+
+
+def query_of(page: ShopPage, wanted: Wanted) -> PaymentQuery | None:
+    """What was typed to find payments, read for who typed it; None: nothing was."""
+    if not wanted.fields["q"]:
+        return None
+    may_see_payers = page.shop.may(Right.SEE_PAYERS)
+    return read_payment_query(wanted.fields["q"], page.context.identifiers, may_see_payers=may_see_payers)
 
 
 async def show_payment(page: ShopPage) -> Response:
@@ -138,8 +169,9 @@ async def _found(
     )
 
 
-def _wanted(asked: dict[str, str]) -> Wanted:
-    fields = {name: asked[name] for name in _FIELDS}
+def read_wanted(asked: dict[str, str]) -> Wanted:
+    """What the fields say, after a look at each."""
+    fields = {name: asked[name] for name in FIELDS}
     if fields["status"] not in {"", *STATUSES}:
         raise unreadable("status")
     if fields["currency"] not in {"", *CURRENCIES}:
@@ -159,7 +191,7 @@ def _metadata(text: str) -> str:
     return "" if text == "{}" else msgspec.json.format(text, indent=2)
 
 
-def _list(
+async def _list(
     page: ShopPage,
     wanted: Wanted,
     rows: list[Row],
@@ -167,25 +199,35 @@ def _list(
     older: str,
     is_first: bool,
     query: PaymentQuery | None = None,
+    naming: Naming = _UNNAMED,
     status: int = 200,
 ) -> Response:
+    shop = page.shop
+    views = await saved_views_of(page.context.store, shop.live.number, page.person, shop.mode)
     return page.render(
         "business/payments.html",
         status=status,
         fields=wanted.fields,
         errors=wanted.errors,
         currencies=tuple(CURRENCIES),
-        chips=[(each, _address(page, {**wanted.fields, "status": each})) for each in ("", *STATUSES)],
+        chips=[(each, address_of(page, {**wanted.fields, "status": each})) for each in ("", *STATUSES)],
         is_filtered=any(wanted.fields.values()),
         is_searched=any(value for name, value in wanted.fields.items() if name not in {"status", "q"}),
         query=query,
-        as_words=_address(page, {**wanted.fields, "q": f'"{wanted.fields["q"]}"'}),
+        as_words=address_of(page, {**wanted.fields, "q": f'"{wanted.fields["q"]}"'}),
         search_characters=SEARCH_CHARACTERS_MAX,
         rows=rows,
         older=older,
         is_first=is_first,
+        views=views,
+        opened=next((view for view in views if view.query == wanted.query), None),
+        views_max=SAVED_VIEWS_MAX,
+        view_name_characters=VIEW_NAME_CHARACTERS_MAX,
+        naming=naming,
+        word=page.flash_about(str(shop.account.number)),
     )
 
 
-def _address(page: ShopPage, fields: dict[str, str]) -> str:
+def address_of(page: ShopPage, fields: dict[str, str]) -> str:
+    """The list that these ask for."""
     return with_query(f"{page.shop.address}/payments", fields)

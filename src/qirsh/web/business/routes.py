@@ -48,6 +48,7 @@ from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_pay
 from qirsh.web.business.refund_page import refund_payment, show_refund
 from qirsh.web.business.report_pages import show_report
 from qirsh.web.business.request_pages import show_request, show_requests
+from qirsh.web.business.saved_view_pages import remove_view, save_view
 from qirsh.web.business.settings_pages import set_payment_defaults, set_time_zone, show_settings
 from qirsh.web.business.shop_page import business_page
 from qirsh.web.business.staff_pages import (
@@ -74,6 +75,8 @@ from qirsh.web.http.route import SIGNED_IN, page
 
 _PAYMENTS: Final = (
     business_page("GET", "/payments", show_payments, right=Right.SEE_PAYMENTS),
+    business_page("POST", "/payments/views", save_view, right=Right.SEE_PAYMENTS),
+    business_page("POST", "/payments/views/{id}/remove", remove_view, right=Right.SEE_PAYMENTS),
     business_page("GET", "/payments/{id}", show_payment, right=Right.SEE_PAYMENTS),
     business_page("POST", "/payments/{id}/cancel", cancel_payment, right=Right.TAKE_PAYMENTS),
     business_page("GET", "/payments/{id}/refund", show_refund, right=Right.REFUND),
