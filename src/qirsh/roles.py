@@ -10,6 +10,7 @@ from qirsh.outbound.outbound import Outbound
 from qirsh.settings import Settings
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.context import Context
+from qirsh.workers.attempt_recorder import AttemptRecorder
 from qirsh.workers.delivery_cleaner import DeliveryCleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.key_notifier import KeyNotifier
@@ -53,6 +54,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
             name="delivery-cleaner",
         ),
         asyncio.create_task(RequestRecorder(context.engine, context.requests.take).run(), name="request-recorder"),
+        asyncio.create_task(AttemptRecorder(context.engine, context.attempts.take).run(), name="attempt-recorder"),
         asyncio.create_task(RequestCleaner(context.store, context.engine, context.clock).run(), name="request-cleaner"),
         asyncio.create_task(_send_webhooks(settings, context), name="webhook-sender"),
         asyncio.create_task(_poll_revocations(context), name="revocation-poll"),

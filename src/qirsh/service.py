@@ -40,6 +40,7 @@ from qirsh.store.verify import verify
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import STRICT_TRANSPORT
+from qirsh.web.http.payment_attempts import PaymentAttempts
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site, contact
@@ -103,6 +104,7 @@ async def opened(
             trusted_proxies=settings.trusted_proxies,
             outbound=outbound,
             requests=RequestLog(clock, store.instance.identifiers, settings.trusted_proxies),
+            attempts=PaymentAttempts(clock, entropy),
             webhook_secrets=WebhookSecrets(keyring),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )

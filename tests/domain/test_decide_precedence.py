@@ -26,6 +26,7 @@ from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
+from qirsh.domain.commands.payment_attempt import ForgetAttempts, RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
@@ -44,6 +45,7 @@ from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey, StoredResponse
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX, BUSINESSES_MAX, KEYS_MAX, PIN_ATTEMPTS_MAX
+from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
@@ -366,6 +368,8 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     FollowTotals: (lambda _: FollowTotals(0, 1), {}),
     IndexPayments: (lambda _: IndexPayments(block=1, after=0, until=1, entries=()), {}),
     RecordRequests: (lambda _: RecordRequests(()), {}),
+    RecordAttempts: (lambda _: RecordAttempts((FailedAttempt("pa_1", 1, 1, "other"),)), {}),
+    ForgetAttempts: (lambda _: ForgetAttempts(((1, 1),)), {}),
     ForgetRequests: (lambda _: ForgetRequests(("req_1",)), {}),
     TellKeyEnd: (lambda _: TellKeyEnd("key", ()), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),

@@ -22,6 +22,7 @@ from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTra
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
+from qirsh.domain.commands.payment_attempt import ForgetAttempts, RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.refund import RefundPayment
@@ -32,7 +33,9 @@ from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
+from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.payment_index import MetadataEntry, PaymentWord
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -232,7 +235,24 @@ requests = st.lists(st.sampled_from("abcd"), unique=True, max_size=3).map(
     lambda ids: RecordRequests(tuple(logged(f"req_{each}") for each in ids))
 )
 forgotten_requests = st.sampled_from([("req_a", "req_b"), ("req_c",)]).map(ForgetRequests)
-RARE: Final = [requests, forgotten_requests, cancels, expires, test_expires, indexes, totals, forgets]
+attempts = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 2)), max_size=4).map(
+    lambda drawn: RecordAttempts(tuple(FailedAttempt(f"pa_{each}", payment, 1, "other") for each, payment in drawn))
+)
+forgotten_attempts = st.lists(st.tuples(st.integers(1, 2), st.integers(1, 4)), unique=True, max_size=3).map(
+    lambda keys: ForgetAttempts(tuple(keys))
+)
+RARE: Final = [
+    attempts,
+    forgotten_attempts,
+    requests,
+    forgotten_requests,
+    cancels,
+    expires,
+    test_expires,
+    indexes,
+    totals,
+    forgets,
+]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [asks, confirms] * 2 + [people] * 6
 TOWN: Final = Town(SEED)
 ALL: Final = MOST + about_people(TOWN) + about_webhooks(SEED) * 2 + about_staff(SEED)

@@ -29,7 +29,9 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
+from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -79,6 +81,7 @@ class World:
     bank_orders: dict[tuple[int, str], BankOrder]
     api_keys: dict[str, ApiKey]
     logged_requests: dict[str, LoggedRequest]
+    payment_attempts: dict[AttemptKey, PaymentAttempt]
     key_uses: dict[str, KeyUse]
     accounts: dict[int, Account]
     people: dict[int, Person]

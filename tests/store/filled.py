@@ -26,6 +26,7 @@ from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
 from qirsh.domain.commands.operator import AppointOperator, ConfirmOperator, RequestOperatorEnd
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
+from qirsh.domain.commands.payment_attempt import RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.request_log import RecordRequests
@@ -50,6 +51,7 @@ from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
+from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.payment_index import PaymentIndex, PaymentPlace
 from qirsh.domain.request_log import KeyUse
 from qirsh.domain.seal import NOTHING, Cover
@@ -194,6 +196,8 @@ class Filled(Market):
         self.do(saving(self, account=self.till, member=cashier))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
+        tried = (FailedAttempt("pa_1", self.pending.number, self.now, "wrong_pin"),)
+        self.do(RecordAttempts((*tried, FailedAttempt("pa_2", self.pending.number, self.now, "limit"))))
         self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))
 
     def covers(self) -> tuple[Cover, ...]:

@@ -112,6 +112,15 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "INSERT INTO saved_view VALUES (:shop, :first, 'live', 1, 'sv_9', '', 'status=paid', 1)",
         "saved_view_name_check|CHECK",
     ),
+    "a failed attempt for another reason": ("UPDATE payment_attempt SET reason = 'other'", "never change"),
+    "a failed attempt for no reason": (
+        "INSERT INTO payment_attempt VALUES (:pending, 3, 'pa_9', 1, 'poverty')",
+        "payment_attempt_reason_check|CHECK",
+    ),
+    "a failed attempt too many": (
+        "INSERT INTO payment_attempt VALUES (:pending, 21, 'pa_9', 1, 'other')",
+        "payment_attempt_place_check|CHECK",
+    ),
     "a payment act that never was": (
         "INSERT INTO payment_act VALUES (:pending, 2, :first, :shop, 'created', 1)",
         "of a version that never was",
@@ -164,6 +173,10 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     ),
     "a saved view replaced": (
         "INSERT OR REPLACE INTO saved_view SELECT account, person, mode, 9, id, name, 'q=1', 1 FROM saved_view LIMIT 1",
+        "never replaced",
+    ),
+    "a failed attempt replaced": (
+        "INSERT OR REPLACE INTO payment_attempt SELECT payment, place, id, 1, 'other' FROM payment_attempt LIMIT 1",
         "never replaced",
     ),
     "a logged request replaced": (

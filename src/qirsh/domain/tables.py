@@ -23,7 +23,9 @@ from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
+from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
+from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -257,6 +259,9 @@ class Tables:
     )
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     logged_requests = Table[str, LoggedRequest]("request_log", LoggedRequest, key="id", is_removable=True)
+    payment_attempts = Table[AttemptKey, PaymentAttempt](
+        "payment_attempt", PaymentAttempt, key="payment place", is_removable=True
+    )
     key_uses = Table[str, KeyUse]("api_key_use", KeyUse, key="key", changes="at address")
     indexed_blocks = Table[int, IndexedBlock]("indexed_block", IndexedBlock, key="first", changes="until")
     # One grows before there are later ones: the database lets only the last one grow.

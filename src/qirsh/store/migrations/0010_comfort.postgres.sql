@@ -14,3 +14,15 @@ CREATE TABLE saved_view (
 );
 
 CREATE TRIGGER saved_view_stays BEFORE UPDATE ON saved_view FOR EACH STATEMENT EXECUTE FUNCTION refused('saved views never change');
+
+CREATE TABLE payment_attempt (
+    payment BIGINT NOT NULL,
+    place BIGINT NOT NULL CHECK (place BETWEEN 1 AND 20),
+    id TEXT NOT NULL CHECK (substr(id, 1, 3) = 'pa_'),
+    at BIGINT NOT NULL,
+    reason TEXT NOT NULL CHECK (reason IN ('wrong_pin', 'pin_locked', 'insufficient_funds', 'limit', 'other')),
+    PRIMARY KEY (payment, place)
+);
+CREATE INDEX payment_attempt_at ON payment_attempt (at);
+
+CREATE TRIGGER payment_attempt_stays BEFORE UPDATE ON payment_attempt FOR EACH STATEMENT EXECUTE FUNCTION refused('failed attempts never change');

@@ -7,8 +7,10 @@ import msgspec
 from qirsh.domain.event import Event
 from qirsh.domain.limits import REFUNDS_MAX
 from qirsh.domain.payment import Payment
+from qirsh.domain.payment_attempt import PaymentAttempt
 from qirsh.domain.refund import Refund
 from qirsh.store.interface import Query, Store
+from qirsh.store.reads.payment_attempts import attempts_of
 from qirsh.store.reads.queries import REFUNDS_OF
 
 _ACTS: Final = Query(
@@ -44,6 +46,7 @@ class PaymentLife(msgspec.Struct, frozen=True):
     acts: dict[int, str]  # Who of the staff brought it to a version by hand. An erased person has no name.
     events: list[Event]
     transfers: list[LedgerLine]
+    attempts: list[PaymentAttempt]  # Those that failed, as far as they were noted and are kept.
 
 
 async def life_of(store: Store, payment: Payment) -> PaymentLife:
@@ -55,4 +58,5 @@ async def life_of(store: Store, payment: Payment) -> PaymentLife:
         acts=dict(await store.select(_ACTS, payment.number)),
         events=[Event(*row) for row in await store.select(_EVENTS, payment.number, payment.merchant)],
         transfers=[LedgerLine(*row) for row in transfers],
+        attempts=await attempts_of(store, payment.number),
     )

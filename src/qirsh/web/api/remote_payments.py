@@ -8,6 +8,7 @@ from qirsh.contract.views import data, payment_view
 from qirsh.domain.batch import Answer
 from qirsh.domain.command import Command
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment
+from qirsh.domain.commands.test_mode import PayAsTest
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
@@ -107,6 +108,8 @@ async def change_payment(context: Context, request: Request, command: Command[An
         command, render, idempotency_key=idempotency_key_of(context, request, caller, body)
     )
     if type(outcome) is Refused:
+        if type(command) is PayAsTest:
+            context.attempts.note(command.payment, outcome.why)
         raise to_problem(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))
 

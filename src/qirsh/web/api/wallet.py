@@ -88,5 +88,6 @@ async def pay(context: Context, request: Request) -> Response:
         Pay(number, caller.person, caller.account, macs), render, idempotency_key=key
     )
     if type(outcome) is Refused:
+        context.attempts.note(number, outcome.why)
         raise to_problem(outcome)
     return Response(outcome.status, outcome.body, replay_header(is_replayed=outcome.replayed))

@@ -7,6 +7,8 @@ import msgspec
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand
 from qirsh.domain.event import event_id
 from qirsh.domain.limits import (
+    ATTEMPTS_KEPT_MS,
+    ATTEMPTS_OF_PAYMENT_MAX,
     LIST_ITEMS_DEFAULT,
     SAVED_VIEWS_MAX,
     SEARCH_CHARACTERS_MAX,
@@ -33,6 +35,7 @@ from qirsh.web.http.payments import find_payment_of, list_payments
 from qirsh.web.http.problems import to_problem
 
 FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
+_DAY_MS: Final = 24 * 3600 * 1000
 _CALLS_SHOWN: Final = 5  # Of those that named a payment, on its page.
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
 
@@ -108,6 +111,10 @@ async def show_payment(page: ShopPage) -> Response:
         standing="expired" if payment.status == "pending" and not is_waiting else payment.status,
         payer=payer,
         life=life,
+        tries=[each for each in life.attempts if payment.paid_at is None or each.at <= payment.paid_at],
+        late_tries=[each for each in life.attempts if payment.paid_at is not None and each.at > payment.paid_at],
+        attempts_max=ATTEMPTS_OF_PAYMENT_MAX,
+        attempt_days=ATTEMPTS_KEPT_MS // _DAY_MS,
         metadata=_metadata(payment.metadata),
         events=[
             (event_id(account=event.account, sequence=event.sequence, epoch=event.epoch), event)

@@ -19,6 +19,7 @@ from qirsh.web.http.authentication import Callers
 from qirsh.web.http.client_address import Networks
 from qirsh.web.http.demo_inbox import DemoInbox
 from qirsh.web.http.failure_log import FailureLog
+from qirsh.web.http.payment_attempts import PaymentAttempts
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site
@@ -43,6 +44,7 @@ class Context(msgspec.Struct, frozen=True):
     outbound: Outbound  # To receivers of webhooks.
     webhook_secrets: WebhookSecrets
     requests: RequestLog
+    attempts: PaymentAttempts
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.

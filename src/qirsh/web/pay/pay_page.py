@@ -160,6 +160,7 @@ async def sign_in_and_pay_with_passkey(context: Context, request: Request) -> Re
     )
     outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
+        context.attempts.note(command.payment, outcome.why)
         answer = payment_page.again(outcome.why.value)
     else:
         answer = msgspec.structs.replace(payment_page, payment=outcome).after_paying()
@@ -191,6 +192,7 @@ async def _refused(context: Context, request: Request, payment_page: PaymentPage
         payment_page = await payment_page_of(context, request)
         if payment_page.is_payers:  # In another tab, or with a second click.
             return payment_page.after_paying()
+    context.attempts.note(payment_page.payment.number, why)
     if why in _UNPROVED:
         log_failure(context, request, payment_page.page.counted_as, _UNPROVED[why])
     return payment_page.again(why.value)

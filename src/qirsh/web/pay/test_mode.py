@@ -25,8 +25,11 @@ async def simulate_outcome(context: Context, request: Request) -> Response:
     asked.page.csrf.check(form["token"], "test", asked.id)
     if not asked.is_owners_test or form["outcome"] not in _OUTCOMES:
         raise Problem("stale_form")
-    outcome = await context.engine.submit(await _OUTCOMES[form["outcome"]](asked))
+    command = await _OUTCOMES[form["outcome"]](asked)
+    outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
+        if type(command) is PayAsTest:
+            context.attempts.note(command.payment, outcome.why)
         return asked.again(outcome.why.value)
     if form["outcome"] != "paid":
         return see_other(asked.address)
