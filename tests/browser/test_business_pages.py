@@ -53,3 +53,27 @@ def test_the_dashboard_works_without_javascript(scene: Scene, open_page: Open, s
     page = open_page(**PHONE, java_script_enabled=False)
     for name in business_tour(page, *owner(scene, code)):
         sight.see(page, name)
+
+
+def test_an_open_list_says_how_many_payments_came_and_moves_nothing(scene: Scene, open_page: Open) -> None:
+    stage, _ = owner(scene, "en")
+    key = scene.act("key issue", account=stage.business)["key"]
+    page = open_page(**PHONE)
+    sign_in(page, scene, "en", Customer(stage.customer, "", ""))
+    page.clock.install()
+    for path, shown in (("/payments", 4), ("", 5)):
+        page.goto(f"{scene.base_url}/business/{stage.business}{path}")
+        link, line = page.locator(".news a"), page.locator(".moves li:has(a[href*='/payments/'])").first
+        before = line.bounding_box()
+        assert not link.is_visible()
+        page.clock.run_for(11_000)
+        assert not link.is_visible()
+        for number in (1, 2):
+            scene.payment(key)
+            with page.expect_response(lambda answer: "/payments/newer" in answer.url):
+                page.clock.run_for(11_000)
+            page.get_by_role("link", name=f"{number} new payment").wait_for()
+        assert line.bounding_box() == before
+        link.click()
+        page.wait_for_function("!document.querySelector('.news a').textContent")
+        assert page.locator(".moves li:has(a[href*='/payments/'])").count() == shown

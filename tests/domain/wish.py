@@ -35,7 +35,6 @@ from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.payment_index import MetadataEntry, PaymentWord
-from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork

@@ -31,7 +31,6 @@ from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
-from qirsh.domain.payment_word import PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund

@@ -129,6 +129,7 @@ TILLS_OPEN_MAX: Final = 100  # Of one account: a page lists as many.
 TILL_PAYMENT_MS_MAX: Final = 3600 * 1000  # Until a payment that a customer makes at a till expires.
 SAVED_VIEWS_MAX: Final = 20  # Of one person at one account: a row of links that can still be overlooked.
 VIEW_NAME_CHARACTERS_MAX: Final = 60
+NEWER_SHOWN_MAX: Final = 99  # New payments that an open list tells of by their number; beyond it there are "more".
 MEMBERS_MAX: Final = 50  # Who work at one business.
 INVITATIONS_MAX: Final = 20  # Of one business that nobody has answered.
 INVITATION_MS: Final = 7 * 24 * 3600 * 1000

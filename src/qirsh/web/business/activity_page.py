@@ -17,8 +17,18 @@ from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.message import Response, head
 
 _FIELDS: Final = ("person", "act", "from", "to")
-ACTS: Final = ("payment", "till", "payout", "bank_account", "staff", "key", "webhook_endpoint", "account", "export")
-ACTS: Final = ("payment", "payout", "bank_account", "staff", "key", "webhook_endpoint", "account", "export", "view")
+ACTS: Final = (
+    "payment",
+    "till",
+    "payout",
+    "bank_account",
+    "staff",
+    "key",
+    "webhook_endpoint",
+    "account",
+    "export",
+    "view",
+)
 _CURSOR: Final = "act"
 _CSV: Final = head(b"text/csv; charset=utf-8")
 

@@ -16,6 +16,7 @@ from qirsh.store.reads.shop_glance import has_key, waiting_count
 from qirsh.store.reads.totals import TotalsBehind, sums_between
 from qirsh.store.reads.webhooks import endpoints_of
 from qirsh.web.business.chart import Bar, bars_svg
+from qirsh.web.business.newer_payments import newer_address
 from qirsh.web.business.own_endpoint import OwnEndpoint
 from qirsh.web.business.payment_rows import Row, rows_of
 from qirsh.web.business.shop_page import ShopPage
@@ -77,6 +78,8 @@ async def show_overview(page: ShopPage) -> Response:
         waiting=await waiting_count(page.context.store, shop.account.number, LIST_LOOKED_AT_MAX),
         waiting_max=LIST_LOOKED_AT_MAX,
         latest=latest,
+        newer=newer_address(page, {}, latest) if shop.test_account else "",
+        address_here=page.shop.address if span == _SPANS[0] else f"{page.shop.address}?days={span}",
         troubles=await _troubles(page),
         steps=await _steps(page) if shop.test_account and not latest else [],
         word=page.flash_about("business"),

@@ -20,37 +20,23 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.staff import Right
 from qirsh.domain.webhook import delivery_id
 from qirsh.store.reads.payment_life import life_of
-from qirsh.store.reads.payment_search import END_OF_TIME, PaymentFilter
 from qirsh.store.reads.request_log import requests_of_payment
 from qirsh.store.reads.saved_views import saved_views_of
 from qirsh.store.reads.webhooks import deliveries_of_payment
+from qirsh.web.business.newer_payments import is_followed, newer_address
+from qirsh.web.business.payment_filters import FIELDS, Wanted, address_of, filter_of, query_of, read_wanted
 from qirsh.web.business.payment_rows import Row, payer_of, rows_of
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.page_query import read_query, unreadable, with_query
-from qirsh.web.html.period import Period, read_period
+from qirsh.web.html.page_query import read_query
 from qirsh.web.http.message import Response
-from qirsh.web.http.payment_query import PaymentQuery, narrow_by_query, read_payment_query
+from qirsh.web.http.payment_query import PaymentQuery, narrow_by_query
 from qirsh.web.http.payments import find_payment_of, list_payments
 from qirsh.web.http.problems import to_problem
 
-FIELDS: Final = ("q", "status", "currency", "refunded", "by", "from", "to")
 _DAY_MS: Final = 24 * 3600 * 1000
 _CALLS_SHOWN: Final = 5  # Of those that named a payment, on its page.
 _TOO_LATE: Final = frozenset({Refusal.ALREADY_PAID, Refusal.CANCELLED, Refusal.EXPIRED})
-
-
-class Wanted(msgspec.Struct, frozen=True):
-    """What the address asks for: all that is not empty must hold."""
-
-    fields: dict[str, str]
-    days: Period | None
-    errors: dict[str, str]  # By field: a code for the page's words.
-
-    @property
-    def query(self) -> str:
-        """As it stands in an address, always in one order; empty if nothing is asked for."""
-        return with_query("", self.fields).removeprefix("?")
 
 
 class Naming(msgspec.Struct, frozen=True):
@@ -81,14 +67,6 @@ async def show_wanted(page: ShopPage, wanted: Wanted, *, after: str = "", naming
     rows = await rows_of(page, found)
     status = 422 if naming.error else 200
     return await _list(page, wanted, rows, older=older, is_first=not after, query=query, naming=naming, status=status)
-
-
-def query_of(page: ShopPage, wanted: Wanted) -> PaymentQuery | None:
-    """What was typed to find payments, read for who typed it; None: nothing was."""
-    if not wanted.fields["q"]:
-        return None
-    may_see_payers = page.shop.may(Right.SEE_PAYERS)
-    return read_payment_query(wanted.fields["q"], page.context.identifiers, may_see_payers=may_see_payers)
 
 
 async def show_payment(page: ShopPage) -> Response:
@@ -151,46 +129,20 @@ async def _found(
     page: ShopPage, wanted: Wanted, query: PaymentQuery | None, after: str
 ) -> tuple[list[Payment], str | None]:
     context, zone, days = page.context, page.shop.time_zone, wanted.days
-    # Neither end is included.
-    begin = days.begin_ms(zone) - 1 if days else None
-    end = days.end_ms(zone) if days else None
     is_by_paying = wanted.fields["by"] == "paid" and query is None
-    fields = PaymentFilter(
-        merchant=page.shop.account.number,
-        status=wanted.fields["status"] or None,
-        currency=wanted.fields["currency"] or None,
-        is_refunded=bool(wanted.fields["refunded"]),
-        created_after=-1 if begin is None or is_by_paying else begin,
-        created_before=END_OF_TIME if end is None or is_by_paying else end,
-    )
+    fields = filter_of(page, wanted, is_by_paying=is_by_paying)
     narrowed = fields if query is None else await narrow_by_query(context, query, fields)
     if narrowed is None:
         return [], None
+    # Neither end is included.
     return await list_payments(
         context,
         narrowed,
-        paid_after=begin if is_by_paying else None,
-        paid_before=end if is_by_paying else None,
+        paid_after=days.begin_ms(zone) - 1 if days and is_by_paying else None,
+        paid_before=days.end_ms(zone) if days and is_by_paying else None,
         cursor=after or None,
         limit=LIST_ITEMS_DEFAULT,
     )
-
-
-def read_wanted(asked: dict[str, str]) -> Wanted:
-    """What the fields say, after a look at each."""
-    fields = {name: asked[name] for name in FIELDS}
-    if fields["status"] not in {"", *STATUSES}:
-        raise unreadable("status")
-    if fields["currency"] not in {"", *CURRENCIES}:
-        raise unreadable("currency")
-    if fields["refunded"] not in {"", "yes"}:
-        raise unreadable("refunded")
-    if fields["by"] not in {"", "paid"}:
-        raise unreadable("by")
-    days, errors = read_period(fields["from"], fields["to"])
-    if len(fields["q"]) > SEARCH_CHARACTERS_MAX:
-        errors["q"] = "too_long"
-    return Wanted(fields, days, errors)
 
 
 def _metadata(text: str) -> str:
@@ -210,6 +162,8 @@ async def _list(
     status: int = 200,
 ) -> Response:
     shop = page.shop
+    # Of an empty page that can be searched further back nobody knows what is new.
+    is_news = is_first and is_followed(wanted, query) and bool(rows or not older)
     views = await saved_views_of(page.context.store, shop.live.number, page.person, shop.mode)
     return page.render(
         "business/payments.html",
@@ -226,6 +180,8 @@ async def _list(
         rows=rows,
         older=older,
         is_first=is_first,
+        newer=newer_address(page, wanted.fields, rows) if is_news else "",
+        address_here=address_of(page, wanted.fields),
         views=views,
         opened=next((view for view in views if view.query == wanted.query), None),
         views_max=SAVED_VIEWS_MAX,
@@ -233,8 +189,3 @@ async def _list(
         naming=naming,
         word=page.flash_about(str(shop.account.number)),
     )
-
-
-def address_of(page: ShopPage, fields: dict[str, str]) -> str:
-    """The list that these ask for."""
-    return with_query(f"{page.shop.address}/payments", fields)

@@ -42,6 +42,7 @@ from qirsh.web.business.export_pages import download_export, show_exports
 from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.key_rotation import rotate_api_key, show_rotate_api_key
+from qirsh.web.business.newer_payments import show_newer
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
@@ -75,6 +76,7 @@ from qirsh.web.http.route import SIGNED_IN, page
 
 _PAYMENTS: Final = (
     business_page("GET", "/payments", show_payments, right=Right.SEE_PAYMENTS),
+    business_page("GET", "/payments/newer", show_newer, right=Right.SEE_PAYMENTS),
     business_page("POST", "/payments/views", save_view, right=Right.SEE_PAYMENTS),
     business_page("POST", "/payments/views/{id}/remove", remove_view, right=Right.SEE_PAYMENTS),
     business_page("GET", "/payments/{id}", show_payment, right=Right.SEE_PAYMENTS),

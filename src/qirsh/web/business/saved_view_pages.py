@@ -6,7 +6,8 @@ from qirsh.domain.commands.saved_view import RemoveView, SaveView
 from qirsh.domain.limits import VIEW_NAME_CHARACTERS_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads.saved_views import saved_views_of
-from qirsh.web.business.payment_pages import FIELDS, Naming, read_wanted, show_wanted
+from qirsh.web.business.payment_filters import FIELDS, read_wanted
+from qirsh.web.business.payment_pages import Naming, show_wanted
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import one_line
