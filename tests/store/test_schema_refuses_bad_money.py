@@ -156,6 +156,34 @@ OF_PAYOUT: Final = {
 }
 PAYOUT_ORDER: Final = order("'over'", **OF_PAYOUT)
 PAYOUT_ORDERED: Final = "UPDATE payout SET state = 'ordered', reference = 'over' WHERE id = 'po_1';"
+_EUROS: Final = "(SELECT {} FROM balance WHERE account = {} AND currency = 'EUR')"
+# It has moved, and its order is confirmed.
+PAYOUT_MOVED: Final = (
+    PAYOUT_ORDER
+    + PAYOUT_ORDERED
+    + transfer(
+        kind="'withdrawal'",
+        debit=":customer",
+        credit=":house",
+        currency="'EUR'",
+        amount="700",
+        debit_sequence=_EUROS.format("sequence + 1", ":customer"),
+        debit_balance=_EUROS.format("amount - 700", ":customer"),
+        credit_sequence=_EUROS.format("sequence + 1", ":house"),
+        credit_balance=_EUROS.format("amount + 700", ":house"),
+        payment="NULL",
+        bank_order="'over'",
+    )
+    + """UPDATE balance SET amount = amount - 700, held = held - 700, sequence = sequence + 1
+    WHERE account = :customer AND currency = 'EUR';
+    UPDATE balance SET amount = amount + 700, sequence = sequence + 1 WHERE account = :house AND currency = 'EUR';
+    UPDATE bank_order SET state = 'confirmed', confirmed_by = :second, confirmed_at = 1800000000000
+    WHERE reference = 'over';"""
+)
+PAYOUT_PAID: Final = (
+    "UPDATE payout SET state = 'paid', bank_sealed = (SELECT bank_sealed FROM payout WHERE id = 'po_2'),"
+    " sequence = (SELECT {} FROM balance WHERE account = :customer AND currency = 'EUR') WHERE id = 'po_1'"
+)
 AUDIT: Final = "INSERT INTO audit (id, at, actor, action, subject, detail) VALUES ({}, 1, 'a', 'b', 'c', 'd')"
 
 # What is typed, and what the database says.
@@ -555,8 +583,8 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "held <= amount|balance_check",
     ),
     "a payout that is made paid": (
-        """INSERT INTO payout SELECT 'po_3', account, currency, amount, bank_sealed, 'paid', 'payout', '', 1, 1
-        FROM payout WHERE id = 'po_2'""",
+        """INSERT INTO payout SELECT 'po_3', account, currency, amount, bank_sealed, 'paid', 'payout', '', 1, 1, '',
+        NULL FROM payout WHERE id = 'po_2'""",
         "begins asked",
     ),
     "a payout ordered without its order": (
@@ -592,6 +620,14 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         + "UPDATE payout SET state = 'paid', bank_sealed = (SELECT bank_sealed FROM payout WHERE id = 'po_2')"
         " WHERE id = 'po_1'",
         "without its confirmed order",
+    ),
+    "a payout paid by no transfer of its own": (
+        PAYOUT_MOVED + PAYOUT_PAID.format("sequence - 1"),
+        "payout: paid without its transfer",
+    ),
+    "a payout to another bank account, by what is kept of it": (
+        "UPDATE payout SET bank_hint = '9999', state = 'cancelled' WHERE id = 'po_1'",
+        "never changes",
     ),
     "a payout of another amount": (
         "UPDATE payout SET amount = 1, state = 'cancelled' WHERE id = 'po_1'",
@@ -1006,6 +1042,9 @@ GOOD: Final[dict[str, str]] = {
         "2, 1800000000000", "2, (SELECT expires_at FROM payment WHERE number = :pending)"
     ),
     "a payout that is ordered": PAYOUT_ORDER + PAYOUT_ORDERED,
+    "a payout that is paid": PAYOUT_MOVED
+    + PAYOUT_PAID.format("sequence")
+    + "; UPDATE counter SET last = 0 WHERE name = 'open payouts of account ' || CAST(:customer AS TEXT)",
     "a counter that grows": "UPDATE counter SET last = last + 1 WHERE name = 'payment'",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
     **GOOD_WEBHOOKS,

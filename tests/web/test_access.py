@@ -358,6 +358,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "POST /api/v1/deliveries/{id}/resend": keys("webhooks:write", live=200, test=404),
     "GET /api/v1/remote-payments/{id}/deliveries": keys("webhooks:read", live=200, test=404),
     "GET /api/v1/transfers": keys("balance:read", live=200, test=200),
+    "GET /api/v1/payouts": keys("balance:read", live=200, test=200),
     "GET /api/v1/reports/summary": keys("balance:read", live=200, test=200),
     "GET /api/v1/balance": keys("balance:read", live=200, test=200),
     "GET /api/v1/currencies": keys(None, live=200, test=200),

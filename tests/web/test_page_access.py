@@ -10,6 +10,7 @@ from qirsh.web.http.route import Route
 from qirsh.web.routes import PAGE_ROUTES
 from tests.guest import FORM, Guest, multipart
 from tests.live import Call, InProcess, Merchant
+from tests.web.business.payouts import refused as a_refused_payout
 from tests.web.business.request_log import record
 from tests.web.colleague import a_member, new_invitation
 from tests.web.tills import new_till
@@ -64,6 +65,7 @@ UPLOADS: Final = {"/wallet/identity", "/wallet/pay", "/business/{account}/brand"
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
     "/business/{account}/payments/": lambda still, merchant: still.paid(merchant, still.customers[0]),
+    "/business/{account}/payouts/": a_refused_payout,
     "/business/{account}/sell/": lambda still, merchant: still.payment(merchant),
     "/till/": new_till,
     "/business/{account}/tills/": new_till,

@@ -14,6 +14,8 @@ PAID: Final = "2026-03-01T09:31:12.480Z"
 EXPIRED: Final = "2026-03-01T10:30:00.125Z"
 REFUNDED: Final = "2026-03-02T11:05:40.310Z"
 REFUND_ID: Final = "rf_3f9c01d2a7b84e5f60718293"
+PAYOUT_ID: Final = "po_71c0a4e95d3b28f604"
+PAID_OUT: Final = "2026-03-03T08:12:30.000Z"
 EVENT_ID: Final = f"evt_0_{MERCHANT}_1"
 REQUEST_ID: Final = "req_5f2c81a90b3e0000002a"
 # What differs from the usual story, in which the payment is paid.

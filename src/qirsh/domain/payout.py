@@ -22,6 +22,8 @@ class Payout(msgspec.Struct, frozen=True):
     reason: str  # Why it was refused, for who asked.
     created_at: int
     updated_at: int
+    bank_hint: str = ""  # The last of the bank account's number, kept so that a business can tell where it went.
+    sequence: int | None = None  # Of its transfer among the account's own of the currency, once it is paid.
 
 
 def is_open(payout: Payout) -> bool:

@@ -79,7 +79,7 @@ class Tables:
         "payout",
         Payout,
         key="id",
-        changes="bank_sealed state reference reason updated_at",
+        changes="bank_sealed state reference reason updated_at sequence",
         phase=Phase.BELONGINGS,
         change_phase=Phase.OUTCOMES,
     )

@@ -185,3 +185,14 @@ def totals_before(last: AccountTotal | None, moves: Iterable[Moved], moments: It
                 raise ValueError("a sum is too large, or a transfer is missing")
             head = next(coming, None)
         yield TotalsAt(moment, running.sequence, running.sums, head is None)
+
+
+def sums_of_first(count: int, last: AccountTotal | None, moves: Iterable[Moved]) -> Sums:
+    """All that an account's first so many transfers add up to, from a row before the last of them and what follows."""
+    running = _running(last)
+    for moved in moves:
+        if running.sequence == count or not running.count(moved):
+            break
+    if running.sequence != count:
+        raise ValueError("a sum is too large, or a transfer is missing")
+    return running.sums

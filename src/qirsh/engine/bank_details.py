@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.bank_account import BankAccount
-from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX, BANK_ACCOUNT_CHARACTERS_MIN
+from qirsh.domain.limits import BANK_ACCOUNT_CHARACTERS_MAX, BANK_ACCOUNT_CHARACTERS_MIN, BANK_HINT_CHARACTERS
 from qirsh.engine.keyring import Keyring, row_purpose
 from qirsh.language.figures import grouped, latin_digits
 
@@ -26,6 +26,11 @@ class BankDetails(msgspec.Struct, frozen=True):
     def shown_account(self) -> str:
         """An IBAN by fours, to be compared; any other number as it was typed."""
         return grouped(self.account) if _LIKE_IBAN.fullmatch(self.account) else self.account
+
+    @property
+    def hint(self) -> str:
+        """The last of the number: enough to tell it from others of its owner."""
+        return "".join(filter(str.isalnum, self.account))[-BANK_HINT_CHARACTERS:]
 
 
 def sealed(keyring: Keyring, details: BankDetails, payout_id: str) -> bytes:

@@ -14,7 +14,7 @@ from qirsh.domain.payment import STATUSES
 from qirsh.store import migrate
 from qirsh.store.interface import Query
 from qirsh.store.postgres.connection import SETTINGS
-from qirsh.store.reads import exports
+from qirsh.store.reads import exports, queries
 from tests.postgres import PostgresServer
 from tests.store.filled import PostgresHand, filled_on
 
@@ -54,6 +54,7 @@ QUERIES: Final[dict[str, Callable[[], tuple[Query, tuple[int | str, ...]]]]] = {
     "last": lambda: (exports.last_payment(CURRENCIES), (SHOP, 0, COUNT)),
     "refunds": lambda: (exports.REFUNDS_BETWEEN, (SHOP, "USD", MIDDLE, COUNT, EXPORT_ROWS_AT_ONCE)),
     "payouts": lambda: (exports.PAYOUTS_AFTER, (SHOP, MIDDLE, "", COUNT, EXPORT_ROWS_AT_ONCE)),
+    "newest payouts": lambda: (queries.PAYOUTS_BEFORE, (SHOP, MIDDLE, "", EXPORT_ROWS_AT_ONCE)),
 }
 
 

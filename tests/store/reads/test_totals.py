@@ -30,7 +30,7 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import totals
 from qirsh.store.reads.account_entries import Position, position_before
 from qirsh.store.reads.reports import read_report
-from qirsh.store.reads.totals import TotalsBehind, last_total, sums_between, totals_at
+from qirsh.store.reads.totals import TotalsBehind, last_total, sums_between, sums_until, totals_at
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.workers.totaler import Totaler
 from tests.domain.world import ENTROPY_SEED
@@ -182,7 +182,14 @@ class Shop:
         return found.sums
 
     async def check(self, moments: list[int]) -> None:
-        """That all readers see the same."""
+        """That all readers see the same, at some moments and after each transfer."""
+        await self.check_at(moments)
+        for moved in self.moves:
+            [*_, whole] = fold(SHOP, CURRENCY, None, self.moves[: moved.sequence])
+            place = {"sequence": moved.sequence, "created_at": moved.created_at}
+            assert await sums_until(self.store, SHOP, CURRENCY, **place) == whole.sums
+
+    async def check_at(self, moments: list[int]) -> None:
         found = await totals_at(self.store, SHOP, CURRENCY, moments)
         assert [(each.sequence, each.sums) for each in found] == [
             (self.position(moment).sequence, self.sums(moment)) for moment in moments
@@ -307,9 +314,11 @@ def test_what_is_not_counted_by_far_is_not_read_while_somebody_waits(
         await shop.move(*(("pay", 1, BEGINS[0] + number) for number in range(30)))
         with pytest.raises(TotalsBehind):
             await totals_at(store, SHOP, CURRENCY, [END_OF_TIME])
-        await shop.check([BEGINS[0] + 10])
+        with pytest.raises(TotalsBehind):
+            await sums_until(store, SHOP, CURRENCY, sequence=30, created_at=BEGINS[0] + 29)
+        await shop.check_at([BEGINS[0] + 10])
         await shop.count()
-        await shop.check([BEGINS[0] + 10, END_OF_TIME])
+        await shop.check_at([BEGINS[0] + 10, END_OF_TIME])
 
     played(engine, bare, scene)
 

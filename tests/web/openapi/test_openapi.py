@@ -387,7 +387,7 @@ def calls_of(world: Live) -> Iterator[tuple[str, Call]]:
     yield "GET /api/v1/events", Call("GET", "/api/v1/events", merchant.key)
     for seen in events:
         yield "GET /api/v1/events/{id}", Call("GET", f"/api/v1/events/{seen['id']}", merchant.key)
-    for path in ("refunds", "transfers", "balance", "currencies", "me"):
+    for path in ("refunds", "transfers", "payouts", "balance", "currencies", "me"):
         yield f"GET /api/v1/{path}", Call("GET", f"/api/v1/{path}", merchant.key)
     yield "GET /api/v1/reports/summary", call_of("GET /api/v1/reports/summary", merchant.key)
     yield from webhook_calls_of(world, merchant.key, payment_id)

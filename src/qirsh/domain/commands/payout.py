@@ -16,6 +16,7 @@ class RequestPayout(Command[Payout], frozen=True):
     bank_sealed: bytes
     pin_macs: tuple[bytes, ...]
     letters: tuple[Letter, ...] = ()
+    bank_hint: str = ""  # The last of the number, to be kept; none of a person's own.
 
 
 class CancelPayout(Command[Payout], frozen=True):

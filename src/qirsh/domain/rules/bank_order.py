@@ -105,13 +105,13 @@ def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refus
     debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
     if why := ledger.why_not(debit, credit, order.amount):
         return Refused(why)
-    move(work, order.kind, debit=debit, credit=credit, amount=order.amount, bank_order=order.reference)
+    moved = move(work, order.kind, debit=debit, credit=credit, amount=order.amount, bank_order=order.reference)
     confirmed: BankOrder = msgspec.structs.replace(
         order, state="confirmed", confirmed_by=command.operator, confirmed_at=work.now
     )
     work.bank_orders.change((order.house, order.reference), confirmed)
     if order.payout is not None:
-        payout.pay(work, order.payout)
+        payout.pay(work, order.payout, moved)
     work.post(command.letters)
     work.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
     return confirmed

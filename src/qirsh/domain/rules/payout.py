@@ -9,6 +9,7 @@ from qirsh.domain.account import Account
 from qirsh.domain.commands.bank_account import CancelShopPayout
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.counter import open_payouts
+from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.money import is_amount
 from qirsh.domain.payout import Payout, is_open
@@ -65,6 +66,7 @@ def hold(command: RequestPayout, work: UnitOfWork, account: Account) -> Payout |
         reason="",
         created_at=work.now,
         updated_at=work.now,
+        bank_hint=command.bank_hint,
     )
     work.payouts.add(payout.id, payout)
     work.count(open_payouts(payout.account))
@@ -124,11 +126,11 @@ def order(work: UnitOfWork, payout: Payout, reference: str) -> None:
     work.payouts.change(payout.id, ordered)
 
 
-def pay(work: UnitOfWork, payout_id: str) -> None:
+def pay(work: UnitOfWork, payout_id: str, transfer: Transfer) -> None:
     """The money has moved."""
     payout = work.payouts.get(payout_id)
     assert payout is not None, "a bank order for a payout that never was"
-    _ended(work, payout, "paid")
+    _ended(work, msgspec.structs.replace(payout, sequence=transfer.debit_sequence), "paid")
 
 
 def _called_off(work: UnitOfWork, payout: Payout, to: str, *, reason: str = "") -> Payout:

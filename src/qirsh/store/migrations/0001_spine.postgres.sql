@@ -214,9 +214,12 @@ CREATE TABLE payout (
     reason TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    bank_hint TEXT NOT NULL DEFAULT '' CHECK (length(bank_hint) <= 4),
+    sequence BIGINT CHECK (sequence IS NULL OR state = 'paid'), -- Of its transfer.
     CHECK (CASE state WHEN 'ordered' THEN reference IS NOT NULL WHEN 'paid' THEN reference IS NOT NULL WHEN 'refused' THEN TRUE ELSE reference IS NULL END)
 );
-CREATE INDEX payout_account ON payout (account, created_at);
+CREATE INDEX payout_account ON payout (account, created_at, id);
+CREATE UNIQUE INDEX payout_paid ON payout (account, currency, sequence) WHERE sequence IS NOT NULL;
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
 CREATE INDEX payout_held ON payout (account) WHERE state IN ('asked', 'ordered');
 

@@ -95,7 +95,7 @@ CREATE TRIGGER payout_begins BEFORE INSERT ON payout FOR EACH ROW
 CREATE FUNCTION payout_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
+        OR NEW.created_at <> OLD.created_at OR NEW.bank_hint <> OLD.bank_hint OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
         OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference))
     THEN
         RAISE check_violation USING MESSAGE = 'payout: what was asked for never changes, and an end is an end';
@@ -114,6 +114,12 @@ BEGIN
         AND currency = NEW.currency AND amount = NEW.amount)
     THEN
         RAISE check_violation USING MESSAGE = 'payout: paid without its confirmed order';
+    END IF;
+    IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer
+        WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence AND kind = 'withdrawal'
+        AND amount = NEW.amount AND bank_order = NEW.reference)
+    THEN
+        RAISE check_violation USING MESSAGE = 'payout: paid without its transfer';
     END IF;
     RETURN NEW;
 END $$;

@@ -96,7 +96,7 @@ END;
 CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
     SELECT RAISE(ROLLBACK, 'payout: what was asked for never changes, and an end is an end')
     WHERE NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.created_at <> OLD.created_at OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
+        OR NEW.created_at <> OLD.created_at OR NEW.bank_hint <> OLD.bank_hint OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
         OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference));
     SELECT RAISE(ROLLBACK, 'payout: its bank details stay until its end, and are gone then')
     WHERE NEW.bank_sealed <> iif(NEW.state = 'ordered', OLD.bank_sealed, x'');
@@ -108,6 +108,10 @@ CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
     WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
         WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount);
+    SELECT RAISE(ROLLBACK, 'payout: paid without its transfer')
+    WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer
+        WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence AND kind = 'withdrawal'
+        AND amount = NEW.amount AND bank_order = NEW.reference);
 END;
 CREATE TRIGGER payout_remains BEFORE DELETE ON payout BEGIN SELECT RAISE(ROLLBACK, 'payouts never vanish'); END;
 CREATE TRIGGER payout_is_new BEFORE INSERT ON payout WHEN EXISTS (SELECT 1 FROM payout WHERE id = NEW.id)

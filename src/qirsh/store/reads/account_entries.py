@@ -9,7 +9,7 @@ bisection. Most readers want to know by name who was on the other side; the API 
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from typing import Final, TypeVar
 
 import msgspec
@@ -250,7 +250,7 @@ async def entries_between(
 
 async def entry_pages_between(
     store: Store, account: int, currency: str, *, first: int, last: int
-) -> AsyncIterator[list[NamedEntry]]:
+) -> AsyncGenerator[list[NamedEntry], None]:
     """The same, as many at once as are read with one query."""
     while first < last:
         rows = await store.search(_OLDEST_NAMED, account, currency, first, last, STATEMENT_LINES_AT_ONCE)

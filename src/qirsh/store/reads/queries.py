@@ -51,6 +51,10 @@ _PAYOUT: Final = f"SELECT {', '.join(Payout.__struct_fields__)} FROM payout"  # 
 PAYOUTS_OF: Final = Query(
     f"{_PAYOUT} WHERE account = $1 ORDER BY (state NOT IN ('asked', 'ordered')), created_at DESC, id LIMIT $2"
 )
+# The newest before a place.
+PAYOUTS_BEFORE: Final = Query(
+    f"{_PAYOUT} WHERE account = $1 AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4"
+)
 OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDER BY created_at, id LIMIT $1")
 TEST_ACCOUNT: Final = Query(
     "SELECT number FROM account WHERE live_account = $1 AND mode = 'test' AND kind = 'commercial'"

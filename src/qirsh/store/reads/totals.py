@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from qirsh.domain.limits import TOTALLED_AT_ONCE, TOTALS_BEHIND_MAX
-from qirsh.domain.total import QUARTER_MS, AccountTotal, Moved, Sums, TotalsAt, totals_before
+from qirsh.domain.total import QUARTER_MS, AccountTotal, Moved, Sums, TotalsAt, sums_of_first, totals_before
 from qirsh.store.interface import Query, Store, StoreUnavailable
 
 _FEW: Final = 100  # Transfers that are read at first.
@@ -23,6 +23,12 @@ _LAST: Final = Query(
     " AND d.debit_sequence = t.sequence), (SELECT c.credit_balance FROM transfer c WHERE c.credit = t.account"
     f" AND c.currency = t.currency AND c.credit_sequence = t.sequence)), {', '.join(f't.{name}' for name in _COLUMNS)}"
     " FROM account_total t WHERE t.account = $1 AND t.currency = $2 ORDER BY t.quarter DESC LIMIT 1"
+)
+
+# The row that has a transfer is of its quarter hour, or of a later one where a clock went back.
+_BEFORE: Final = Query(
+    f"SELECT {', '.join(_COLUMNS)} FROM account_total WHERE account = $1 AND currency = $2 AND quarter <= $3"
+    " AND sequence <= $4 ORDER BY quarter DESC LIMIT 1"
 )
 
 
@@ -75,6 +81,23 @@ async def sums_between(store: Store, account: int, currency: str, moments: Seque
     """What moved from each moment to the next: the bars of a chart."""
     found = await totals_at(store, account, currency, moments)
     return [after.sums.since(before.sums) for before, after in pairwise(found)]
+
+
+async def sums_until(store: Store, account: int, currency: str, *, sequence: int, created_at: int) -> Sums:
+    """What an account's transfers add up to, to the one with this sequence, which was made then."""
+    rows = await store.search(_BEFORE, account, currency, created_at // QUARTER_MS, sequence)
+    last = AccountTotal(*rows[0]) if rows else None
+    moves: list[Moved] = []
+    done = last.sequence if last else 0
+    while done < sequence:
+        if len(moves) >= TOTALS_BEHIND_MAX:
+            raise TotalsBehind(f"the totals of account {account} are not counted yet")
+        page = await moves_after(store, account, currency, done, min(sequence - done, TOTALLED_AT_ONCE))
+        if not page:
+            break
+        moves += page
+        done = page[-1].sequence
+    return sums_of_first(sequence, last, moves)
 
 
 async def _floors(

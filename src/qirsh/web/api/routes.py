@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.contract import views
 from qirsh.contract.examples import CANCELLED_EXAMPLE, EXPIRED_EXAMPLE, PAYMENT_ID, REFUND_ID
+from qirsh.contract.payout_views import PayoutPage
 from qirsh.contract.report_views import SummaryView
 from qirsh.domain.limits import REFUNDS_MAX, REPORT_DAYS_MAX
 from qirsh.web.api import (
@@ -12,6 +13,7 @@ from qirsh.web.api import (
     events,
     merchant,
     payment_list,
+    payouts,
     refunds,
     remote_payments,
     reports,
@@ -186,6 +188,19 @@ ROUTES: Final = (
         token=KEY,
         scope="balance:read",
         doc=OperationDoc("Retrieve the balance", views.BalanceList),
+    ),
+    Route(
+        "GET",
+        "/api/v1/payouts",
+        payouts.list_payouts,
+        token=KEY,
+        scope="balance:read",
+        doc=OperationDoc(
+            "List the payouts of the account",
+            PayoutPage,
+            query=PageParameters,
+            description="Newest first. They are requested on the pages of the business; test money is not paid out.",
+        ),
     ),
     Route(
         "GET",

@@ -31,6 +31,7 @@ _ASKED_AGAIN_S: Final = 0.5  # Whoever loses a right feels it within a second.
 _FIELDS: Final = ("kind", "currency", "from", "to", "format")
 _WORKBOOK: Final = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _HEADS: Final = {"xlsx": head(_WORKBOOK), "csv": head(b"text/csv; charset=utf-8")}
+FORMATS: Final = tuple(_HEADS)
 
 
 class ExportRequest(msgspec.Struct, frozen=True):
@@ -64,20 +65,27 @@ async def download_export(page: ShopPage) -> Response:
     end = min(wanted.period.end_ms(zone), now + 1)
     span = Span(account, wanted.period.begin_ms(zone), end, wanted.currencies)
     table = await export_table(context, kind, span, zone)
-    table = msgspec.structs.replace(table, pages=_while_allowed(page, table.pages))
-    chunks = context.streams.begin(page.session.hash, _pieces(page, table, ending, now))
     first, last = wanted.period.first, wanted.period.last
+    what = f"{kind} of {wanted.fields['currency'] or 'all currencies'}, {first} to {last}"
+    name = f"{kind}-{account}-{first}-{last}"
+    return await send_export(page, table, name=name, what=what, ending=ending, now=now)
+
+
+async def send_export(page: ShopPage, table: ExportTable, *, name: str, what: str, ending: str, now: int) -> Response:
+    """A table as a file of this name, in one of the formats; the audit log has what it was."""
+    table = msgspec.structs.replace(table, pages=_while_allowed(page, table.pages))
+    chunks = page.context.streams.begin(page.session.hash, _pieces(page, table, ending, now))
     try:
-        await _note(page, f"{kind} of {wanted.fields['currency'] or 'all currencies'}, {first} to {last}, as {ending}")
+        await note_export(page, f"{what}, as {ending}")
     except BaseException:
         await chunks.aclose()
         raise
-    name = f"{kind}-{account}-{first}-{last}.{ending}"
-    named = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    named = (b"content-disposition", f'attachment; filename="{name}.{ending}"'.encode())
     return Response(200, b"", [named], head=_HEADS[ending], chunks=chunks)
 
 
-async def _note(page: ShopPage, what: str) -> None:
+async def note_export(page: ShopPage, what: str) -> None:
+    """In the audit log, by the commit that asks whether they may."""
     noted = await page.context.engine.submit(RecordShopExport(page.shop.account.number, what, page.person))
     if type(noted) is Refused:
         raise to_problem(noted)
@@ -116,7 +124,7 @@ def _read_request(page: ShopPage) -> ExportRequest:
     known: dict[str, Callable[[str], bool]] = {
         "kind": lambda value: value in KINDS,
         "currency": lambda value: value in {"", *CURRENCIES},
-        "format": lambda value: value in _HEADS,
+        "format": lambda value: value in FORMATS,
     }
     errors = {name: "choose" for name, is_known in known.items() if not is_known(fields[name])}
     day = page.today

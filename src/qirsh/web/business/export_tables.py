@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from qirsh.domain.identifier import Identifiers
-from qirsh.store.reads.account_entries import NamedEntry
+from qirsh.store.reads.account_entries import NamedEntry, entry_pages_between
 from qirsh.store.reads.exports import (
     ExportedPayment,
     ExportedPayout,
@@ -97,6 +97,15 @@ async def export_table(context: Context, kind: str, span: Span, zone: ZoneInfo) 
     assert kind == "transactions"
     pages = _made(context, transaction_pages(store, span), partial(_transaction, payment_id))
     return ExportTable(kind, _TRANSACTION, zone, pages)
+
+
+def transaction_table(
+    context: Context, account: int, currency: str, *, first: int, last: int, zone: ZoneInfo
+) -> ExportTable:
+    """Transactions from after one place of the ledger up to another, whatever the clocks said."""
+    pages = entry_pages_between(context.store, account, currency, first=first, last=last)
+    rows = _made(context, pages, partial(_transaction, context.identifiers.payment_id))
+    return ExportTable("transactions", _TRANSACTION, zone, rows)
 
 
 async def _made(

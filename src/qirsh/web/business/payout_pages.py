@@ -79,6 +79,7 @@ async def request_shop_payout(page: ShopPage) -> Response:
             bank_sealed=sealed(context.keyring, details, payout_id),
             pin_macs=context.keyring.pin_macs(page.person, typed["pin"]),
             bank_account=typed["bank_account"],
+            bank_hint=details.hint,
             letters=await letters_to_person(
                 context,
                 shop.live.owner,

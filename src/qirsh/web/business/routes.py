@@ -45,6 +45,7 @@ from qirsh.web.business.key_rotation import rotate_api_key, show_rotate_api_key
 from qirsh.web.business.newer_payments import show_newer
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
+from qirsh.web.business.payout_page import download_payout_transactions, show_payout
 from qirsh.web.business.payout_pages import cancel_shop_payout, request_shop_payout, show_shop_payouts
 from qirsh.web.business.refund_page import refund_payment, show_refund
 from qirsh.web.business.report_pages import show_report
@@ -92,7 +93,9 @@ _PAYMENTS: Final = (
 _PAYOUTS: Final = (
     business_page("GET", "/payouts", show_shop_payouts, right=Right.SEE_MONEY),
     business_page("POST", "/payouts", request_shop_payout, right=Right.REQUEST_PAYOUTS),
+    business_page("GET", "/payouts/{id}", show_payout, right=Right.SEE_MONEY),
     business_page("POST", "/payouts/{id}/cancel", cancel_shop_payout, right=Right.REQUEST_PAYOUTS),
+    business_page("POST", "/payouts/{id}/transactions", download_payout_transactions, right=Right.EXPORT),
     business_page("GET", "/bank-accounts", show_bank_accounts, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts", add_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),
     business_page("POST", "/bank-accounts/{id}/remove", remove_bank_account, right=Right.MANAGE_BANK_ACCOUNTS),

@@ -16,7 +16,9 @@ from qirsh.contract.examples import (
     MERCHANT,
     METADATA,
     PAID,
+    PAID_OUT,
     PAYMENT_ID,
+    PAYOUT_ID,
     REFUND_ID,
     REFUNDED,
     SHOP_NAME,
@@ -103,6 +105,23 @@ _SUMMARY: Final = {
     "correctedCount": FieldDoc("How many corrections.", 0, _COUNT),
 }
 
+_PAYOUT: Final = {
+    "PayoutView.id": FieldDoc("The payout's identifier.", PAYOUT_ID),
+    "PayoutView.amount": FieldDoc("How much is sent to the bank, in the currency's smallest unit.", 7598, _AMOUNT),
+    "PayoutView.status": FieldDoc(
+        "`requested`, `ordered` (the bank has been asked), then `paid`, `refused` or `cancelled`, which are final.",
+        "paid",
+    ),
+    "bankAccount": FieldDoc(
+        f"The last {limits.BANK_HINT_CHARACTERS} characters of the bank account's number; null if they are not kept.",
+        "3000",
+    ),
+    "bankReference": FieldDoc("The bank's reference of the transfer; null until it is ordered.", "FT26062-4471"),
+    "PayoutView.reason": FieldDoc("Why it was refused; null if it was not.", None),
+    "PayoutView.createdAt": FieldDoc("When it was requested.", REFUNDED, _MOMENT),
+    "PayoutView.paidAt": FieldDoc("When the money left the account; null if it has not.", PAID_OUT, _MOMENT),
+}
+
 # By name, or by shape and name where one shape says more than all the others. A name may also be that of a query's
 # parameter.
 WORDS: Final[dict[str, FieldDoc]] = {
@@ -144,7 +163,8 @@ WORDS: Final[dict[str, FieldDoc]] = {
         {"minimum": -limits.AMOUNT_MAX, "maximum": limits.AMOUNT_MAX, "format": "int64"},
     ),
     "balance": FieldDoc("What the account held right after this, in the smallest unit.", 10098, _BALANCE),
-    # A summary of some days.
+    # Payouts, and a summary of some days.
+    **_PAYOUT,
     **_SUMMARY,
     "code": FieldDoc(f"The currency's code. Today: {_CURRENCIES}.", "USD"),
     "exponent": FieldDoc("How many decimals the currency has: 2 means that 100 units are 1.00.", 2, {"minimum": 0}),

@@ -178,6 +178,7 @@ STORY: Final[dict[str, tuple[Step, ...]]] = {
     "webhookEndpointsDelete": (Step(method="DELETE", path=(_ENDPOINTS, _ENDPOINT), token=TEST_KEY),),
     "transfersList": (_get("/transfers?currency=USD&limit=2"),),
     "balanceRetrieve": (_get("/balance"),),
+    "payoutsList": (_get("/payouts?limit=2", token=LIVE_KEY, remark="With the live key: test money is not paid out."),),
     "reportsSummaryRetrieve": (_get("/reports/summary?currency=USD&from=2026-01-01&to=2026-12-31"),),
     "currenciesList": (_get("/currencies"),),
     "meRetrieve": (_get("/me"),),
