@@ -404,3 +404,32 @@ def test_a_look_at_the_past_that_is_cancelled_asks_nothing_more_and_leaves_no_th
 
         world.run(scene())
     assert ended == ["the service stops"]
+
+
+def test_a_member_who_must_not_be_there_stands_in_the_log_once_and_stops_nothing(
+    engine: PostgresServer | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with in_process(engine, shops=1, people=1) as world:
+        shop, person = world.merchants[0], world.person(verified=True)
+        account = int(shop.account)
+        with world.books() as books:
+            [(stranger,)] = books.select("SELECT owner FROM account WHERE number = ?", int(person.account))
+            [(owner,)] = books.select("SELECT owner FROM account WHERE number = ?", account)
+        auditor = LedgerAuditor(world.context.store, world.context.engine)
+        world.run(auditor.check_staff())
+        assert caplog.records == []
+        row = "INSERT INTO member (account, person, role, invited_by, created_at, updated_at) VALUES"
+        world.database.meddle("member", f"{row} ({account}, {owner}, 'manager', {owner}, 1, 1)")
+        world.database.meddle("member", f"{row} ({shop.test_account}, {stranger}, 'viewer', {owner}, 1, 1)")
+        for _ in range(4):  # A round, the end of it, and both again.
+            world.run(auditor.check_staff())
+        told = [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
+        assert sorted(told) == sorted(
+            f"the staff of a business is wrong: person {who} is {role} at account {where} (commercial, {mode})"
+            f" of person {owner}, and was erased at nothing"
+            for who, role, where, mode in (
+                (owner, "manager", account, "live"),
+                (stranger, "viewer", shop.test_account, "test"),
+            )
+        )
+        assert world.act("audit run")["money"] == "moves"

@@ -1,7 +1,8 @@
 """While the service serves, the ledger auditor looks whether the money still adds up. If not, all movement stops.
 
 What was changed without making the money wrong (the chain of seals, the database's own guards) it tells in the log.
-Totals of accounts that are wrong it tells too, and removes them: they are made again.
+Totals of accounts that are wrong it tells too, and removes them: they are made again. Of members of businesses who
+must not be there it tells.
 """
 
 import asyncio
@@ -51,9 +52,11 @@ class LedgerAuditor:
         self._seals = 0  # The last one that was looked at in this round.
         self._head: hash_chain.Head | None = None  # The last one that was there.
         self._total: TotalKey = _FIRST_TOTAL  # The last one that was looked at in this round.
+        self._staff = 0  # The last account whose members were looked at in this round.
         self._told: set[str] = set()
         self._past_at = 0.0  # When to look at it again.
         self._told_of_past: set[str] = set()
+        self._told_of_staff: set[str] = set()
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -68,6 +71,7 @@ class LedgerAuditor:
             await self._stop_if(broken)
             if not broken:  # Or nobody knows which of the two is wrong.
                 await self.check_totals()
+                await self.check_staff()
         except StoreUnavailable as error:
             # A check that never comes to its end would take all of a core, were it asked again at once.
             log.warning("the ledger auditor did not come to the end of a cycle: %s", error)
@@ -143,6 +147,17 @@ class LedgerAuditor:
                 await self._role.during(asyncio.ensure_future(forgetting))
         account, currency, quarter, *_ = rows[-1] if rows else _FIRST_TOTAL
         self._total = (account, currency, quarter)
+
+    async def check_staff(self) -> None:
+        """Members of some businesses, and what they may refund. No money moves by them alone, so none is stopped."""
+        after = self._staff
+        [(last,)] = await self._store.search(incremental_checks.STAFF_END, after, AUDIT_SLICE_ROWS)
+        found = [] if last is None else await self._first_broken(incremental_checks.STAFF, after, last)
+        self._staff = 0 if last is None else last
+        for sentence in found:
+            if sentence not in self._told_of_staff:
+                log.critical("the staff of a business is wrong: %s", sentence)
+        self._told_of_staff.update(found)
 
     async def _new(self) -> list[str]:
         """What is wrong with all that was touched by transfers that are new since the last look."""

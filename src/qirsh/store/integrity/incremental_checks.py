@@ -12,6 +12,7 @@ from typing import Final
 from qirsh.domain.limits import AUDIT_ROWS_MAX
 from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.invariants import ALL
+from qirsh.store.integrity.staff_invariants import member_rules
 from qirsh.store.interface import Query
 
 # All balances at once: a few numbers a row, and whatever was made of nothing shows here.
@@ -285,6 +286,9 @@ PAYOUTS: Final = (
     ),
 )
 
+# By the accounts of their businesses. None of it stops money.
+STAFF: Final = member_rules(_part("member", "account"), _part("member_cap", "account"))
+
 TOP: Final = Query("SELECT coalesce(max(id), 0) FROM transfer")
 
 
@@ -292,6 +296,8 @@ def slice_end(table: str, key: str) -> Query:
     """The last of the next $2 keys above $1; NULL at the end."""
     return Query(f"SELECT max(k) FROM (SELECT {key} AS k FROM {table} WHERE {key} > $1 ORDER BY {key} LIMIT $2) AS s")
 
+
+STAFF_END: Final = slice_end("member", "account")
 
 # Before the first of all keys; where a slice ends; and what is asked of its rows.
 SLICES: Final[tuple[tuple[int | str, Query, tuple[Invariant, ...]], ...]] = (

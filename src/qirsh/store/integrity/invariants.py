@@ -13,6 +13,7 @@ from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX, OPERATOR_NEW_MS
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Invariant, Select, Violation, rule, total, violations_of
 from qirsh.store.integrity.operator_invariants import OPERATORS, STOPS
+from qirsh.store.integrity.staff_invariants import STAFF
 from qirsh.store.integrity.total_invariants import TOTALS
 from qirsh.store.integrity.webhook_invariants import WEBHOOKS
 
@@ -390,6 +391,6 @@ _ACCOUNTS: Final = (
     ),
 )
 
-ALL: Final = (*_LEDGER, *_PAYMENTS, *_ACCOUNTS, *OPERATORS, *WEBHOOKS, *TOTALS, STOPS)
+ALL: Final = (*_LEDGER, *_PAYMENTS, *_ACCOUNTS, *OPERATORS, *WEBHOOKS, *TOTALS, *STAFF, STOPS)
 # What is wrong for good: it keeps no money from moving again.
 REMEMBERED: Final = hash_chain.NAMES | {STOPS.name}

@@ -46,6 +46,15 @@ OPERATORS: Final = (
     ),
     rule(
         3,
+        "a payout that is paid has its transfer",
+        "payout {} of account {} is {} by transfer {} of that account in {}, which does not match it",
+        """SELECT p.id, p.account, p.state, p.sequence, p.currency FROM payout p
+        LEFT JOIN transfer t ON t.debit = p.account AND t.currency = p.currency AND t.debit_sequence = p.sequence
+            AND t.kind = 'withdrawal' AND t.amount = p.amount AND t.bank_order = p.reference
+        WHERE (p.state = 'paid') <> (t.id IS NOT NULL)""",
+    ),
+    rule(
+        3,
         "a bank order for a payout is that payout's",
         "bank order {} of account {} is {} for payout {}, which is {} and does not match it",
         """SELECT o.reference, o.house, o.state, o.payout, p.state

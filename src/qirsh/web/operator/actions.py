@@ -15,7 +15,7 @@ from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
 from qirsh.domain.person import is_pin
 from qirsh.domain.tables import Tables
 from qirsh.language.business_name import is_plain_name
-from qirsh.store.integrity import attested_rows, total_invariants
+from qirsh.store.integrity import attested_rows, staff_invariants, total_invariants
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.integrity.invariants import REMEMBERED
 from qirsh.store.interface import CannotTell
@@ -46,7 +46,7 @@ from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 
 _DAY_MS: Final = 24 * 3600 * 1000
 # What tells of hands in the database and not of money; some of it cannot be repaired, some is by itself.
-_NO_MONEY: Final = REMEMBERED | total_invariants.NAMES | {attested_rows.CREDENTIALS.name}
+_NO_MONEY: Final = REMEMBERED | total_invariants.NAMES | staff_invariants.NAMES | {attested_rows.CREDENTIALS.name}
 
 
 async def add_person(context: Context, actor: Actor, params: Params) -> Params:
