@@ -26,6 +26,7 @@ from qirsh.workers.sealer import Sealer
 from qirsh.workers.secret_rotator import SecretRotator
 from qirsh.workers.shop_owner import OwnerMail
 from qirsh.workers.smtp_client import SmtpLine
+from qirsh.workers.statement_notifier import StatementNotifier
 from qirsh.workers.totaler import Totaler
 from qirsh.workers.webhook_notifier import WebhookNotifier
 from qirsh.workers.webhook_parcels import Parcels
@@ -71,6 +72,8 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         key_notifier = KeyNotifier(context.store, context.engine, context.clock, mail)
         roles.append(asyncio.create_task(webhook_notifier.run(), name="webhook-notifier"))
         roles.append(asyncio.create_task(key_notifier.run(), name="key-notifier"))
+        statement_notifier = StatementNotifier(context.store, context.engine, context.clock, mail, context.time_zone)
+        roles.append(asyncio.create_task(statement_notifier.run(), name="statement-notifier"))
     return roles
 
 

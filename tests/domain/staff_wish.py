@@ -25,6 +25,7 @@ from qirsh.domain.commands.staff import (
     WithdrawInvitation,
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand, RefundPaymentByHand
+from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill, OpenTill
 from qirsh.domain.staff import MEMBER_ROLES
 from tests.domain.brand_cases import LOGO
@@ -66,6 +67,9 @@ def about_staff(market: Market) -> list[Wishes]:
     views = st.sampled_from(["sv_0", "sv_1"])
     banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
+        st.builds(
+            AnnounceStatement, account=accounts, month=st.sampled_from([202611, 202612, 202701]), letters=st.just(())
+        ),
         st.builds(
             SetPaymentDefaults,
             account=accounts,

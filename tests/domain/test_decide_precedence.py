@@ -36,6 +36,7 @@ from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.staff import SetStaffPolicy
 from qirsh.domain.commands.staff_payment import RefundPaymentByHand
+from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
@@ -372,6 +373,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     ForgetAttempts: (lambda _: ForgetAttempts(((1, 1),)), {}),
     ForgetRequests: (lambda _: ForgetRequests(("req_1",)), {}),
     TellKeyEnd: (lambda _: TellKeyEnd("key", ()), {}),
+    AnnounceStatement: (lambda market: AnnounceStatement(market.shop, 202611, ()), {}),
     HoldLease: (lambda _: HoldLease("sweeper", "a process", 1000), {}),
     FixConstant: (lambda _: FixConstant("colour", b"blue"), {}),
     ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),

@@ -40,6 +40,7 @@ from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
+from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
 from qirsh.domain.tables import ATTESTED, LOCK_ORDER, WRITE_ORDER, Tables
@@ -114,6 +115,7 @@ class World:
     tills: dict[str, Till]
     brands: dict[int, Brand]
     brand_changes: dict[int, BrandChange]
+    statement_notices: dict[int, StatementNotice]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -33,6 +33,7 @@ from qirsh.domain.commands.request_log import RecordRequests
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
+from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill
@@ -194,6 +195,7 @@ class Filled(Market):
         self.do(asking_for_brand(self, id="bc_2", logo="b" * 64, picture=b"\x00\xff", seen="bc_1", name="متجر"))
         self.do(saving(self, name="هنا 🧾", query="q=%D9%87&status=paid"))
         self.do(saving(self, account=self.till, member=cashier))
+        self.do(AnnounceStatement(self.shop, 202611, ()))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
         tried = (FailedAttempt("pa_1", self.pending.number, self.now, "wrong_pin"),)

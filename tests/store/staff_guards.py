@@ -9,6 +9,7 @@ _MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
 _CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
 _NOTHING: Final = "(SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')"  # As bytes.
 _CHECK: Final = "member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
+_CHECK: Final = "statement_notice_\\w*check|member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 
 _TILL: Final = (
     "INSERT INTO till (id, account, name, currency, amount, minimum, maximum, note, created_by, created_at)"
@@ -86,6 +87,9 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "not of a live business",
     ),
     "a request that vanished": ("DELETE FROM brand_change", "never vanish"),
+    "a statement that is told of again": ("UPDATE statement_notice SET month = month - 1", "only go on"),
+    "a statement of no month": ("UPDATE statement_notice SET month = 202613", _CHECK),
+    "a notice of a statement that vanished": ("DELETE FROM statement_notice", "never vanish"),
     "an invitation to something else": ("UPDATE invitation SET role = 'manager'", "never change"),
     "a key that never ends after all": (
         "UPDATE api_key SET expires_at = 1, name = 'x'; UPDATE api_key SET expires_at = NULL",
@@ -135,6 +139,7 @@ GOOD_STAFF: Final[dict[str, str]] = {
 }
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
     "a till of no currency": _TILL.format(":shop", "x", 1, "NULL", "NULL").replace("'USD'", "'XXX'"),
+    "a statement of nobody": "INSERT INTO statement_notice VALUES (404, 202611)",
     "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
     "a saved view of nobody": "INSERT INTO saved_view VALUES (:shop, 404, 'live', 1, 'sv_9', 'x', 'status=paid', 1)",
     "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
@@ -153,6 +158,8 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
             "INSERT OR REPLACE INTO till SELECT id, account, name, currency, 1, NULL, NULL, note, created_by, 1, NULL"
             " FROM till LIMIT 1"
         ),
+    "a notice of a statement replaced": (
+        "INSERT OR REPLACE INTO statement_notice SELECT account, 202601 FROM statement_notice",
         "never replaced",
     ),
     "a bank account replaced": (

@@ -33,6 +33,7 @@ from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.staff import Invitation, Member, MemberCap
+from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
 from qirsh.domain.till import Till
@@ -256,6 +257,7 @@ class Tables:
         changes="state attempts step due_at tried_at took_ms status reason excerpt",
         is_removable=True,
     )
+    statement_notices = Table[int, StatementNotice]("statement_notice", StatementNotice, key="account", changes="month")
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     logged_requests = Table[str, LoggedRequest]("request_log", LoggedRequest, key="id", is_removable=True)
     payment_attempts = Table[AttemptKey, PaymentAttempt](

@@ -93,6 +93,10 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
             _("The name or logo that you requested for %(name)s was not approved, for this reason:"),
             Alone("reason"),
             _("Customers still see the old ones. You can request another change here:"),
+    "statement_ready": Kind(
+        _("A monthly statement is ready"),
+        (
+            _("The monthly statement of %(name)s for %(month)s is ready. Sign in to download it:"),
             Alone("url"),
         ),
     ),

@@ -97,6 +97,7 @@ LEADS_TO: Final = {
     "till.account": "account.number",
     "till.currency": "currency.code",
     "till.created_by": "person.id",
+    "statement_notice.account": "account.number",
     "payment_act.payment": "payment.number",
     "payment_act.account": "account.number",
     "payment_act.person": "person.id",

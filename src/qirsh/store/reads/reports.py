@@ -19,6 +19,17 @@ _TWO_FROM: Final = Query(
     " WHERE credit = $1 AND currency = $2 AND credit_sequence IN ($3, $4)"
 )
 
+_FIRST: Final = Query(
+    "SELECT created_at FROM transfer WHERE debit = $1 AND currency = $2 AND debit_sequence = 1 UNION ALL"
+    " SELECT created_at FROM transfer WHERE credit = $1 AND currency = $2 AND credit_sequence = 1"
+)
+
+
+async def first_moved_at(store: Store, account: int, currency: str) -> int | None:
+    """When the first transfer of an account and currency was made; None before it."""
+    rows = await store.select(_FIRST, account, currency)
+    return rows[0][0] if rows else None
+
 
 async def read_report(
     store: Store, account: int, currency: str, *, days: Sequence[date], moments: Sequence[int]

@@ -64,6 +64,7 @@ from qirsh.web.business.staff_pages import (
     show_staff,
     withdraw_invitation,
 )
+from qirsh.web.business.statement_pages import download_monthly_statement, show_statements
 from qirsh.web.business.take_pages import sell, show_sale, show_sell, show_take, take_payment
 from qirsh.web.business.till_pages import (
     close_till,
@@ -129,6 +130,8 @@ _SETTINGS: Final = (
 )
 _EXPORTS: Final = (
     business_page("GET", "/reports", show_report, right=Right.SEE_MONEY),
+    business_page("GET", "/statements", show_statements, right=Right.SEE_MONEY),
+    business_page("POST", "/statements", download_monthly_statement, right=Right.EXPORT),
     business_page("GET", "/exports", show_exports, right=Right.EXPORT),
     business_page("POST", "/exports", download_export, right=Right.EXPORT),
 )

@@ -4,6 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from qirsh.web.documents.monthly_statement import MonthlyStatement
 from qirsh.web.documents.poster import Poster
 from qirsh.web.documents.receipt import Receipt
 from qirsh.web.documents.statement import Statement
@@ -24,6 +25,11 @@ def statement_pdf(statement: Statement, language: str) -> bytes:
 def poster_pdf(poster: Poster, language: str, paper: str) -> bytes:
     """One sheet, in all languages; in this one, what is said once. It takes some tenths of a second, as a receipt."""
     drawn: bytes = _drawing("poster").drawn(poster, language, paper)
+
+
+def monthly_statement_pdf(statement: MonthlyStatement, language: str) -> bytes:
+    """On A4. It takes some tenths of a second: call it in a thread."""
+    drawn: bytes = _drawing("monthly_statement").drawn(statement, language)
     return drawn
 
 
