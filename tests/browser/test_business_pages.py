@@ -16,6 +16,7 @@ def owner(scene: Scene, code: str) -> tuple[Stage, str]:
     waiting = scene.payment(key, amount=1_250_00, currency="TRY", note="قهوة")
     paid = scene.payment(key, amount=25_00, reference="INV-7", note="قهوة", metadata={"order": "A-7"})
     scene.pay(payer, paid)
+    scene.act("message send", account=asked["account"], text="ما الذي تبيعونه؟\nWe need your register entry.")
     return Stage(scene.base_url, code, waiting, customer.email, "", asked["account"]), paid
 
 

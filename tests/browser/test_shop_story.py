@@ -4,6 +4,7 @@ from typing import Final
 
 import pytest
 from playwright.sync_api import Page
+from pypdf import PdfReader
 
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
@@ -69,6 +70,16 @@ def test_a_shop_takes_money_refunds_and_reports(
     assert (opening, taken, refunded, closing) == (0, 30, -2, 28)
     assert sum(figures[:-1]) == closing
     assert others == [0, 0, 0, 0]
+    assert ("28,00" if code == "tr" else "28.00") in statement(owner, scene, f"{base}/statements?currency=USD")
+
+
+def statement(page: Page, scene: Scene, path: str) -> str:
+    """The text of this month's."""
+    page.goto(f"{scene.base_url}{path}")
+    with page.expect_download() as downloading:
+        page.locator('button[name="month"]').first.click()
+    [paper] = PdfReader(downloading.value.path()).pages
+    return paper.extract_text()
 
 
 def opened_shop(page: Page, scene: Scene, code: str) -> str:

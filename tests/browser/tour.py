@@ -98,6 +98,8 @@ def business_tour(page: Page, stage: Stage, paid: str) -> Iterator[str]:
         ("payment", f"/payments/{paid}"),
         ("payouts", "/payouts"),
         ("reports", "/reports?currency=USD"),
+        ("statements", "/statements?currency=USD"),
+        ("messages", "/messages"),
         ("settings", "/settings"),
         ("staff", "/staff"),
     ):

@@ -7,6 +7,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.commands.audit_log import RecordShopExport
 from qirsh.domain.commands.bank_account import AddBankAccount, CancelShopPayout, RemoveBankAccount, RequestShopPayout
 from qirsh.domain.commands.saved_view import RemoveView, SaveView
+from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
@@ -26,6 +27,7 @@ from qirsh.domain.limits import (
     INVITATION_MS,
     INVITATIONS_MAX,
     MEMBERS_MAX,
+    MESSAGES_IN_A_ROW_MAX,
     PAYOUTS_OPEN_MAX,
     PIN_ATTEMPTS_MAX,
     TILLS_OPEN_MAX,
@@ -313,6 +315,26 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("payouts", "po_shop", state="refused"),
             R.NOT_FOUND: lambda case: case.ask(id="po_unknown"),
         },
+    ),
+    WriteToOperators: (
+        lambda market: WriteToOperators("msg_1", market.shop, "It is in the mail.", market.owner.id),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="closed"),
+            R.TOO_MANY: lambda case: case.fill(counter.messages_in_a_row(case.market.shop), MESSAGES_IN_A_ROW_MAX),
+            R.NOT_FOUND: lambda case: case.ask(account=case.market.till),
+        },
+    ),
+    WriteToShop: (
+        lambda market: WriteToShop("msg_2", market.shop, "What do you sell?", market.first.id, "test"),
+        {
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.market.shop, state="closed"),
+            R.OWN_REQUEST: lambda case: case.account(case.market.shop, owner=case.market.first.id),
+            R.NOT_FOUND: lambda case: case.ask(account=NOBODY),
+        },
+    ),
+    ReadShopMessages: (
+        lambda market: ReadShopMessages(market.shop, ("msg_1",), member=market.owner.id),
+        {R.NOT_FOUND: lambda case: case.ask(account=NOBODY)},
     ),
     RecordShopExport: (
         lambda market: RecordShopExport(market.shop, "payments as csv", market.owner.id),

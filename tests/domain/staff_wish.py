@@ -14,6 +14,7 @@ from qirsh.domain.commands.brand import (
     WithdrawBrandChange,
 )
 from qirsh.domain.commands.saved_view import RemoveView, SaveView
+from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
 from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
@@ -65,8 +66,25 @@ def about_staff(market: Market) -> list[Wishes]:
     )
     tills = st.sampled_from([f"till_{number}" for number in range(3)])
     views = st.sampled_from(["sv_0", "sv_1"])
+    messages = st.sampled_from(["msg_1", "msg_2", "msg_3", "msg_4"])
     banks = st.sampled_from(["ba_settled", "ba_0", "ba_1"])
     return [
+        st.builds(
+            WriteToShop,
+            id=messages,
+            account=accounts,
+            text=st.just("What do you sell?"),
+            operator=st.sampled_from([market.first.id, market.second.id, market.owner.id]),
+            actor=st.just("test"),
+        ),
+        st.builds(
+            WriteToOperators,
+            id=messages,
+            account=accounts,
+            text=st.just("Bread"),
+            member=people,
+        ),
+        st.builds(ReadShopMessages, account=accounts, ids=st.lists(messages, max_size=3).map(tuple), member=people),
         st.builds(
             AnnounceStatement, account=accounts, month=st.sampled_from([202611, 202612, 202701]), letters=st.just(())
         ),

@@ -34,6 +34,7 @@ from qirsh.domain.commands.request_log import ForgetRequests, RecordRequests
 from qirsh.domain.commands.reseal import Reseal
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
+from qirsh.domain.commands.shop_message import ReadShopMessages
 from qirsh.domain.commands.staff import SetStaffPolicy
 from qirsh.domain.commands.staff_payment import RefundPaymentByHand
 from qirsh.domain.commands.statement import AnnounceStatement
@@ -398,7 +399,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # Of an account where somebody does not work they do not hear that they lack a right.
-BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, RecordShopExport, SetStaffPolicy}
+BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, ReadShopMessages, RecordShopExport, SetStaffPolicy}
 # One row cannot be in two states.
 EXCLUDING: Final = (
     {R.ALREADY_PAID, R.CANCELLED},

@@ -44,6 +44,7 @@ see_staff             + + - - - -
 manage_staff          + + - - - -
 set_staff_policy      + - - - - -
 see_activity          + + - - - -
+answer_operators      + - - - - -
 belong                + + + + + +
 """
 

@@ -39,6 +39,7 @@ from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.shop_message import ShopMessage
 from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
@@ -116,6 +117,7 @@ class World:
     brands: dict[int, Brand]
     brand_changes: dict[int, BrandChange]
     statement_notices: dict[int, StatementNotice]
+    shop_messages: dict[str, ShopMessage]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

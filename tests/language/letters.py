@@ -106,6 +106,7 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
         "reason": "This is the logo of another shop",
         "url": f"{BASE_URL}/business/100000000016/brand",
     },
+    "shop_message": {"name": "سوق النور", "url": f"{BASE_URL}/business"},
     "statement_ready": {"name": "سوق النور", "month": "March 2027", "url": f"{BASE_URL}/business/1/statements"},
     "shop_payout_asked": {
         "name": "Al-Sham Books",

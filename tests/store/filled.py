@@ -32,6 +32,7 @@ from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.request_log import RecordRequests
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
+from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
 from qirsh.domain.commands.staff_payment import CreatePaymentByHand
 from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.commands.stop import LiftStop, StopMoney
@@ -196,6 +197,9 @@ class Filled(Market):
         self.do(saving(self, name="هنا 🧾", query="q=%D9%87&status=paid"))
         self.do(saving(self, account=self.till, member=cashier))
         self.do(AnnounceStatement(self.shop, 202611, ()))
+        self.do(WriteToShop("msg_1", self.shop, "ماذا تبيعون؟", self.second.id, "test"))
+        self.do(WriteToOperators("msg_2", self.shop, "Bread\nand books", self.owner.id))
+        self.do(ReadShopMessages(self.shop, ("msg_2",), operator=self.second.id))
         refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
         other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
         tried = (FailedAttempt("pa_1", self.pending.number, self.now, "wrong_pin"),)

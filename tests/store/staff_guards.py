@@ -8,7 +8,6 @@ from typing import Final
 _MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
 _CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
 _NOTHING: Final = "(SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')"  # As bytes.
-_CHECK: Final = "member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 _CHECK: Final = "statement_notice_\\w*check|member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 
 _TILL: Final = (
@@ -87,6 +86,17 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "not of a live business",
     ),
     "a request that vanished": ("DELETE FROM brand_change", "never vanish"),
+    "a message that says something else": ("UPDATE shop_message SET text = 'x'", "never change"),
+    "a message that was not read after all": ("UPDATE shop_message SET read_at = NULL WHERE id = 'msg_2'", "read once"),
+    "a message that vanished": ("DELETE FROM shop_message", "never vanish"),
+    "a message of nothing": (
+        "INSERT INTO shop_message VALUES ('msg_3', :shop, 'owner', :first, '', 1, NULL)",
+        "shop_message_\\w*check|CHECK",
+    ),
+    "a message from somebody else": (
+        "INSERT INTO shop_message VALUES ('msg_3', :shop, 'customer', :first, 'x', 1, NULL)",
+        "shop_message_\\w*check|CHECK",
+    ),
     "a statement that is told of again": ("UPDATE statement_notice SET month = month - 1", "only go on"),
     "a statement of no month": ("UPDATE statement_notice SET month = 202613", _CHECK),
     "a notice of a statement that vanished": ("DELETE FROM statement_notice", "never vanish"),
@@ -139,6 +149,8 @@ GOOD_STAFF: Final[dict[str, str]] = {
 }
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
     "a till of no currency": _TILL.format(":shop", "x", 1, "NULL", "NULL").replace("'USD'", "'XXX'"),
+    "a message about no shop": "INSERT INTO shop_message VALUES ('msg_3', 404, 'owner', :first, 'x', 1, NULL)",
+    "a message of nobody": "INSERT INTO shop_message VALUES ('msg_3', :shop, 'owner', 404, 'x', 1, NULL)",
     "a statement of nobody": "INSERT INTO statement_notice VALUES (404, 202611)",
     "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
     "a saved view of nobody": "INSERT INTO saved_view VALUES (:shop, 404, 'live', 1, 'sv_9', 'x', 'status=paid', 1)",
@@ -158,6 +170,12 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
             "INSERT OR REPLACE INTO till SELECT id, account, name, currency, 1, NULL, NULL, note, created_by, 1, NULL"
             " FROM till LIMIT 1"
         ),
+        "never replaced",
+    ),
+    "a message replaced": (
+        "INSERT OR REPLACE INTO shop_message SELECT id, account, author, person, 'x', at, read_at FROM shop_message",
+        "never replaced",
+    ),
     "a notice of a statement replaced": (
         "INSERT OR REPLACE INTO statement_notice SELECT account, 202601 FROM statement_notice",
         "never replaced",

@@ -406,6 +406,7 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     ),
     "api_key_use": (Tables.key_uses, {"at": 2**41, "address": "2001:db8::9"}),
     "session": (Tables.sessions, {"revoked_at": 2**41}),
+    "shop_message": (Tables.shop_messages, {"read_at": 2**41}),
     "statement_notice": (Tables.statement_notices, {"month": 299912}),
     "constant": (Tables.constants, {"value": b"\x00other"}),
     "identity_image": (Tables.identity_images, {"sealed": b"\x00other"}),

@@ -1,5 +1,6 @@
 """Owner and accountants hear once, on the first of a month, that the statement of the month before is there."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
@@ -124,8 +125,7 @@ def test_of_two_who_look_at_once_one_tells(world: InProcess) -> None:
     at(world, 2027, 4, 1, 6)
 
     async def both() -> None:
-        for look in [notifier(world).tell() for _ in range(2)]:
-            await look
+        await asyncio.gather(*(notifier(world).tell() for _ in range(3)))
 
     world.run(both())
     assert len(tell(world)) == 2

@@ -65,6 +65,11 @@ def invitations(account: int) -> str:
     return f"invitations of account {account}"
 
 
+def messages_in_a_row(account: int) -> str:
+    """How many the owner of a business has written since operators wrote last."""
+    return f"messages of account {account}"
+
+
 def webhook_endpoints(account: int) -> str:
     """How many an account has that are not removed."""
     return f"webhook endpoints of account {account}"

@@ -127,6 +127,9 @@ AGENT_CHARACTERS_MAX: Final = 120
 
 BUSINESSES_MAX: Final = 20  # Of one person; an owner of more talks to the operators anyway.
 ACTIVITY_LINES_MAX: Final = 10_000  # Of a file of the activity log: some megabytes, and less than a second of work.
+MESSAGE_CHARACTERS_MAX: Final = 2000  # Between operators and the owner of a business.
+MESSAGES_IN_A_ROW_MAX: Final = 20  # Of an owner whom nobody has answered.
+MESSAGES_SHOWN_MAX: Final = 50  # The latest of a business.
 BANK_HINT_CHARACTERS: Final = 4  # Of the number of a bank account, kept with a payout.
 BANK_ACCOUNTS_MAX: Final = 10  # Of one business.
 BANK_ACCOUNT_NEW_MS: Final = 24 * 3600 * 1000  # Until money goes to one: a day to object in.

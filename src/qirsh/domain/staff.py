@@ -33,6 +33,7 @@ class Right(StrEnum):
     MANAGE_STAFF = "manage_staff"
     SET_STAFF_POLICY = "set_staff_policy"
     SEE_ACTIVITY = "see_activity"
+    ANSWER_OPERATORS = "answer_operators"
 
 
 # A column for each role, in their order: + always, t at the test account only, - never.
@@ -54,6 +55,7 @@ _GRANTS: Final[dict[Right, str]] = {
     Right.MANAGE_STAFF: "++----",  # A manager's ends at `GRANTABLE`.
     Right.SET_STAFF_POLICY: "+-----",
     Right.SEE_ACTIVITY: "++----",
+    Right.ANSWER_OPERATORS: "+-----",
 }
 # Whom each may invite, change and remove: nobody grants what they do not have.
 GRANTABLE: Final[dict[Role, tuple[Role, ...]]] = {"owner": MEMBER_ROLES, "manager": ("cashier", "viewer")}

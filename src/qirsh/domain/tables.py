@@ -32,6 +32,7 @@ from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
+from qirsh.domain.shop_message import ShopMessage
 from qirsh.domain.staff import Invitation, Member, MemberCap
 from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
@@ -257,6 +258,7 @@ class Tables:
         changes="state attempts step due_at tried_at took_ms status reason excerpt",
         is_removable=True,
     )
+    shop_messages = Table[str, ShopMessage]("shop_message", ShopMessage, key="id", changes="read_at")
     statement_notices = Table[int, StatementNotice]("statement_notice", StatementNotice, key="account", changes="month")
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     logged_requests = Table[str, LoggedRequest]("request_log", LoggedRequest, key="id", is_removable=True)

@@ -93,6 +93,16 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
             _("The name or logo that you requested for %(name)s was not approved, for this reason:"),
             Alone("reason"),
             _("Customers still see the old ones. You can request another change here:"),
+            Alone("url"),
+        ),
+    ),
+    "shop_message": Kind(
+        _("You have a message about your business"),
+        (
+            _("Support has written to you about %(name)s. Sign in to read the message and to answer:"),
+            Alone("url"),
+        ),
+    ),
     "statement_ready": Kind(
         _("A monthly statement is ready"),
         (

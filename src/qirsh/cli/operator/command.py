@@ -39,6 +39,7 @@ _DONE: Final = {
     "payout refuse": "Payout declined. The person who requested it sees the reason.",
     "brand approve": "Approved: customers see it from now on. The owner was told by mail.",
     "brand refuse": "Not approved: name and logo stay as they are. The owner sees the reason.",
+    "message send": "Message sent. The owner is told by e-mail, which does not have its text.",
     "audit run": "Every rule was checked.",
     "audit lift": "The stop is lifted: money moves again.",
 }

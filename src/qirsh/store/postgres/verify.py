@@ -98,6 +98,8 @@ LEADS_TO: Final = {
     "till.currency": "currency.code",
     "till.created_by": "person.id",
     "statement_notice.account": "account.number",
+    "shop_message.account": "account.number",
+    "shop_message.person": "person.id",
     "payment_act.payment": "payment.number",
     "payment_act.account": "account.number",
     "payment_act.person": "person.id",

@@ -28,6 +28,7 @@ ACTS: Final = (
     "account",
     "export",
     "view",
+    "message",
 )
 _CURSOR: Final = "act"
 _CSV: Final = head(b"text/csv; charset=utf-8")

@@ -14,6 +14,7 @@ from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store.reads import people as people_queries
+from qirsh.store.reads.shop_messages import unread_by_owner
 from qirsh.store.reads.staff import invitations_to, jobs_of
 from qirsh.web.business.name_field import read_business_name
 from qirsh.web.business.once_form import new_nonce, once_form, once_key
@@ -87,6 +88,7 @@ async def _page(page: PageContext, typed: dict[str, str], errors: dict[str, str]
         jobs=await jobs_of(page.context.store, page.person),
         invitations=await invitations_to(page.context.store, holder.login.email, page.context.clock()),
         businesses=[(Account(*row[:-1]), row[-1]) for row in rows],
+        messages={row[0]: await unread_by_owner(page.context.store, row[0]) for row in rows},
         obstacle=obstacle.value if obstacle else "too_many" if len(rows) >= BUSINESSES_MAX else "",
         kinds=KINDS,
         typed=typed,

@@ -42,6 +42,7 @@ from qirsh.web.business.export_pages import download_export, show_exports
 from qirsh.web.business.invitation_pages import answer_invitation, invite_member, show_invitation, show_invite
 from qirsh.web.business.key_pages import issue_api_key, revoke_api_key, show_keys, show_revoke_api_key
 from qirsh.web.business.key_rotation import rotate_api_key, show_rotate_api_key
+from qirsh.web.business.message_pages import answer_operators, mark_messages_read, show_messages
 from qirsh.web.business.newer_payments import show_newer
 from qirsh.web.business.overview import show_overview
 from qirsh.web.business.payment_pages import cancel_payment, show_payment, show_payments
@@ -189,6 +190,9 @@ ROUTES: Final = (
     page("GET", "/business", show_businesses, right=SIGNED_IN),
     page("POST", "/business", request_business, right=SIGNED_IN),
     business_page("GET", "", show_overview, right=Right.BELONG),
+    business_page("GET", "/messages", show_messages, right=Right.ANSWER_OPERATORS),
+    business_page("POST", "/messages", answer_operators, right=Right.ANSWER_OPERATORS),
+    business_page("POST", "/messages/read", mark_messages_read, right=Right.ANSWER_OPERATORS),
     *_PAYMENTS,
     *_TILLS,
     *_PAYOUTS,

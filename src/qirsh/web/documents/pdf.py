@@ -25,6 +25,7 @@ def statement_pdf(statement: Statement, language: str) -> bytes:
 def poster_pdf(poster: Poster, language: str, paper: str) -> bytes:
     """One sheet, in all languages; in this one, what is said once. It takes some tenths of a second, as a receipt."""
     drawn: bytes = _drawing("poster").drawn(poster, language, paper)
+    return drawn
 
 
 def monthly_statement_pdf(statement: MonthlyStatement, language: str) -> bytes:

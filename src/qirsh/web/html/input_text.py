@@ -20,6 +20,14 @@ def one_line(text: str, characters_max: int) -> str | None:
     return line if len(line) <= characters_max and line.translate(_JOINERS).isprintable() else None
 
 
+def message_text(text: str, characters_max: int) -> str | None:
+    """Several lines, with composed letters; None if too long, or with what cannot be seen or turns text around."""
+    lines = unicodedata.normalize("NFC", text).replace("\t", " ").splitlines()
+    written = "\n".join(line.rstrip() for line in lines).strip()
+    is_readable = all(line.translate(_JOINERS).isprintable() for line in written.splitlines())
+    return written if len(written) <= characters_max and is_readable else None
+
+
 def has_direction_controls(text: str) -> bool:
     """Whether `one_line` refuses it for characters that nobody sees and that turn text around."""
     return not _DIRECTION.isdisjoint(text)

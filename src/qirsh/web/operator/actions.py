@@ -39,6 +39,7 @@ from qirsh.web.operator.action import (
     word_text,
 )
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
+from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
 from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, letters_on_pin
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS, letters_of_order
@@ -257,6 +258,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **PEOPLE_ACTIONS,
     **PAYOUT_ACTIONS,
     **BRAND_ACTIONS,
+    **MESSAGE_ACTIONS,
 }
 
 
