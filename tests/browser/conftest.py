@@ -192,11 +192,16 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(browser: Browser, scene: Scene) -> Iterator[Open]:
+def ours(scene: Scene) -> list[str]:
+    """How addresses begin that pages may ask for."""
+    return [f"{scene.base_url}/", f"{scene.shop_url}/", "data:"]
+
+
+@pytest.fixture
+def open_page(browser: Browser, ours: list[str]) -> Iterator[Open]:
     """Pages that are watched: no error, no violation of the policy, no request to anybody else."""
     faults: list[str] = []
     contexts: list[BrowserContext] = []
-    ours = (f"{scene.base_url}/", f"{scene.shop_url}/", "data:")
 
     def opened(**options: Any) -> Page:  # noqa: ANN401 - what a context takes
         context = browser.new_context(**options)
@@ -204,7 +209,7 @@ def open_page(browser: Browser, scene: Scene) -> Iterator[Open]:
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda message: faults.extend(_faults(message)))
-        page.on("request", lambda request: faults.extend([] if request.url.startswith(ours) else [request.url]))
+        page.on("request", lambda request: faults.extend([] if request.url.startswith(tuple(ours)) else [request.url]))
         page.on("dialog", lambda dialog: faults.append(dialog.message))
         return page
 

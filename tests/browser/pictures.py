@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2
 import msgspec
@@ -89,14 +90,15 @@ class Town:
     """Where the pictures are taken: a served world whose clock its maker moves."""
 
     def __init__(self, served: ServedApp, clock: ManualClock) -> None:
+        self.base_url = served.settings.base_url
         self._served = served
         self._clock = clock
         self._operators: list[tuple[str, str]] = []
         self._keys: dict[str, str] = {}
         self._endpoints: dict[str, str] = {}
         self._shops: dict[str, Shop] = {}
-        address = f"http://127.0.0.1:{served.settings.port}"
-        self._client = httpx2.Client(base_url=address, headers={"host": _HOST}, trust_env=False)
+        address, host = f"http://127.0.0.1:{served.settings.port}", urlsplit(served.settings.base_url).netloc
+        self._client = httpx2.Client(base_url=address, headers={"host": host}, trust_env=False)
 
     def found(self) -> None:
         first, second = "first@bank.example", "second@bank.example"
@@ -107,6 +109,9 @@ class Town:
         _, secret = asyncio.run_coroutine_threadsafe(appointing, self._served.loop).result(30)
         self._operators.append((second, secret))
         self._clock.advance(LONG_AGO_MS)
+
+    def close(self) -> None:
+        self._client.close()
 
     def act(self, act: str, operator: int = 0, **words: object) -> dict[str, Any]:
         wish = OperatorRequest(act, words)
@@ -164,16 +169,16 @@ class Town:
         for amount, currency in (*((amount, "USD") for amount in _SOLD), *_BOUGHT):
             self._clock.advance(_DAY_MS)
             for stage in stages if amount else ():
-                payment = self.sold(self._keys[stage.code], stage, amount, currency)
+                note = _PLAYERS[stage.code][-1]
+                payment = self.sold(self._keys[stage.code], stage.customer, amount, currency, note)
                 if currency == "USD":
                     self._shops[stage.code] = self._shops[stage.code]._replace(refunded=payment)
         for stage in stages:
             refunded = self._shops[stage.code].refunded
             self.told(f"remote-payments/{refunded}/refunds", self._keys[stage.code], amount=_GIVEN_BACK)
 
-    def sold(self, key: str, stage: Stage, amount: int, currency: str) -> str:
+    def sold(self, key: str, customer: str, amount: int, currency: str, note: str) -> str:
         """The id of the payment."""
-        customer, note = stage.customer, _PLAYERS[stage.code][-1]
         token = self.told("wallet/sessions", email=customer, password=PASSWORD)["token"]
         payment: str = self.told("remote-payments", key, amount=amount, currency=currency, note=note)["id"]
         self.told(f"wallet/remote-payments/{payment}/pay", token, pin=PIN)
@@ -309,6 +314,7 @@ def main(folder: Path) -> None:
                 for stage in stages:
                     take_all(browser, town, stage, folder)
                 browser.close()
+            town.close()
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def tour(page: Page, stage: Stage) -> Iterator[str]:
     yield "sign-up"
     _sign_up_with_mistakes(page, stage)
     yield "mistakes"
-    _sign_in(page, base, stage.newcomer)
+    sign_in(page, base, stage.newcomer)
     page.goto(f"{base}/wallet/identity")
     yield "identity"
     change_person(page, base, stage.customer)
@@ -57,7 +57,7 @@ def webhook_tour(page: Page, stage: Stage, endpoint: str, delivery: str) -> Iter
     """The same of the pages about webhooks, for the owner of the business, to whom an event waits to be sent."""
     base, own = stage.base_url, f"/business/{stage.business}/webhooks/{endpoint}"
     page.goto(f"{base}/?lang={stage.code}")
-    _sign_in(page, base, stage.customer)
+    sign_in(page, base, stage.customer)
     for name, path in (
         ("endpoints", f"/business/{stage.business}/webhooks"),
         ("endpoint", own),
@@ -88,7 +88,7 @@ def business_tour(page: Page, stage: Stage, paid: str) -> Iterator[str]:
     """The same of the dashboard, for the owner of the business, to whom `paid` was paid and `stage.payment` waits."""
     base = f"{stage.base_url}/business/{stage.business}"
     page.goto(f"{stage.base_url}/?lang={stage.code}")
-    _sign_in(page, stage.base_url, stage.customer)
+    sign_in(page, stage.base_url, stage.customer)
     for name, path in (
         ("overview", ""),
         ("payments", "/payments"),
@@ -174,10 +174,10 @@ def _sign_up_with_mistakes(page: Page, stage: Stage) -> None:
 def change_person(page: Page, base_url: str, email: str) -> None:
     """Somebody else comes to the same browser."""
     _press(page, 'header form[action="/sign-out"] button')
-    _sign_in(page, base_url, email)
+    sign_in(page, base_url, email)
 
 
-def _sign_in(page: Page, base_url: str, email: str) -> None:
+def sign_in(page: Page, base_url: str, email: str) -> None:
     page.goto(f"{base_url}/sign-in")
     page.fill("#email", email)
     page.fill("#password", PASSWORD)
