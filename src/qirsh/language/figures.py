@@ -78,6 +78,7 @@ def day(milliseconds: int, code: str, zone: ZoneInfo) -> str:
     return date_name(local_day(milliseconds, zone), code)
 
 
+@lru_cache(maxsize=4096)  # A report has a line for each day of a year, and naming it costs more than all else there.
 def date_name(date: date, code: str) -> str:
     """A day of the calendar."""
     return format_date(date, _DAY, locale=language(code).locale)
