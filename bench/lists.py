@@ -31,7 +31,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 def measure_lists(server: Server, key: str) -> list[Listed]:
     """Each way to ask, one call after another. The merchant has its payments in the last 30 days."""
-    _wait_until_quiet(server)
+    wait_until_quiet(server)
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
     try:
         return [_measured(connection, key, name, query) for name, query in _queries().items()]
@@ -111,9 +111,9 @@ def _measured(connection: http.client.HTTPConnection, key: str, name: str, query
     return Listed(name, items, median(times), quantiles(times, n=10)[-1])
 
 
-def _wait_until_quiet(server: Server) -> None:
+def wait_until_quiet(server: Server, seconds_max: int = _QUIET_S_MAX) -> None:
     """Until the service has sealed what was filled in past it: that happens once, and is not what is measured."""
-    for _ in range(_QUIET_S_MAX):
+    for _ in range(seconds_max):
         before = server.cpu_s()
         time.sleep(1)
         if server.cpu_s() - before < _QUIET_CPU_S:

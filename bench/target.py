@@ -33,12 +33,24 @@ class Server(msgspec.Struct, frozen=True):
         """User and system time so far."""
         return sum(process_cpu_s(pid)[0] for pid in _family(self.pid))
 
+    def ran_ms(self) -> float:
+        """How long its threads have run so far: the same, to the microsecond, without those that have ended."""
+        tasks = (task for pid in _family(self.pid) for task in Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+
     def peak_mb(self) -> float:
         """The most memory it ever had resident."""
+        return self._memory_mb("VmHWM:")
+
+    def resident_mb(self) -> float:
+        """The memory that it has resident now."""
+        return self._memory_mb("VmRSS:")
+
+    def _memory_mb(self, name: str) -> float:
         kilobytes = 0
         for pid in _family(self.pid):
             status = Path(f"/proc/{pid}/status").read_text()
-            kilobytes += int(status.partition("VmHWM:")[2].split()[0])
+            kilobytes += int(status.partition(name)[2].split()[0])
         return kilobytes * 1024 / 1e6
 
 
@@ -58,24 +70,44 @@ def running_receiver(log: Path) -> Iterator[Server]:
         yield server
 
 
+class Checkout(msgspec.Struct, frozen=True):
+    """Whose code runs, and the Python that has what it needs."""
+
+    path: Path = REPOSITORY
+    python: str = sys.executable
+
+
+_OWN: Final = Checkout()
+
+
 @contextmanager
 def running_service(data_dir: Path, **settings: str) -> Iterator[Server]:
     """The service as anybody starts it, without rate limits, on the data in this directory or wherever told."""
-    port = _free_port()
-    # One key asks for all.
-    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port), "QIRSH_RATE_LIMITS": "off", **settings}
-    with _running(["qirsh", "serve"], environment, port, "/healthz", data_dir / "log") as server:
+    with running_checkout(_OWN, data_dir, **settings) as server:
         yield server
 
 
 @contextmanager
-def _running(module: list[str], environment: Mapping[str, str], port: int, path: str, log: Path) -> Iterator[Server]:
+def running_checkout(checkout: Checkout, data_dir: Path, **settings: str) -> Iterator[Server]:
+    """The same, by the code of this or another checkout."""
+    port = _free_port()
+    # One key asks for all.
+    environment = {"QIRSH_DATA_DIR": str(data_dir), "QIRSH_PORT": str(port), "QIRSH_RATE_LIMITS": "off", **settings}
+    serve = ["qirsh", "serve"]
+    with _running(serve, environment, port, "/healthz", data_dir / "log", checkout=checkout) as server:
+        yield server
+
+
+@contextmanager
+def _running(
+    module: list[str], environment: Mapping[str, str], port: int, path: str, log: Path, *, checkout: Checkout = _OWN
+) -> Iterator[Server]:
     # What is set for another Qirsh on this machine must not reach this one.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("QIRSH_")}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", *module],
-            cwd=REPOSITORY,
+            [checkout.python, "-m", *module],
+            cwd=checkout.path,
             env={**inherited, **environment},
             stdout=output,
             stderr=output,

@@ -50,27 +50,16 @@ def installations() -> dict[str, Path]:
 class PostgresServer:
     """One server. It can be stopped, killed, held still and started again on the same data and port."""
 
-    def __init__(self, installation: Path, folder: Path, **settings: str) -> None:
+    def __init__(self, installation: Path, folder: Path, *, password: str = "", **settings: str) -> None:
+        """With new data, or with those of an earlier one in the same folder, whose password it must be told."""
         self.folder = folder
         self.binaries = _reachable(installation, folder) / "bin"
         self.port = 0
         self.process: subprocess.Popen[bytes]
-        self._password = secrets.token_hex(16)
+        self._password = password or secrets.token_hex(16)
         self._settings = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        (folder / "password").write_text(_verifier(self._password))
-        with self._log() as log:
-            subprocess.run(
-                [
-                    *_unprivileged(),
-                    *(self.binaries / "initdb", "-D", "data", "-U", "postgres", "-A", "scram-sha-256"),
-                    *("--pwfile=password", "-E", "UTF8", "--no-locale", "--no-sync"),
-                ],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                check=True,
-            )
+        if not (folder / "data").exists():
+            self._make_data()
         for _ in range(5):  # Another program can take the port between our look and the server's.
             self.port = _free_port()
             if self.start():
@@ -180,6 +169,22 @@ class PostgresServer:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _make_data(self) -> None:
+        (self.folder / "password").write_text(_verifier(self._password))
+        with self._log() as log:
+            subprocess.run(
+                [
+                    *_unprivileged(),
+                    *(self.binaries / "initdb", "-D", "data", "-U", "postgres", "-A", "scram-sha-256"),
+                    *("--pwfile=password", "-E", "UTF8", "--no-locale", "--no-sync"),
+                ],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=True,
+            )
+
     def _log(self) -> IO[bytes]:
         return (self.folder / "log").open("ab")
 
@@ -254,5 +259,6 @@ def _reachable(installation: Path, folder: Path) -> Path:
         return installation
     package = installation.parent
     for name in (package.name, f"{package.name}.libs"):  # The libraries lie beside the package.
-        shutil.copytree(package.with_name(name), folder / name, ignore=shutil.ignore_patterns("include"))
+        copy = folder / name
+        shutil.copytree(package.with_name(name), copy, ignore=shutil.ignore_patterns("include"), dirs_exist_ok=True)
     return folder / package.name / installation.name

@@ -1,6 +1,7 @@
 """The bench stands on books that the service itself would have kept."""
 
 import asyncio
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,15 @@ import apsw
 import msgspec
 
 from bench.audit import require_clean
+from bench.dashboard import fill_postgresql, fill_sqlite, people
+from bench.dashboard.history import CURRENCIES
+from bench.dashboard.sample import Sample
 from bench.fill import Books
 from bench.seed import seed
 from qirsh.domain.payment_word import amount_word, words_of
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
+from tests.postgres import shared_server
 
 
 def test_what_the_bench_fills_a_database_with_passes_verify(tmp_path: Path) -> None:
@@ -29,6 +34,51 @@ def test_what_the_bench_fills_a_database_with_passes_verify(tmp_path: Path) -> N
     assert isinstance(settings.database, Path)
     require_clean(settings.database)
     _require_words(settings.database)
+
+
+def test_the_shop_whose_pages_are_measured_passes_verify(tmp_path: Path) -> None:
+    settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path)})
+    town = seed(settings, shops=2, payers=24)
+    shops = asyncio.run(people.fund(settings, town))
+    books = fill_sqlite.ShopBooks(settings.data_dir, town)
+    try:
+        large, small = books.fill([(shops[0], 600), (shops[1], 20)], lambda _count: None)
+    finally:
+        books.close()
+    _require_sample(large)
+    assert small.payments
+    asyncio.run(_seal(settings))
+    assert isinstance(settings.database, Path)
+    require_clean(settings.database)
+    _require_words(settings.database)
+
+
+def test_the_shop_whose_pages_are_measured_passes_verify_on_postgresql(tmp_path: Path) -> None:
+    with shared_server().database() as url:
+        settings = read_settings(
+            {"QIRSH_DATA_DIR": str(tmp_path), "QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": secrets.token_hex(32)}
+        )
+        town = seed(settings, shops=2, payers=24)
+        shops = asyncio.run(people.fund(settings, town))
+        books = fill_postgresql.ShopBooks(url, town)
+        try:
+            large, _ = books.fill([(shops[0], 600), (shops[1], 20)], lambda _count: None)
+            total, word, _ = books.behind(shops[0].account, "SYP", 0)
+        finally:
+            books.close()
+        _require_sample(large)
+        assert total is not None, "nothing is counted yet"
+        assert word is None, "all is written down"
+        asyncio.run(_seal(settings))
+        require_clean(url)
+
+
+def _require_sample(sample: Sample) -> None:
+    """There is something of everything to be asked for."""
+    assert len(sample.ids) == len(sample.payments) == len(sample.times) > 100
+    assert sample.refunds
+    assert sample.events
+    assert set(sample.shop.payers) == set(CURRENCIES)
 
 
 def _require_words(path: Path) -> None:

@@ -1,5 +1,9 @@
 """The one PostgreSQL of a bench: as durable as it comes, on a real disk, watched from outside through /proc."""
 
+import os
+import secrets
+import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +27,24 @@ def running(disk: Path) -> Iterator[PostgresServer]:
     tempfile.tempdir = str(disk)  # Where the server's folder is made, owned by the server's user.
     with postgres.server(**SETTINGS) as server:
         yield server
+
+
+@contextmanager
+def kept(folder: Path) -> Iterator[PostgresServer]:
+    """One whose data stay in a folder of its own, and are found there by the next."""
+    told = folder / "told"
+    if not told.exists():  # Whatever is there was not made to its end.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "nobody")
+    password = told.read_text() if told.exists() else secrets.token_hex(16)
+    one = PostgresServer(postgres.installations()["18"], folder, password=password, **SETTINGS)
+    told.write_text(password)
+    try:
+        yield one
+    finally:
+        one.stop(signal.SIGINT)  # With a checkpoint, so that the next start is quick.
 
 
 def cpu_s(server: PostgresServer) -> float:

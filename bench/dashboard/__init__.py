@@ -1,0 +1,1 @@
+"""What the pages of a shop with a million payments take, and what payments lose by them."""
