@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import qirsh.web
+from qirsh.web.html import rendering
 
 WEB: Final = Path(qirsh.web.__file__).parent
 TEMPLATES: Final = sorted(WEB.glob("*/templates/*"))
@@ -58,3 +60,13 @@ def test_only_the_layout_says_which_language_it_is(template: Path) -> None:
     else:
         assert "<html" not in text
         assert 'dir="rtl"' not in text
+
+
+def test_a_template_is_compiled_once_for_all_languages_and_zones() -> None:
+    # Nobody is answered meanwhile, and whoever runs a business may choose any of hundreds of zones.
+    made = [
+        rendering._templates(code, ZoneInfo(zone)).get_template("html/problem.html")  # noqa: SLF001 - it shows nowhere else
+        for code, zone in (("en", "UTC"), ("ar", "Asia/Damascus"), ("tr", "Europe/Istanbul"))
+    ]
+    # Two that were compiled apart are equal, and not the same.
+    assert len({id(template.root_render_func.__code__) for template in made}) == 1

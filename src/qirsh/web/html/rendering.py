@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import groupby
+from types import CodeType
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import jinja2
+from jinja2.bccache import Bucket
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain.challenge import LASTS_MS
@@ -85,9 +87,26 @@ def problem_page(site: Site, problem: Problem, request: Request, headers: Header
     )
 
 
-@cache
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """What templates compile to: the same for every language and zone, and compiled while all others wait."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get(bucket.key)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key] = bucket.code
+
+
+_compiled: Final = _CompiledTemplates()
+
+
+@lru_cache(maxsize=64)  # Whoever runs a business chooses its zone, and there are hundreds.
 def _templates(code: str, zone: ZoneInfo) -> jinja2.Environment:
     made = jinja2.Environment(
+        bytecode_cache=_compiled,
         loader=jinja2.PrefixLoader({room: jinja2.PackageLoader(f"qirsh.web.{room}") for room in _ROOMS}),
         extensions=["jinja2.ext.i18n"],
         autoescape=True,
