@@ -23,11 +23,15 @@ def load(table: Table[Any, Any], *, locked: bool) -> str:
     """SQL that finds rows by their keys. Locked, each is returned as it is once the lock is ours, in the lock order."""
     columns, key = ", ".join(table.columns), ", ".join(table.key)
     if len(table.key) == 1:
-        condition = f"{key} = ANY($1::{_type(table, key)}[])"
-    else:
-        condition = f"({key}) IN (SELECT * FROM {_unnest(table, table.key)})"  # noqa: S608 - our own names
-    sql = f"SELECT {columns} FROM {table.name} WHERE {condition}"  # noqa: S608 - our own names
-    return f"{sql} ORDER BY {key} FOR NO KEY UPDATE OF {table.name}" if locked else sql
+        sql = f"SELECT {columns} FROM {table.name} WHERE {key} = ANY($1::{_type(table, key)}[])"  # noqa: S608 - our own names
+        return f"{sql} ORDER BY {key} FOR NO KEY UPDATE OF {table.name}" if locked else sql
+    # One look along the key for each: of a table that it takes for empty the server would read all rows for all keys.
+    condition = " AND ".join(f"{table.name}.{name} = k.{name}" for name in table.key)
+    ending = "FOR NO KEY UPDATE" if locked else "OFFSET 0"
+    return (
+        f"SELECT r.* FROM (SELECT * FROM {_unnest(table, table.key)} AS u ({key}) ORDER BY {key}) AS k"  # noqa: S608 - our own names
+        f" CROSS JOIN LATERAL (SELECT {columns} FROM {table.name} WHERE {condition} {ending}) AS r"
+    )
 
 
 async def insert(connection: asyncpg.Connection, table: Columns[Any], rows: list[tuple[Any, ...]]) -> None:
