@@ -1,10 +1,17 @@
 """Moments and days in the service's time zone: the one place that turns one into the other. The API stays in UTC."""
 
 from datetime import UTC, date, datetime, time
+from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 UTC_ZONE: Final = ZoneInfo("UTC")
+
+
+@cache  # To find them opens hundreds of files.
+def zone_names() -> frozenset[str]:
+    """Of all zones that there are."""
+    return frozenset(available_timezones())
 
 
 def local_moment(milliseconds: int, zone: ZoneInfo) -> datetime:

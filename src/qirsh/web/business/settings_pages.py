@@ -1,7 +1,6 @@
 """How a business works with its customers: where they return to, how long they may pay, and when its days begin."""
 
 from typing import Final
-from zoneinfo import available_timezones
 
 import msgspec
 
@@ -10,6 +9,7 @@ from qirsh.domain.commands.shop_settings import SetPaymentDefaults, SetTimeZone
 from qirsh.domain.limits import EXPIRES_IN_S_MAX, EXPIRES_IN_S_MIN, URL_CHARACTERS_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.language.figures import latin_digits
+from qirsh.language.local_time import zone_names
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.business.website_origins import read_origins
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
@@ -70,7 +70,7 @@ async def set_time_zone(page: ShopPage) -> Response:
     """Reports, lists and what a cashier may refund count by these days from now on."""
     live = page.shop.live
     zone = page.form("time-zone", "time_zone", bound=(str(live.number),))["time_zone"]
-    if zone and zone not in available_timezones():
+    if zone and zone not in zone_names():
         shown = await show_settings(page)
         shown.status = 422
         return shown
@@ -113,7 +113,7 @@ async def _page(page: ShopPage, typed: Typed, time_zone: str, status: int = 200)
         typed=typed.fields,
         errors=typed.errors,
         chosen_zone=time_zone,
-        zones=sorted(name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "posix"))),
+        zones=sorted(name for name in zone_names() if "/" in name and not name.startswith(("Etc/", "posix"))),
         service_zone=page.context.time_zone.key,
         minutes_min=EXPIRES_IN_S_MIN // _MINUTE_S,
         minutes_max=EXPIRES_IN_S_MAX // _MINUTE_S,
