@@ -90,7 +90,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--payments", type=int, default=_PAYMENTS, help=f"how many the shop has ({_PAYMENTS:,})")
     parser.add_argument("--engine", choices=[*ENGINES, "both"], default="both", help="which database (both)")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds; the page stays as it is")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where databases are kept, and found again")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="where databases are kept, and found again; each run leaves its own payments in them",
+    )
     parser.add_argument("--fill", action="store_true", help="only fill the databases that are kept")
     parser.add_argument(
         "--against", type=Path, metavar="PATH", help="a checkout with .venv: CPU of calls beside that of its service"

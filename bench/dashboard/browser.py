@@ -56,18 +56,24 @@ class Browser:
 
 
 def load_all(
-    browser: Browser, pages: Sequence[Page], rounds: int, *, warm: int = 3, between: Callable[[], None] = lambda: None
-) -> dict[str, Times]:
+    visits: Sequence[tuple[Browser, Sequence[Page]]],
+    rounds: int,
+    *,
+    warm: int = 3,
+    between: Callable[[], None] = lambda: None,
+) -> list[dict[str, Times]]:
     """Each page so often, all of them in each round: whatever else the machine does meets all of them alike."""
-    seen: dict[str, list[tuple[float, float]]] = {page.name: [] for page in pages}
+    seen: list[dict[str, list[tuple[float, float]]]] = [{page.name: [] for page in pages} for _, pages in visits]
     for turn in range(warm + rounds):
-        for page in pages:
-            found = browser.load(page, turn)
-            # The first ones prepare what the others find prepared.
-            if turn >= warm:
-                seen[page.name].append(found)
-            between()
-    return {
-        name: Times([took_ms for took_ms, _ in found], median(cpu_ms for _, cpu_ms in found))
-        for name, found in seen.items()
-    }
+        for (browser, pages), own in zip(visits, seen, strict=True):
+            for page in pages:
+                found = browser.load(page, turn)
+                # The first ones prepare what the others find prepared.
+                if turn >= warm:
+                    own[page.name].append(found)
+                between()
+    return [{name: _times(found) for name, found in own.items()} for own in seen]
+
+
+def _times(found: Sequence[tuple[float, float]]) -> Times:
+    return Times([took_ms for took_ms, _ in found], median(cpu_ms for _, cpu_ms in found))

@@ -34,6 +34,7 @@ class Whole(msgspec.Struct, frozen=True):
     seconds: float
     bytes: int
     memory_mb: float  # By how much it grew, at most.
+    cpu_s: float  # Of the service.
 
 
 class Slow(msgspec.Struct, frozen=True):
@@ -56,6 +57,7 @@ class Exporter:
     def whole(self, ending: str) -> Whole:
         """All of it, as fast as it comes."""
         before_mb = most_mb = self._server.resident_mb()
+        before_ms = self._server.ran_ms()
         began = looked_at = time.monotonic()
         size = 0
         with self.begun(ending) as answer:
@@ -64,7 +66,8 @@ class Exporter:
                 if time.monotonic() > looked_at + 0.05:
                     looked_at = time.monotonic()
                     most_mb = max(most_mb, self._server.resident_mb())
-        return Whole(time.monotonic() - began, size, most_mb - before_mb)
+        seconds, cpu_s = time.monotonic() - began, (self._server.ran_ms() - before_ms) / 1000
+        return Whole(seconds, size, most_mb - before_mb, cpu_s)
 
     def lines(self) -> int:
         """Of an export as CSV, without its head and the sums."""
