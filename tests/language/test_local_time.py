@@ -1,6 +1,6 @@
 """Days of a time zone: none overlap, none leave a moment out, however long they are."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -51,3 +51,17 @@ def test_a_timestamp_tells_its_offset() -> None:
     assert local_timestamp(moment + HOUR, berlin) == "2027-10-31T02:30:00+01:00"
     # London is not always at UTC's offset, and when it is, it is no matter.
     assert local_timestamp(moment, ZoneInfo("Europe/London")) == "2027-10-31T01:30:00+01:00"
+
+
+@given(seconds=st.integers(0, 4_102_444_800), key=st.sampled_from((*ZONES, "Africa/Monrovia")))
+def test_a_timestamp_is_the_moment_as_the_clocks_showed_it(seconds: int, key: str) -> None:
+    zone = ZoneInfo(key)
+    moment = datetime.fromtimestamp(seconds, zone)
+    for later in (0, 7, 59):  # Some are in the same minute.
+        found = datetime.fromisoformat(local_timestamp(seconds * 1000 + later * 1000 + 999, zone))
+        assert found == moment.astimezone(UTC) + timedelta(seconds=later)
+        assert found.utcoffset() == datetime.fromtimestamp(seconds + later, zone).utcoffset()
+
+
+def test_clocks_that_differed_by_seconds_are_shown_as_they_were() -> None:
+    assert local_timestamp(10_000, ZoneInfo("Africa/Monrovia")) == "1969-12-31T23:15:40-00:44:30"
