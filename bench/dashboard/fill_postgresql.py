@@ -17,11 +17,11 @@ from qirsh.domain.table import Columns
 from qirsh.domain.tables import Tables
 
 _METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number, ''
 FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
 """
 _WORDS: Final = """
-INSERT INTO payment_word SELECT p.merchant, w.word, p.created_at, p.number
+INSERT INTO payment_word SELECT p.merchant, w.word, p.created_at, p.number, ''
 FROM found f JOIN payment p ON p.number = f.payment, unnest(f.words) w (word) ORDER BY 1, 2, 3, 4
 """
 _IN_USE: Final = """

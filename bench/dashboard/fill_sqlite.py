@@ -21,11 +21,11 @@ _KEY: Final = "SELECT id FROM api_key WHERE account = ? LIMIT 1"
 _LAST_EVENT: Final = "SELECT last FROM event_counter WHERE account = ?"
 # Sorted beforehand: entries in the order of the payments would touch a page for each.
 _METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number
+INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number, x''
 FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
 """
 _WORDS: Final = """
-INSERT INTO payment_word SELECT p.merchant, w.value, p.created_at, p.number
+INSERT INTO payment_word SELECT p.merchant, w.value, p.created_at, p.number, x''
 FROM temp.found f JOIN payment p ON p.number = f.payment, json_each(f.words) w ORDER BY 1, 2, 3, 4
 """
 

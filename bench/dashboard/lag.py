@@ -11,11 +11,9 @@ SELECT created_at FROM transfer WHERE credit = $1 AND currency = $2 AND credit_s
     SELECT sequence FROM account_total WHERE account = $1 AND currency = $2 ORDER BY quarter DESC LIMIT 1), 0)
 ORDER BY credit_sequence LIMIT 1
 """
-# Each payment has its amount among its words.
 WORDS_BEHIND: Final = """
 SELECT p.created_at, p.number FROM payment p WHERE p.number > $1 AND p.merchant = $2 AND NOT EXISTS (
-    SELECT 1 FROM payment_word w WHERE w.merchant = p.merchant AND w.word = '=' || p.amount
-        AND w.created_at = p.created_at AND w.payment = p.number)
+    SELECT 1 FROM indexed_block b WHERE p.number BETWEEN b.first AND b.until)
 ORDER BY p.number LIMIT 1
 """
 
