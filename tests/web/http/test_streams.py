@@ -95,3 +95,31 @@ def test_streams_take_turns_and_leave_as_much_to_others() -> None:
     between = "".join(told).split("turn")[1:-1]
     assert len(between) == 19
     assert all(between)
+
+
+def test_a_busy_loop_has_as_much_time_for_others_as_for_streams() -> None:
+    spent = {"streams": 0.0, "others": 0.0}
+
+    def work(whose: str, seconds: float) -> None:
+        began = time.perf_counter()
+        time.sleep(seconds)
+        spent[whose] += time.perf_counter() - began
+
+    async def other(stream: asyncio.Task[None]) -> None:
+        while not stream.done():
+            work("others", 0.0005)
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        streams = Streams()
+
+        async def stream() -> None:
+            for _ in range(20):
+                await streams.turn(lambda: work("streams", 0.006))
+
+        running = asyncio.create_task(stream())
+        await asyncio.gather(other(running), running)
+
+    asyncio.run(both())
+    # Two rounds of the loop alone would be a sixth.
+    assert spent["others"] > spent["streams"] / 2
