@@ -25,7 +25,7 @@ from qirsh.web.http.context import Context
 
 R = TypeVar("R")
 KINDS: Final = ("payments", "refunds", "payouts", "transactions")
-_ROWS_AT_ONCE: Final = 50  # Made in one turn of the loop.
+_ROWS_AT_ONCE: Final = 16  # Made in one turn of the loop.
 
 # The first column of each has the word `total` in the last lines, and the second the count.
 _PAYMENT: Final = (

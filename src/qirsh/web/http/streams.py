@@ -13,6 +13,7 @@ T = TypeVar("T")
 _RETRY_AFTER_S: Final = 30  # Most have been taken by then.
 _LOOKS: Final = 2  # At the loop: what has come in is read in the first round, and carried out in the next.
 _IDLE_S: Final = 0.0002  # That two rounds take in which nobody else has anything to do.
+_BREAK_S: Final = 0.01  # In which a pay is carried out: it waits for one turn, and not for one at each of its steps.
 
 
 class Chunks:
@@ -67,9 +68,9 @@ class Streams:
         return Chunks(pieces, lambda: self._end(session))
 
     async def turn(self, work: Callable[[], T]) -> T:
-        """A few milliseconds of the loop for one stream, and then as long for all that is not one, if there is any.
+        """A millisecond or two of the loop for one stream, and then a break, if there is anything else to do.
 
-        They take turns: however many there are, together they have half of a busy loop's time at most, and a payment
+        They take turns: however many there are, together they have less than half of a busy loop's time, and a payment
         waits for one of them.
         """
         async with self._turn:
@@ -80,7 +81,7 @@ class Streams:
                 await asyncio.sleep(0)
             looked = time.perf_counter()
             if looked - ended > _IDLE_S:
-                await asyncio.sleep(ended - began - (looked - ended))
+                await asyncio.sleep(max(_BREAK_S, ended - began))
         return done
 
     def _end(self, session: Hashable) -> None:
