@@ -34,7 +34,7 @@ class Pace(msgspec.Struct, frozen=True):
     slow_s: float
 
 
-FULL: Final = Pace(rounds=100, beside_s=20, beside_rounds=3, slow_s=10)
+FULL: Final = Pace(rounds=40, beside_s=10, beside_rounds=3, slow_s=6)
 QUICK: Final = Pace(rounds=20, beside_s=5, beside_rounds=2, slow_s=4)
 
 
