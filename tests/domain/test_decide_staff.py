@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from qirsh.domain import counter
+from qirsh.domain.api_key import SCOPES
 from qirsh.domain.command import Command
-from qirsh.domain.commands.account import IssueKey
+from qirsh.domain.commands.account import IssueKey, RotateKey
 from qirsh.domain.commands.staff import (
     AcceptInvitation,
     ChangeMember,
@@ -198,6 +199,37 @@ def test_a_rule_asks_for_the_right_at_the_account_that_it_is_about(market: Marke
             market.do(command)
         else:
             assert market.refuse(command).why is Refusal.MISSING_RIGHT
+
+
+def _key(account: int, person: int, scopes: str, name: str) -> IssueKey:
+    return IssueKey(name, account, name.encode().ljust(32), "", "", scopes, None, "test", member=person)
+
+
+@pytest.mark.parametrize(
+    ("role", "mode", "beyond"),
+    [
+        ("owner", "live", set()),
+        ("developer", "live", {"refunds:write", "balance:read"}),
+        ("owner", "test", set()),
+        ("manager", "test", set()),
+        ("developer", "test", set()),
+    ],
+)
+def test_a_key_gives_no_more_than_who_gets_its_secret_may_do(
+    market: Market, role: Role, mode: str, beyond: set[str]
+) -> None:
+    account = market.shop if mode == "live" else market.till
+    person = market.owner.id if role == "owner" else join(market, market.other, role).person
+    for number, scope in enumerate(SCOPES):
+        theirs, owners = f"theirs_{number}", f"owners_{number}"
+        issue = _key(account, person, f"payments:read {scope}", theirs)
+        market.do(_key(account, market.owner.id, f"payments:read {scope}", owners))
+        rotate = RotateKey(f"next_{number}", account, owners, scope.encode().ljust(32), "", 0, "test", member=person)
+        for command in (issue, rotate):
+            if scope in beyond:
+                assert market.refuse(command).why is Refusal.MISSING_RIGHT
+            else:
+                market.do(command)
 
 
 def test_who_does_not_work_there_any_more_or_is_suspended_does_nothing(market: Market) -> None:

@@ -1,5 +1,6 @@
 """Who works at a business, and who may do what there: the one table of rights, for pages, menus and rules."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, Literal, get_args
 
@@ -57,6 +58,8 @@ _GRANTS: Final[dict[Right, str]] = {
     Right.SEE_ACTIVITY: "++----",
     Right.ANSWER_OPERATORS: "+-----",
 }
+# What a scope of an API key gives, beyond making the integration. Who issues or rotates a key gets its secret.
+SCOPE_RIGHTS: Final[dict[str, Right]] = {"refunds:write": Right.REFUND, "balance:read": Right.SEE_MONEY}
 # Whom each may invite, change and remove: nobody grants what they do not have.
 GRANTABLE: Final[dict[Role, tuple[Role, ...]]] = {"owner": MEMBER_ROLES, "manager": ("cashier", "viewer")}
 
@@ -100,6 +103,12 @@ def may(role: Role, right: Right, mode: Mode) -> bool:
     """Whether the role has the right, at a live or a test account."""
     grant = _GRANTS[right][ROLES.index(role)]
     return grant == "+" or (grant == "t" and mode == "test")
+
+
+def scopes_beyond(role: Role, scopes: Iterable[str], mode: Mode) -> dict[str, Right]:
+    """Those that grant what the role lacks, with the right that is missing."""
+    rights = {scope: SCOPE_RIGHTS[scope] for scope in scopes if scope in SCOPE_RIGHTS}
+    return {scope: right for scope, right in rights.items() if not may(role, right, mode)}
 
 
 def role_of(person: int, live: Account, member: Member | None) -> Role | None:

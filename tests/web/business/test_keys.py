@@ -12,6 +12,7 @@ from qirsh.web.http.client_address import parse_networks
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
 from tests.live import PASSWORD, Call, InProcess, Merchant, World, create, refused
+from tests.web.business.staff import join
 
 SCOPES: Final = {"payments-read": "yes", "payments-write": "yes"}
 KEY: Final = re.compile(r"qk_(?:live|test)_\w+")
@@ -183,3 +184,45 @@ def test_no_key_is_rotated_by_a_form_with_faults(still: InProcess, fields: dict[
     assert answer.status_code == 422
     assert says in guest.text
     assert still.send(me(merchant.key)).status_code == 200
+
+
+def test_a_developer_makes_live_keys_that_neither_refund_nor_show_money(still: InProcess) -> None:
+    boss, merchant, path = pages_of(still)
+    strong = id_of(still, new_key(boss, path, **{"refunds-write": "yes"}))
+    weak = id_of(still, new_key(boss, path))
+    guest = join(still, merchant, "developer", boss)
+    guest.open(path)
+    boss.open(path)
+    for box in ("refunds-write", "balance-read"):
+        assert f'name="{box}"' not in guest.page
+        assert f'name="{box}"' in boss.page
+    assert "Your role does not allow you to create keys with: Refund payments, View the balance." in guest.text
+    assert f"{path}/{strong}/rotate" not in guest.page
+    assert f"{path}/{weak}/rotate" in guest.page
+    # Typed past the form.
+    assert guest.post(path, name="More", **SCOPES, **{"balance-read": "yes"}).status_code == 403
+    assert "See balances, reports and payouts" in guest.text
+    guest.open(path)
+    assert KEY.search(guest.seen(still.send(guest.posting(path, name="Website", **SCOPES))).text)
+
+
+def test_a_developer_does_not_get_the_secret_of_a_key_that_may_do_more(still: InProcess) -> None:
+    boss, merchant, path = pages_of(still)
+    strong = f"{path}/{id_of(still, new_key(boss, path, **{'refunds-write': 'yes'}))}/rotate"
+    weak = f"{path}/{id_of(still, new_key(boss, path))}/rotate"
+    guest = join(still, merchant, "developer", boss)
+    guest.open(strong)
+    assert f'action="{strong}"' not in guest.page
+    assert "This key may do more than your role: Refund payments." in guest.text
+    guest.open(weak)
+    assert guest.post(weak, overlap="24").status_code == 200
+    assert KEY.search(guest.page)
+
+
+def test_a_developer_makes_every_key_of_the_test_account(still: InProcess) -> None:
+    boss, merchant, _ = pages_of(still)
+    guest, path = join(still, merchant, "developer", boss), f"/business/{merchant.test_account}/keys"
+    guest.open(path)
+    assert "Your role does not allow you to create keys" not in guest.text
+    assert guest.post(path, name="All", **{"refunds-write": "yes", "balance-read": "yes"}).status_code == 200
+    assert KEY.search(guest.page)

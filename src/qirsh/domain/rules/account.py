@@ -27,7 +27,7 @@ from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.operator_authority import by_operator
-from qirsh.domain.rules.staff_authority import by_member
+from qirsh.domain.rules.staff_authority import by_member, is_beyond_member
 from qirsh.domain.rules.test_mode import fill_purse
 from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -143,6 +143,8 @@ def issue_key(command: IssueKey, work: UnitOfWork) -> ApiKey | Refused:
     account = work.accounts.get(command.account)
     if account is None or account.kind != "commercial":
         return Refused(Refusal.NOT_FOUND)
+    if is_beyond_member(work, account, command.member, command.scopes):
+        return Refused(Refusal.MISSING_RIGHT)
     if why := why_not_acting(work, account):
         return Refused(why)
     if work.api_keys.get(command.id) is not None:
@@ -185,6 +187,8 @@ def rotate_key(command: RotateKey, work: UnitOfWork) -> ApiKey | Refused:
     account, old = work.accounts.get(command.account), work.api_keys.get(command.old)
     if account is None or old is None or old.account != account.number:
         return Refused(Refusal.NOT_FOUND)
+    if is_beyond_member(work, account, command.member, old.scopes):  # They would see the secret of the new one.
+        return Refused(Refusal.MISSING_RIGHT)
     if why := why_not_acting(work, account):
         return Refused(why)
     # One form, one key. And a key that has ended, or was replaced, has nothing left to hand over.

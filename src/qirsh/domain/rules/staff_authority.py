@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from qirsh.domain.account import Account
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule
-from qirsh.domain.staff import Right, Role, may, role_of
+from qirsh.domain.staff import Right, Role, may, role_of, scopes_beyond
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -55,6 +56,12 @@ def why_not_member(work: UnitOfWork, account: int, person: int, right: Right) ->
     own = work.accounts.get(who.account)
     is_able = own is not None and own.state not in {"suspended", "closed"}
     return None if is_able and may(role, right, row.mode) else Refusal.MISSING_RIGHT
+
+
+def is_beyond_member(work: UnitOfWork, account: Account, person: int | None, scopes: str) -> bool:
+    """Whether a key with these scopes would let the person do more than their role. None: no person gets it."""
+    role = None if person is None else role_at(work, account.number, person)
+    return role is not None and bool(scopes_beyond(role, scopes.split(), account.mode))
 
 
 def role_at(work: UnitOfWork, account: int, person: int) -> Role | None:

@@ -1,6 +1,7 @@
 """The API keys of a business, each of which is shown once."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ from qirsh.store.reads import people
 from qirsh.store.reads.request_log import uses_of
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.business.once_form import new_nonce, once_form
-from qirsh.web.business.shop_page import ShopPage
+from qirsh.web.business.shop_page import ShopPage, missing_right
 from qirsh.web.html.input_text import one_line
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
 from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
@@ -56,6 +57,7 @@ async def issue_api_key(page: ShopPage) -> Response:
         errors = {"proof": fault}
     if errors:
         return await _page(page, typed, errors, status=422)
+    scopes = [scope for scope, box in _BOXES.items() if typed[box]]
     token = make_token(key_kind(shop.mode), context.entropy(32))
     outcome = await context.engine.submit(
         IssueKey(
@@ -64,7 +66,7 @@ async def issue_api_key(page: ShopPage) -> Response:
             hash=token_hash(token.encode()),
             hint=token[-4:],
             name=wanted.name,
-            scopes=" ".join(scope for scope, box in _BOXES.items() if typed[box]),
+            scopes=" ".join(scopes),
             networks=wanted.networks,
             expires_at=None if wanted.days is None else context.clock() + wanted.days * _DAY_MS,
             actor=page.actor,
@@ -77,7 +79,7 @@ async def issue_api_key(page: ShopPage) -> Response:
             return page.redirect(f"{shop.address}/keys", f"{number}.shown-before")
         if outcome.why is Refusal.TOO_MANY:
             return await _page(page, typed, {"name": "too_many"}, status=422)
-        raise to_problem(outcome)
+        raise key_problem(page, scopes, outcome)
     return page.render("business/api_key.html", key=outcome, token=token, base_url=context.base_url)
 
 
@@ -102,6 +104,12 @@ async def letters_on_new_key(page: ShopPage) -> tuple[Letter, ...]:
     return await letters_to_person(page.context, live.owner, "key_issued", name=live.name, url=url)
 
 
+def key_problem(page: ShopPage, scopes: Iterable[str], refused: Refused) -> Problem:
+    """Why a key is not handed over; a right that its scopes take and the role lacks is named."""
+    beyond = page.shop.beyond(scopes) if refused.why is Refusal.MISSING_RIGHT else {}
+    return next((missing_right(page.shop, right) for right in beyond.values()), to_problem(refused))
+
+
 async def own_key(page: ShopPage) -> ApiKey:
     """The key that the address names, if it is this account's."""
     key_id = page.request.arguments["id"]
@@ -112,7 +120,7 @@ async def own_key(page: ShopPage) -> ApiKey:
 
 
 async def _page(page: ShopPage, typed: dict[str, str], errors: dict[str, str], status: int = 200) -> Response:
-    number = page.shop.account.number
+    number, beyond = page.shop.account.number, page.shop.beyond(SCOPES)
     holder = await account_holder_of(page)
     return page.render(
         "business/keys.html",
@@ -125,7 +133,8 @@ async def _page(page: ShopPage, typed: dict[str, str], errors: dict[str, str], s
         errors=errors,
         nonce=new_nonce(page),
         now=page.context.clock(),
-        boxes=_BOXES,
+        boxes={scope: box for scope, box in _BOXES.items() if scope not in beyond},
+        beyond=beyond,
         word=page.flash_about(str(number)),
         name_characters=NAME_CHARACTERS_MAX,
         days_max=KEY_DAYS_MAX,

@@ -6,13 +6,12 @@ from qirsh.domain.api_key import ApiKey, key_kind, make_token, token_hash
 from qirsh.domain.commands.account import RotateKey
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
-from qirsh.web.business.key_pages import letters_on_new_key, own_key
+from qirsh.web.business.key_pages import key_problem, letters_on_new_key, own_key
 from qirsh.web.business.once_form import new_nonce, once_form
 from qirsh.web.business.shop_page import ShopPage
 from qirsh.web.html.reauthentication import REAUTH_FIELDS, account_holder_of
 from qirsh.web.html.recent_proof import has_recent_proof, proof_fault
 from qirsh.web.http.message import Response
-from qirsh.web.http.problems import to_problem
 
 _HOUR_MS: Final = 3_600_000
 OVERLAP_HOURS: Final = (0, 1, 24, 72, 168)
@@ -55,7 +54,7 @@ async def rotate_api_key(page: ShopPage) -> Response:
             return page.redirect(f"{shop.address}/keys", f"{shop.account.number}.{word}")
         if outcome.why is Refusal.TOO_MANY:
             return await _form(page, key, typed, {"overlap": "too_many"}, status=422)
-        raise to_problem(outcome)
+        raise key_problem(page, key.scopes.split(), outcome)
     old = await context.store.find(Tables.api_keys, key.id)
     return page.render("business/api_key.html", key=outcome, token=token, base_url=context.base_url, old=old)
 

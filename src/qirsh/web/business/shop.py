@@ -3,6 +3,7 @@
 Which account it is stands in the address, live or test: two tabs never act on the wrong one.
 """
 
+from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from qirsh.domain.account import Account, Mode
 from qirsh.domain.business import Business
 from qirsh.domain.identifier import is_account_number
-from qirsh.domain.staff import Right, Role, may, role_of
+from qirsh.domain.staff import Right, Role, may, role_of, scopes_beyond
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
@@ -51,6 +52,10 @@ class Shop(msgspec.Struct, frozen=True):
     def may(self, right: str) -> bool:
         """Whether who is signed in has the right here."""
         return may(self.role, Right(right), self.account.mode)
+
+    def beyond(self, scopes: Iterable[str]) -> dict[str, Right]:
+        """The scopes of a key that give more than they have here, each with the right that they lack."""
+        return scopes_beyond(self.role, scopes, self.account.mode)
 
 
 async def find_shop(context: Context, person: int, number: str) -> Shop:
