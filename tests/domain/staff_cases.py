@@ -162,6 +162,11 @@ def _cap_too_small(case: Any) -> None:  # noqa: ANN401 - the same
     case.ask(member=market.other.id)
 
 
+def _pay_oneself(case: Any) -> None:  # noqa: ANN401 - the same
+    _cap_too_small(case)
+    case.account(case.market.customer.account, owner=case.market.other.id)
+
+
 def saving(market: Market, **changes: Any) -> SaveView:  # noqa: ANN401 - the same
     """The owner's wish to find what was paid again."""
     fields: dict[str, Any] = {"account": market.shop, "id": "sv_1", "name": "Paid", "query": "status=paid"}
@@ -370,6 +375,7 @@ STAFF_CASES: Final[dict[type[Command[Any]], Any]] = {
         lambda market: refunding(market, market.buy(), amount=100),
         {
             R.REFUND_CAP: _cap_too_small,
+            R.OWN_PAYMENT: _pay_oneself,
             **_SHOP_NOT_ACTING,
             R.NOT_PAID: lambda case: case.payment(status="pending", payer=None),
             R.CANCELLED: lambda case: case.payment(status="cancelled", payer=None),

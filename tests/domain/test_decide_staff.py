@@ -287,6 +287,16 @@ def test_a_cashier_refunds_up_to_the_cap_of_a_day_and_currency(market: Market) -
     market.do(again(149, day_began_at=day + 86_400_000))
 
 
+def test_a_cashier_does_not_refund_what_they_paid_themselves(market: Market) -> None:
+    cashier = join(market, market.customer, "cashier", {"USD": 150}).person
+    paid = market.buy()
+    assert market.refuse(refunding(market, paid, amount=1, member=cashier)).why is Refusal.OWN_PAYMENT
+    colleague = join(market, market.other, "cashier", {"USD": 150}).person
+    market.do(refunding(market, paid, amount=1, member=colleague))
+    market.do(ChangeMember(market.shop, cashier, "manager", {}, market.owner.id))
+    market.do(refunding(market, market.payments[paid.number], amount=1, member=cashier))
+
+
 def test_a_smaller_cap_holds_for_the_same_day(market: Market) -> None:
     person = join(market, market.other, "cashier", {"USD": 150}).person
     paid = market.buy(amount=300)

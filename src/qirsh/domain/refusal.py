@@ -70,6 +70,7 @@ class Refusal(enum.Enum):
     BALANCE_LIMIT = "balance_limit"
     # About what a person of the staff saw, and may give back.
     CHANGED_MEANWHILE = "changed_meanwhile"
+    OWN_PAYMENT = "own_payment"
     REFUND_CAP = "refund_cap"
 
 

@@ -7,7 +7,7 @@ import pytest
 from qirsh.domain.limits import RECENT_PROOF_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World, create, pay, trial
-from tests.web.business.staff import home, join, owner, refund_form, take
+from tests.web.business.staff import home, invite, join, owner, refund_form, take
 from tests.web.webhooks import new_endpoint
 
 
@@ -273,3 +273,20 @@ def test_a_cashier_refunds_up_to_the_cap(still: InProcess) -> None:
     path = refund_form(cashier, home(merchant), payment)
     assert "2.50" in cashier.text
     assert cashier.post(path, amount="3", note="").status_code == 409
+
+
+def test_a_cashier_who_paid_asks_a_colleague_for_the_refund(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    customer = still.customer()
+    invitation = f"/invitations/{invite(boss, merchant, customer.email, 'cashier')}"
+    cashier = Guest(still).signed_in(customer)
+    cashier.open(invitation)
+    assert cashier.post(invitation, answer="accept").status_code == 303
+    payment = still.paid(merchant, customer)
+    before = balance(still, merchant)
+    path = refund_form(cashier, home(merchant), payment)
+    assert cashier.post(path, amount="0.10", note="").status_code == 409
+    assert "You paid this yourself. Ask a colleague to refund it." in cashier.text
+    assert balance(still, merchant) == before
+    path = refund_form(boss, home(merchant), payment)
+    assert boss.post(path, amount="0.10", note="").status_code == 303

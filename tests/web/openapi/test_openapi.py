@@ -146,6 +146,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "missing_right",
         "changed_meanwhile",
         "refund_cap",
+        "own_payment",
         "bank_account_new",
     }
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}

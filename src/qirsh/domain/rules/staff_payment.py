@@ -42,9 +42,11 @@ def refund_by_hand(command: RefundPaymentByHand, work: UnitOfWork) -> Refund | R
     if paid.version != command.version:
         return Refused(Refusal.CHANGED_MEANWHILE)
     cap: MemberCap | None = None
-    merchant = work.accounts.get(command.merchant)
+    merchant, is_cashier = work.accounts.get(command.merchant), _is_cashier(work, command)
     assert merchant is not None
-    if merchant.mode == "live" and role_at(work, command.merchant, command.member) == "cashier":
+    if is_cashier and _paid_it(work, paid, command.member):
+        return Refused(Refusal.OWN_PAYMENT)
+    if merchant.mode == "live" and is_cashier:
         before = work.member_caps.get((command.merchant, command.member, paid.currency))
         cap = None if before is None else spent(before, amount, day_began_at=command.day_began_at)
         if cap is None:
@@ -56,6 +58,15 @@ def refund_by_hand(command: RefundPaymentByHand, work: UnitOfWork) -> Refund | R
     assert changed is not None
     _keep(work, changed, command.member, "refunded")
     return made
+
+
+def _is_cashier(work: UnitOfWork, command: RefundPaymentByHand) -> bool:
+    return role_at(work, command.merchant, command.member) == "cashier"
+
+
+def _paid_it(work: UnitOfWork, paid: Payment, person: int) -> bool:
+    payer = None if paid.payer is None else work.accounts.get(paid.payer)
+    return payer is not None and payer.owner == person
 
 
 def _keep(work: UnitOfWork, changed: Payment, person: int, act: Literal["created", "cancelled", "refunded"]) -> None:

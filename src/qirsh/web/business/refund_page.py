@@ -30,6 +30,7 @@ _FIELDS: Final = ("amount", "note")
 _BESIDE: Final = frozenset(
     {
         Refusal.REFUND_EXCEEDS,
+        Refusal.OWN_PAYMENT,
         Refusal.REFUND_CAP,
         Refusal.MERCHANT_BALANCE_SHORT,
         Refusal.CHANGED_MEANWHILE,

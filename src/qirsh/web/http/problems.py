@@ -186,6 +186,7 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "changed_meanwhile": ProblemType(
         409, "Changed meanwhile", "Someone else has changed it since you opened the page. Nothing was done."
     ),
+    "own_payment": ProblemType(409, "Own payment", "You paid this yourself. Ask a colleague to refund it."),
     "refund_cap": ProblemType(409, "Refund cap", "This is more than you may refund today in this currency."),
 }
 
