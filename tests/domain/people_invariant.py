@@ -87,7 +87,7 @@ def _staff(world: World) -> Iterator[str]:
         if (business.kind, business.mode) != ("commercial", "live") or business.owner == person:
             yield f"{member} works at {business}"
     for (account, person, _), cap in world.member_caps.items():
-        if world.members[account, person].role != "cashier" or cap.used < 0:
+        if world.members[account, person].role != "cashier" or cap.amount <= 0:
             yield f"{cap} is of nobody who needs it"
     for (account, person, _, _), view in world.saved_views.items():
         if (account, person) not in world.members and world.accounts[account].owner != person:
@@ -95,6 +95,14 @@ def _staff(world: World) -> Iterator[str]:
     for act in world.payment_acts:
         if act.version > world.payments[act.payment].version:
             yield f"{act} is of a version that never was"
+
+
+def _tallies(world: World) -> Iterator[str]:
+    """What was refunded by hand in a day is of a live business."""
+    for (account, _, _), tally in world.refund_tallies.items():
+        business = world.accounts[account]
+        if (business.kind, business.mode) != ("commercial", "live") or tally.used < 0:
+            yield f"{tally} is of no day at {business}"
 
 
 def _counted_staff(world: World) -> Iterator[str]:
@@ -218,6 +226,7 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _passkeys,
     _staff,
     _counted_staff,
+    _tallies,
     _counted_tills,
     _brands,
     _limits_of_owners,

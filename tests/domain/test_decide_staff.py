@@ -1,9 +1,10 @@
 """Who works at a shop: invited, joined, changed, gone; and what each role may do, asked in the commit."""
 
 import itertools
+from datetime import date, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
-import msgspec
 import pytest
 
 from qirsh.domain import counter
@@ -20,9 +21,10 @@ from qirsh.domain.commands.staff import (
 )
 from qirsh.domain.commands.staff_payment import CancelPaymentByHand, CreatePaymentByHand
 from qirsh.domain.limits import INVITATION_MS
-from qirsh.domain.payment import PaymentAct
+from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.staff import GRANTABLE, MEMBER_ROLES, ROLES, MemberCap, Right, Role, may, read_caps, written_caps
+from qirsh.language.local_time import midnight_ms
 from tests.domain.market import HELD, Market
 from tests.domain.staff_cases import INVITATION, inviting, join, refunding
 from tests.domain.webhook_cases import creating
@@ -138,7 +140,7 @@ def test_a_manager_manages_cashiers_and_viewers_only(market: Market) -> None:
 
 def test_a_member_leaves_and_takes_what_they_might_refund_along(market: Market) -> None:
     person = join(market, market.customer, "cashier", {"USD": 5}).person
-    assert list(market.member_caps.values()) == [MemberCap(market.shop, person, "USD", 5, 0, 0)]
+    assert list(market.member_caps.values()) == [MemberCap(market.shop, person, "USD", 5)]
     market.do(RemoveMember(market.shop, person, person))
     assert (market.members, market.member_caps) == ({}, {})
     assert market.counters[counter.members(market.shop)].last == 0
@@ -306,6 +308,56 @@ def test_a_smaller_cap_holds_for_the_same_day(market: Market) -> None:
     assert market.refuse(again).why is Refusal.REFUND_CAP
 
 
+def _again(market: Market, paid: Payment, person: int, amount: int, **changes: Any) -> Command[Any]:  # noqa: ANN401 - the fields of the command
+    return refunding(market, market.payments[paid.number], amount=amount, member=person, **changes)
+
+
+def test_another_role_and_back_begins_no_new_day(market: Market) -> None:
+    person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
+    market.do(_again(market, paid, person, 100))
+    market.do(ChangeMember(market.shop, person, "manager", {}, market.owner.id))
+    market.do(_again(market, paid, person, 40))  # A manager has no cap, and what they refund counts all the same.
+    market.do(ChangeMember(market.shop, person, "cashier", {"USD": 150}, market.owner.id))
+    assert market.refuse(_again(market, paid, person, 11)).why is Refusal.REFUND_CAP
+    market.do(_again(market, paid, person, 10))
+
+
+def test_a_cap_that_is_emptied_and_set_again_begins_no_new_day(market: Market) -> None:
+    person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
+    market.do(_again(market, paid, person, 100))
+    market.do(ChangeMember(market.shop, person, "cashier", {}, market.owner.id))
+    assert market.refuse(_again(market, paid, person, 1)).why is Refusal.REFUND_CAP
+    market.do(ChangeMember(market.shop, person, "cashier", {"USD": 150}, market.owner.id))
+    assert market.refuse(_again(market, paid, person, 51)).why is Refusal.REFUND_CAP
+    market.do(_again(market, paid, person, 50))
+
+
+def test_who_is_removed_and_invited_again_has_the_same_day(market: Market) -> None:
+    person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
+    market.do(_again(market, paid, person, 100))
+    market.do(RemoveMember(market.shop, person, market.owner.id))
+    join(market, market.other, "cashier", {"USD": 150})
+    assert market.refuse(_again(market, paid, person, 51)).why is Refusal.REFUND_CAP
+    market.do(_again(market, paid, person, 50))
+
+
+def test_another_time_zone_gives_no_second_day(market: Market) -> None:
+    person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
+    day, damascus, kiritimati = date(2026, 11, 17), ZoneInfo("Asia/Damascus"), ZoneInfo("Pacific/Kiritimati")
+    market.do(_again(market, paid, person, 150, day_began_at=midnight_ms(day, damascus)))
+    moved = midnight_ms(day + timedelta(days=1), kiritimati)
+    assert moved > midnight_ms(day, damascus)
+    assert market.refuse(_again(market, paid, person, 1, day_began_at=moved)).why is Refusal.REFUND_CAP
+    market.do(_again(market, paid, person, 150, day_began_at=midnight_ms(day + timedelta(days=2), kiritimati)))
+
+
+@pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 11, 17)])
+def test_every_next_day_is_new_also_when_clocks_change(market: Market, day: date) -> None:
+    person, paid = join(market, market.other, "cashier", {"USD": 150}).person, market.buy(amount=400)
+    for began in (day, day + timedelta(days=1)):
+        market.do(_again(market, paid, person, 150, day_began_at=midnight_ms(began, ZoneInfo("Europe/Berlin"))))
+
+
 def test_two_cashiers_of_one_batch_share_a_payment_and_not_a_cap(market: Market) -> None:
     people = [
         join(market, market.other, "cashier", {"USD": 100}).person,
@@ -318,4 +370,4 @@ def test_two_cashiers_of_one_batch_share_a_payment_and_not_a_cap(market: Market)
     first, second = market.together(*wishes)
     assert first.amount == 60
     assert second.why is Refusal.REFUND_EXCEEDS
-    assert msgspec.structs.asdict(market.member_caps[market.shop, people[1], "USD"])["used"] == 0
+    assert list(market.refund_tallies) == [(market.shop, people[0], "USD")]

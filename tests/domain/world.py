@@ -40,7 +40,7 @@ from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.shop_message import ShopMessage
-from qirsh.domain.staff import Invitation, Member, MemberCap
+from qirsh.domain.staff import Invitation, Member, MemberCap, RefundTally
 from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Table
@@ -110,6 +110,7 @@ class World:
     webhook_deliveries: dict[DeliveryKey, WebhookDelivery]
     members: dict[tuple[int, int], Member]
     member_caps: dict[tuple[int, int, str], MemberCap]
+    refund_tallies: dict[tuple[int, int, str], RefundTally]
     saved_views: dict[ViewKey, SavedView]
     invitations: dict[str, Invitation]
     bank_accounts: dict[str, BankAccount]

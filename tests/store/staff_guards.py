@@ -7,6 +7,7 @@ from typing import Final
 
 _MEMBER: Final = "INSERT INTO member VALUES ({}, {}, '{}', :first, 1, 1)"
 _CAP: Final = "UPDATE member_cap SET {} WHERE account = :shop"
+_TALLY: Final = "UPDATE refund_tally SET {} WHERE account = :shop"
 _NOTHING: Final = "(SELECT secret_sealed FROM webhook_endpoint WHERE id = 'we_gone')"  # As bytes.
 _CHECK: Final = "statement_notice_\\w*check|member\\w*_check|invitation_\\w*check|payment_act_\\w*check|CHECK"
 
@@ -31,9 +32,16 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
         "UPDATE member SET person = :second WHERE role = 'viewer'",
         "their business never changes",
     ),
-    "a cap of less than was refunded, forgotten": (_CAP.format("used = 0"), "only grows"),
-    "a day that comes back": (_CAP.format("since = since - 1, used = 0"), "only grows"),
-    "a cap of another currency": (_CAP.format("currency = 'SYP'"), "only grows"),
+    "what was refunded, forgotten": (_TALLY.format("used = 0"), "only grows"),
+    "a day that comes back": (_TALLY.format("since = since - 1, used = 0"), "only grows"),
+    "a day that is too short": (_TALLY.format("since = since + 79199999, used = 0"), "only grows"),
+    "a tally of another currency": (_TALLY.format("currency = 'SYP'"), "only grows"),
+    "a tally that vanished": ("DELETE FROM refund_tally", "never vanish"),
+    "a tally of less than nothing": (
+        _TALLY.format("since = since + 79200000, used = -1"),
+        "refund_tally_used_check|CHECK",
+    ),
+    "a cap of another currency": (_CAP.format("currency = 'SYP'"), "never changes"),
     "a cap of nothing": (_CAP.format("amount = 0"), _CHECK),
     "a bank account that was always there": ("UPDATE bank_account SET created_at = 1", "its age never change"),
     "a bank account of another shop": ("UPDATE bank_account SET account = :hooked", "its age never change"),
@@ -145,7 +153,7 @@ BAD_STAFF: Final[dict[str, tuple[str, str]]] = {
 GOOD_STAFF: Final[dict[str, str]] = {
     "a till that takes the largest amount": _TILL.format(":shop", "x", 999999999999999, "NULL", "NULL"),
     "a till whose bounds meet": _TILL.format(":till", "x", "NULL", 999999999999999, 999999999999999),
-    "a new day of a cashier": _CAP.format("since = since + 1, used = 0"),
+    "a new day of a cashier": _TALLY.format("since = since + 79200000, used = 0"),
 }
 STAFF_TO_NOWHERE: Final[dict[str, str]] = {
     "a till of no currency": _TILL.format(":shop", "x", 1, "NULL", "NULL").replace("'USD'", "'XXX'"),
@@ -154,7 +162,8 @@ STAFF_TO_NOWHERE: Final[dict[str, str]] = {
     "a statement of nobody": "INSERT INTO statement_notice VALUES (404, 202611)",
     "a use of no key": "INSERT INTO api_key_use VALUES ('key_404', 1, '')",
     "a saved view of nobody": "INSERT INTO saved_view VALUES (:shop, 404, 'live', 1, 'sv_9', 'x', 'status=paid', 1)",
-    "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1, 0, 0)",
+    "a cap of nobody": "INSERT INTO member_cap VALUES (:hooked, :first, 'USD', 1)",
+    "a tally of nobody": "INSERT INTO refund_tally VALUES (:shop, 404, 'USD', 1, 0)",
 }
 REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
     "a member replaced": (
@@ -162,7 +171,11 @@ REPLACED_STAFF: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "a cap replaced": (
-        "INSERT OR REPLACE INTO member_cap SELECT account, person, currency, amount, 0, 0 FROM member_cap LIMIT 1",
+        "INSERT OR REPLACE INTO member_cap SELECT account, person, currency, 999 FROM member_cap LIMIT 1",
+        "never replaced",
+    ),
+    "a tally replaced": (
+        "INSERT OR REPLACE INTO refund_tally SELECT account, person, currency, 0, since FROM refund_tally LIMIT 1",
         "never replaced",
     ),
     "a till replaced": (

@@ -397,7 +397,8 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "bank_account": (Tables.bank_accounts, {"details_sealed": bytes(range(256))}),
     "till": (Tables.tills, {"closed_at": 2**41}),
     "member": (Tables.members, {"role": "manager", "updated_at": 2**41}),
-    "member_cap": (Tables.member_caps, {"amount": 2**40, "used": 2**41, "since": 2**42}),
+    "member_cap": (Tables.member_caps, {"amount": 2**40}),
+    "refund_tally": (Tables.refund_tallies, {"used": 2**41, "since": 2**42}),
     "mail": (Tables.mails, {"due_at": 2**41, "attempts": 3}),
     "pin": (Tables.pins, {"mac": b"\0\xff", "failures": 5}),
     "api_key": (

@@ -140,6 +140,7 @@ VIEW_NAME_CHARACTERS_MAX: Final = 60
 NEWER_SHOWN_MAX: Final = 99  # New payments that an open list tells of by their number; beyond it there are "more".
 MEMBERS_MAX: Final = 50  # Who work at one business.
 INVITATIONS_MAX: Final = 20  # Of one business that nobody has answered.
+REFUND_DAY_MS_MIN: Final = 22 * 3600 * 1000  # Days on which clocks go forward have 23 hours.
 INVITATION_MS: Final = 7 * 24 * 3600 * 1000
 KEYS_MAX: Final = 100  # Of one business that work; a page shows as many. Operators may make more.
 KEY_NETWORKS_MAX: Final = 20  # Of one key: some offices and a provider's ranges; each call is held against them.

@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from qirsh.domain.account import Account, Mode
+from qirsh.domain.limits import BALANCE_MAX, REFUND_DAY_MS_MIN
 
 Role = Literal["owner", "manager", "accountant", "cashier", "developer", "viewer"]
 
@@ -82,6 +83,14 @@ class MemberCap(msgspec.Struct, frozen=True):
     person: int
     currency: str
     amount: int
+
+
+class RefundTally(msgspec.Struct, frozen=True):
+    """What a person has refunded by hand in a day of a business. It outlives their role, cap and membership."""
+
+    account: int
+    person: int
+    currency: str
     used: int  # Since
     since: int  # the beginning of a day of the shop.
 
@@ -129,11 +138,20 @@ def read_caps(text: str) -> dict[str, int]:
     return {currency: int(amount) for currency, _, amount in pairs}
 
 
-def spent(cap: MemberCap, amount: int, *, day_began_at: int) -> MemberCap | None:
-    """The cap after a refund of this much; None if it is too much for the day. A new day begins with nothing spent."""
-    since = max(cap.since, day_began_at)
-    used = (cap.used if since == cap.since else 0) + amount
-    if used > cap.amount:
-        return None
-    after: MemberCap = msgspec.structs.replace(cap, used=used, since=since)
+def used_of_day(tally: RefundTally | None, *, day_began_at: int) -> int:
+    """What was refunded in the day that began then."""
+    return 0 if tally is None or _is_new_day(tally, day_began_at) else tally.used
+
+
+def counted(tally: RefundTally, amount: int, *, day_began_at: int) -> RefundTally:
+    """The tally after a refund of this much."""
+    # No cap is near the largest balance, so what is beyond it need not be told apart.
+    used = min(used_of_day(tally, day_began_at=day_began_at) + amount, BALANCE_MAX)
+    since = day_began_at if _is_new_day(tally, day_began_at) else tally.since
+    after: RefundTally = msgspec.structs.replace(tally, used=used, since=since)
     return after
+
+
+def _is_new_day(tally: RefundTally, day_began_at: int) -> bool:
+    # Another time zone gives no second day, and neither does a clock that went back.
+    return day_began_at >= tally.since + REFUND_DAY_MS_MIN

@@ -33,7 +33,7 @@ from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
 from qirsh.domain.shop_message import ShopMessage
-from qirsh.domain.staff import Invitation, Member, MemberCap
+from qirsh.domain.staff import Invitation, Member, MemberCap, RefundTally
 from qirsh.domain.statement_notice import StatementNotice
 from qirsh.domain.stop import Stop
 from qirsh.domain.table import Log, Phase, Table
@@ -126,8 +126,16 @@ class Tables:
         "member_cap",
         MemberCap,
         key="account person currency",
-        changes="amount used since",
+        changes="amount",
         is_removable=True,
+        phase=Phase.BELONGINGS,
+    )
+    # Who refunds holds the balance of the business too, so two of them never begin the same one.
+    refund_tallies = Table[tuple[int, int, str], RefundTally](
+        "refund_tally",
+        RefundTally,
+        key="account person currency",
+        changes="used since",
         phase=Phase.BELONGINGS,
     )
     saved_views = Table[ViewKey, SavedView](

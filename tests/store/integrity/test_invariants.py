@@ -707,7 +707,19 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         for sql, named in (
             ("UPDATE member SET role = 'viewer'", "150 EUR a day at account {shop}, where their role is viewer"),
             ("DELETE FROM member", "150 EUR a day at account {shop}, where their role is nothing"),
-            ("UPDATE member_cap SET used = -1", "150 EUR a day at account {shop}, where their role is cashier"),
+            ("UPDATE member_cap SET amount = 0", "0 EUR a day at account {shop}, where their role is cashier"),
+        )
+    ),
+    *(
+        (
+            "what a person refunded in a day was refunded at a live business",
+            f"UPDATE refund_tally SET {change}",
+            f"person \\d+ refunded {named}, in a day",
+        )
+        for change, named in (
+            ("used = -1", r"-1 EUR at account {shop} \(commercial, live\)"),
+            ("account = :till", r"40 EUR at account {till} \(commercial, test\)"),
+            ("account = 404", r"40 EUR at account 404 \(nothing, nothing\)"),
         )
     ),
     *(

@@ -7,7 +7,7 @@ import pytest
 from qirsh.domain.limits import RECENT_PROOF_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World, create, pay, trial
-from tests.web.business.staff import home, invite, join, owner, refund_form, take
+from tests.web.business.staff import CAPS, home, invite, join, owner, refund_form, take
 from tests.web.webhooks import new_endpoint
 
 
@@ -272,6 +272,23 @@ def test_a_cashier_refunds_up_to_the_cap(still: InProcess) -> None:
     assert cashier.post(path, amount="10", note="").status_code == 303
     path = refund_form(cashier, home(merchant), payment)
     assert "2.50" in cashier.text
+    assert cashier.post(path, amount="3", note="").status_code == 409
+
+
+def test_what_a_cashier_refunded_is_counted_after_they_were_away(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    cashier = join(still, merchant, "cashier", boss)  # 12.50 USD a day.
+    payment = still.data(create(merchant.key, amount=3000))["id"]
+    still.data(pay(still.customers[0], payment))
+    path = refund_form(cashier, home(merchant), payment)
+    assert cashier.post(path, amount="10", note="").status_code == 303
+    boss.open(f"{home(merchant)}/staff")
+    [person] = set(re.findall(rf'href="{home(merchant)}/staff/(\d+)"', boss.page))
+    for role in ("viewer", "cashier"):
+        boss.open(f"{home(merchant)}/staff/{person}")
+        assert boss.post(f"{home(merchant)}/staff/{person}", role=role, **CAPS).status_code == 303
+    path = refund_form(cashier, home(merchant), payment)
+    assert re.search(r"You may still refund \D*2\.50", cashier.text)
     assert cashier.post(path, amount="3", note="").status_code == 409
 
 

@@ -254,7 +254,7 @@ def _caps(role: Role, caps: dict[str, int]) -> dict[str, int]:
 
 
 def _set_caps(work: UnitOfWork, member: Member, caps: dict[str, int]) -> None:
-    """What was refunded today stays refunded today."""
+    """What was refunded today is counted elsewhere, and stays refunded today."""
     wanted = _caps(member.role, caps)
     for currency in CURRENCIES:
         key = (member.account, member.person, currency)
@@ -262,7 +262,7 @@ def _set_caps(work: UnitOfWork, member: Member, caps: dict[str, int]) -> None:
         if currency not in wanted:
             work.member_caps.remove(key)
         elif before is None:
-            work.member_caps.add(key, MemberCap(*key, amount=wanted[currency], used=0, since=0))
+            work.member_caps.add(key, MemberCap(*key, amount=wanted[currency]))
         else:
             work.member_caps.change(key, msgspec.structs.replace(before, amount=wanted[currency]))
 

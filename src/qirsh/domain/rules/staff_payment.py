@@ -9,7 +9,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import payment, refund
 from qirsh.domain.rules.staff_authority import by_member, role_at
-from qirsh.domain.staff import MemberCap, Right, spent
+from qirsh.domain.staff import RefundTally, Right, counted, used_of_day
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -32,6 +32,7 @@ def refund_locks(command: RefundPaymentByHand, work: UnitOfWork, keys: RowKeys) 
     paid, merchant = work.payments.get(command.payment), work.accounts.get(command.merchant)
     if paid is not None and merchant is not None and merchant.mode == "live":
         keys.member_caps.add((command.merchant, command.member, paid.currency))
+        keys.refund_tallies.add((command.merchant, command.member, paid.currency))
 
 
 def refund_by_hand(command: RefundPaymentByHand, work: UnitOfWork) -> Refund | Refused:
@@ -41,27 +42,33 @@ def refund_by_hand(command: RefundPaymentByHand, work: UnitOfWork) -> Refund | R
     paid, amount = found
     if paid.version != command.version:
         return Refused(Refusal.CHANGED_MEANWHILE)
-    cap: MemberCap | None = None
-    merchant, is_cashier = work.accounts.get(command.merchant), _is_cashier(work, command)
-    assert merchant is not None
-    if is_cashier and _paid_it(work, paid, command.member):
+    role = role_at(work, command.merchant, command.member)
+    if role == "cashier" and _paid_it(work, paid, command.member):
         return Refused(Refusal.OWN_PAYMENT)
-    if merchant.mode == "live" and is_cashier:
-        before = work.member_caps.get((command.merchant, command.member, paid.currency))
-        cap = None if before is None else spent(before, amount, day_began_at=command.day_began_at)
-        if cap is None:
-            return Refused(Refusal.REFUND_CAP)
+    merchant = work.accounts.get(command.merchant)
+    assert merchant is not None
+    is_counted = merchant.mode == "live" and role != "owner"  # Whoever is no cashier may be one later today.
+    if is_counted and role == "cashier" and _is_over_cap(work, command, paid.currency, amount):
+        return Refused(Refusal.REFUND_CAP)
     made = refund.carry_out(command, work, paid, amount)
-    if cap is not None:
-        work.member_caps.change((cap.account, cap.person, cap.currency), cap)
+    if is_counted:
+        _count(work, command, paid.currency, amount)
     changed = work.payments.get(made.payment)
     assert changed is not None
     _keep(work, changed, command.member, "refunded")
     return made
 
 
-def _is_cashier(work: UnitOfWork, command: RefundPaymentByHand) -> bool:
-    return role_at(work, command.merchant, command.member) == "cashier"
+def _is_over_cap(work: UnitOfWork, command: RefundPaymentByHand, currency: str, amount: int) -> bool:
+    key = (command.merchant, command.member, currency)
+    cap, tally = work.member_caps.get(key), work.refund_tallies.get(key)
+    return cap is None or used_of_day(tally, day_began_at=command.day_began_at) + amount > cap.amount
+
+
+def _count(work: UnitOfWork, command: RefundPaymentByHand, currency: str, amount: int) -> None:
+    key = (command.merchant, command.member, currency)
+    before = work.refund_tallies.get(key) or RefundTally(*key, used=0, since=command.day_began_at)
+    work.refund_tallies.put(key, counted(before, amount, day_began_at=command.day_began_at))
 
 
 def _paid_it(work: UnitOfWork, paid: Payment, person: int) -> bool:

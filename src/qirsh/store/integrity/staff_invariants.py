@@ -1,6 +1,6 @@
 """What must always hold of who works at a business. None of it is money by itself, but a row too many lets somebody in.
 
-A part of `invariants`, which runs it. Of a cap it is not said that no more was used: it may have been lowered since.
+A part of `invariants`, which runs it. Not that no more was refunded than a cap: it may have been lowered since.
 """
 
 # Every part of every query is a constant of this file, or of `incremental_checks`.
@@ -32,13 +32,21 @@ def member_rules(members: str, caps: str) -> tuple[Invariant, ...]:
             "person {} may refund {} {} a day at account {}, where their role is {}",
             f"""SELECT c.person, c.amount, c.currency, c.account, m.role FROM {caps} c
             LEFT JOIN member m ON m.account = c.account AND m.person = c.person
-            WHERE m.role IS DISTINCT FROM 'cashier' OR c.amount <= 0 OR c.used < 0""",
+            WHERE m.role IS DISTINCT FROM 'cashier' OR c.amount <= 0""",
         ),
     )
 
 
 STAFF: Final = (
     *member_rules("member", "member_cap"),
+    rule(
+        13,
+        "what a person refunded in a day was refunded at a live business",
+        "person {} refunded {} {} at account {} ({}, {}), in a day",
+        """SELECT t.person, t.used, t.currency, t.account, a.kind, a.mode FROM refund_tally t
+        LEFT JOIN account a ON a.number = t.account
+        WHERE (a.kind = 'commercial' AND a.mode = 'live' AND t.used >= 0) IS NOT TRUE""",
+    ),
     rule(
         13,
         "an invitation is to a live business, with a role that there is",

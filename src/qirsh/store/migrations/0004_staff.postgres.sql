@@ -16,10 +16,17 @@ CREATE TABLE member_cap (
     person BIGINT NOT NULL,
     currency TEXT NOT NULL REFERENCES currency,
     amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
-    used BIGINT NOT NULL CHECK (used >= 0),
-    since BIGINT NOT NULL,
     PRIMARY KEY (account, person, currency),
     FOREIGN KEY (account, person) REFERENCES member
+);
+
+CREATE TABLE refund_tally (
+    account BIGINT NOT NULL REFERENCES account,
+    person BIGINT NOT NULL REFERENCES person,
+    currency TEXT NOT NULL REFERENCES currency,
+    used BIGINT NOT NULL CHECK (used >= 0),
+    since BIGINT NOT NULL,
+    PRIMARY KEY (account, person, currency)
 );
 
 CREATE TABLE invitation (
@@ -72,10 +79,16 @@ CREATE TRIGGER members_begin AFTER INSERT ON member REFERENCING NEW TABLE AS add
 CREATE TRIGGER member_stays BEFORE UPDATE ON member FOR EACH ROW
     WHEN (NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at)
     EXECUTE FUNCTION refused('member: their business never changes');
-CREATE TRIGGER member_cap_counts BEFORE UPDATE ON member_cap FOR EACH ROW
+CREATE TRIGGER member_cap_stays BEFORE UPDATE ON member_cap FOR EACH ROW
+    WHEN (NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency)
+    EXECUTE FUNCTION refused('member cap: whose it is never changes');
+CREATE TRIGGER refund_tally_counts BEFORE UPDATE ON refund_tally FOR EACH ROW
     WHEN (NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency
-        OR NEW.since < OLD.since OR (NEW.since = OLD.since AND NEW.used < OLD.used))
-    EXECUTE FUNCTION refused('member cap: what was refunded in a day only grows');
+        OR (NEW.since = OLD.since AND NEW.used < OLD.used)
+        OR (NEW.since <> OLD.since AND NEW.since < OLD.since + 79200000))
+    EXECUTE FUNCTION refused('refund tally: what was refunded in a day only grows');
+CREATE TRIGGER refund_tally_remains BEFORE DELETE OR TRUNCATE ON refund_tally
+    FOR EACH STATEMENT EXECUTE FUNCTION refused('refund tallies never vanish');
 CREATE TRIGGER invitation_stays BEFORE UPDATE ON invitation FOR EACH STATEMENT EXECUTE FUNCTION refused('invitations never change');
 CREATE FUNCTION payment_acts_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -16,10 +16,17 @@ CREATE TABLE member_cap (
     person INTEGER NOT NULL,
     currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
-    used INTEGER NOT NULL CHECK (used >= 0),
-    since INTEGER NOT NULL,
     PRIMARY KEY (account, person, currency),
     FOREIGN KEY (account, person) REFERENCES member DEFERRABLE INITIALLY DEFERRED
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE refund_tally (
+    account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
+    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
+    used INTEGER NOT NULL CHECK (used >= 0),
+    since INTEGER NOT NULL,
+    PRIMARY KEY (account, person, currency)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE invitation (
@@ -68,11 +75,20 @@ BEGIN SELECT RAISE(ROLLBACK, 'members are never replaced'); END;
 CREATE TRIGGER member_stays BEFORE UPDATE ON member
 WHEN NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
 BEGIN SELECT RAISE(ROLLBACK, 'member: their business never changes'); END;
--- What was refunded in a day is not forgotten in that day.
-CREATE TRIGGER member_cap_counts BEFORE UPDATE ON member_cap
+CREATE TRIGGER member_cap_stays BEFORE UPDATE ON member_cap
 WHEN NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency
-    OR NEW.since < OLD.since OR (NEW.since = OLD.since AND NEW.used < OLD.used)
-BEGIN SELECT RAISE(ROLLBACK, 'member cap: what was refunded in a day only grows'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'member cap: whose it is never changes'); END;
+-- What was refunded in a day is not forgotten in that day, and no day is shorter than 22 hours.
+CREATE TRIGGER refund_tally_counts BEFORE UPDATE ON refund_tally
+WHEN NEW.account <> OLD.account OR NEW.person <> OLD.person OR NEW.currency <> OLD.currency
+    OR (NEW.since = OLD.since AND NEW.used < OLD.used)
+    OR (NEW.since <> OLD.since AND NEW.since < OLD.since + 79200000)
+BEGIN SELECT RAISE(ROLLBACK, 'refund tally: what was refunded in a day only grows'); END;
+CREATE TRIGGER refund_tally_remains BEFORE DELETE ON refund_tally
+BEGIN SELECT RAISE(ROLLBACK, 'refund tallies never vanish'); END;
+CREATE TRIGGER refund_tally_is_new BEFORE INSERT ON refund_tally
+WHEN EXISTS (SELECT 1 FROM refund_tally WHERE account = NEW.account AND person = NEW.person AND currency = NEW.currency)
+BEGIN SELECT RAISE(ROLLBACK, 'refund tallies are never replaced'); END;
 CREATE TRIGGER member_cap_is_new BEFORE INSERT ON member_cap
 WHEN EXISTS (SELECT 1 FROM member_cap WHERE account = NEW.account AND person = NEW.person AND currency = NEW.currency)
 BEGIN SELECT RAISE(ROLLBACK, 'member caps are never replaced'); END;

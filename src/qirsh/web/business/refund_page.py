@@ -10,6 +10,7 @@ from qirsh.domain.limits import NOTE_CHARACTERS_MAX
 from qirsh.domain.payment import Payment, left_to_refund
 from qirsh.domain.refund import Refund, refund_id
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.staff import used_of_day
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.language.figures import money, typed_amount
@@ -99,12 +100,11 @@ async def _form(
 ) -> Response:
     shop, store = page.shop, page.context.store
     balance = await store.find(Tables.balances, (shop.account.number, payment.currency))
-    cap = None
-    if shop.role == "cashier" and shop.mode == "live":
-        cap = await store.find(Tables.member_caps, (shop.live.number, page.person, payment.currency))
     cap_left = 0
-    if cap is not None:
-        cap_left = cap.amount - (cap.used if cap.since >= _day_began_at(page) else 0)
+    if shop.role == "cashier" and shop.mode == "live":
+        key = (shop.live.number, page.person, payment.currency)
+        cap, tally = await store.find(Tables.member_caps, key), await store.find(Tables.refund_tallies, key)
+        cap_left = (cap.amount if cap else 0) - used_of_day(tally, day_began_at=_day_began_at(page))
     holder = await account_holder_of(page)
     return page.render(
         "business/refund.html",
