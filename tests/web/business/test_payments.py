@@ -7,6 +7,7 @@ import pytest
 from qirsh.domain.limits import RECENT_PROOF_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Merchant, World, create, pay, trial
+from tests.web.business.payouts import asked, ready
 from tests.web.business.staff import CAPS, home, invite, join, owner, refund_form, take
 from tests.web.webhooks import new_endpoint
 
@@ -307,3 +308,31 @@ def test_a_cashier_who_paid_asks_a_colleague_for_the_refund(still: InProcess) ->
     assert balance(still, merchant) == before
     path = refund_form(boss, home(merchant), payment)
     assert boss.post(path, amount="0.10", note="").status_code == 303
+
+
+def test_a_cashier_hears_that_the_balance_is_short_and_not_what_it_is(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    cashier = join(still, merchant, "cashier", boss)
+    payment = still.data(create(merchant.key, amount=3000))["id"]
+    still.data(pay(still.customers[0], payment))
+    other = still.data(create(merchant.key, amount=4111))["id"]
+    still.data(pay(still.customers[0], other))
+    refund_form(cashier, home(merchant), payment)
+    assert "71.11" not in cashier.text
+    assert "Balance" not in cashier.text
+    assert "does not cover" not in cashier.text
+    refund_form(boss, home(merchant), payment)
+    assert "Balance available for refunds" in boss.text
+    assert "71.11" in boss.text
+    asked(still, merchant, ready(still, merchant), 4500)  # It is held, and 26.11 are left.
+    refund_form(cashier, home(merchant), payment)
+    assert "does not cover all that is left" in cashier.text
+    assert "26.11" not in cashier.text
+
+
+def test_a_payment_that_was_never_paid_has_no_refund_and_the_page_says_so(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    path = refund_form(boss, home(merchant), still.payment(merchant))
+    assert "has not been paid, so there is nothing to refund" in boss.text
+    assert "nothing left to refund" not in boss.text
+    assert f'action="{path}"' not in boss.page
