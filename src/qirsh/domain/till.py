@@ -9,6 +9,7 @@ from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.money import is_amount
 
 _ID: Final = re.compile(r"till_[0-9a-f]{18}")
+_METADATA: Final = re.compile(r'\{"till":"(till_[0-9a-f]{18})"\}')
 
 
 class Till(msgspec.Struct, frozen=True):
@@ -30,6 +31,17 @@ class Till(msgspec.Struct, frozen=True):
 def is_till_id(text: str) -> bool:
     """Whether a till could have this id."""
     return _ID.fullmatch(text) is not None
+
+
+def till_metadata(till_id: str) -> str:
+    """What a payment that is made at a till says of it."""
+    return f'{{"till":"{till_id}"}}'
+
+
+def till_named_in(metadata: str) -> str | None:
+    """The id of the till that a payment's metadata names. Shops may write the same: it proves nothing."""
+    found = _METADATA.fullmatch(metadata)
+    return None if found is None else found[1]
 
 
 def is_takeable(amount: int | None, minimum: int | None, maximum: int | None) -> bool:

@@ -10,7 +10,7 @@ from pypdf import PdfReader
 from qirsh.domain.limits import TILLS_OPEN_MAX
 from qirsh.workers.payment_indexer import PaymentIndexer
 from tests.guest import Guest
-from tests.live import InProcess, Merchant
+from tests.live import InProcess, Merchant, create
 from tests.web.business.staff import home, join, owner
 from tests.web.tills import fixed_till, new_till
 
@@ -145,6 +145,29 @@ def test_payments_of_a_till_are_found_by_its_link(still: InProcess) -> None:
     boss.open(link)
     assert re.findall(r'href="/business/\d+/payments/(\d{16})"', boss.page) == [made[first]]
     assert first in boss.read(f"{home(merchant)}/payments/{made[first]}")
+
+
+def test_a_payment_names_the_till_that_it_was_made_at(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    till, guest = new_till(still, merchant, name="Table <4>", amount=250, minimum=None, maximum=None), Guest(still)
+    guest.open(f"/till/{till}")
+    payment = guest.post(f"/till/{till}").headers["location"].removeprefix("/pay/")
+    assert "Table <4>" in guest.read(f"/pay/{payment}")
+    page = f"{home(merchant)}/payments/{payment}"
+    assert "Created at the till Table <4>" in boss.read(page)
+    assert f'href="{home(merchant)}/tills/{till}"' in boss.page
+    cashier = join(still, merchant, "cashier", boss)
+    assert "Created at the till Table <4>" in cashier.read(page)
+    assert f'href="{home(merchant)}/tills/{till}"' not in cashier.page
+
+
+def test_a_payment_whose_metadata_names_another_shops_till_was_made_at_none(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    till = fixed_till(still, still.merchant())
+    payment = still.data(create(merchant.key, metadata={"till": till}))["id"]
+    assert "Table 4" not in boss.read(f"{home(merchant)}/payments/{payment}")
+    assert "Created at the till" not in boss.text
+    assert "Table 4" not in Guest(still).read(f"/pay/{payment}")
 
 
 def test_another_shops_till_is_not_there(still: InProcess) -> None:

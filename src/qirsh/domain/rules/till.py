@@ -15,7 +15,7 @@ from qirsh.domain.rules import payment
 from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.staff_authority import by_member
 from qirsh.domain.staff import Right
-from qirsh.domain.till import Till, is_takeable, takes
+from qirsh.domain.till import Till, is_takeable, takes, till_metadata
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -93,7 +93,7 @@ def create_at_till(command: CreatePaymentAtTill, work: UnitOfWork) -> Payment | 
         amount=command.amount,
         currency=till.currency,
         note=till.note,
-        metadata=msgspec.json.encode({"till": till.id}).decode(),
+        metadata=till_metadata(till.id),
         # Whoever scans a code stands before it: what they leave unpaid does not stay for long.
         expires_in_ms=min(1000 * merchant.expires_in_s, TILL_PAYMENT_MS_MAX),
     )

@@ -6,7 +6,9 @@
 from typing import Final
 
 from qirsh.domain.limits import TILLS_OPEN_MAX
-from qirsh.domain.till import Till
+from qirsh.domain.payment import Payment
+from qirsh.domain.tables import Tables
+from qirsh.domain.till import Till, till_named_in
 from qirsh.store.interface import Query, Store
 
 _COLUMNS: Final = ", ".join(Till.__struct_fields__)
@@ -25,3 +27,10 @@ async def tills_of(store: Store, account: int) -> list[Till]:
     opened = await store.select(_OPEN, account, TILLS_OPEN_MAX)
     closed = await store.select(_CLOSED, account, _CLOSED_SHOWN_MAX)
     return [Till(*row) for row in (*opened, *closed)]
+
+
+async def till_of_payment(store: Store, payment: Payment) -> Till | None:
+    """The one that it was made at. That of another account is like none."""
+    named = till_named_in(payment.metadata)
+    found = await store.find(Tables.tills, named) if named else None
+    return found if found is not None and found.account == payment.merchant else None

@@ -22,6 +22,7 @@ from qirsh.domain.webhook import delivery_id
 from qirsh.store.reads.payment_life import life_of
 from qirsh.store.reads.request_log import requests_of_payment
 from qirsh.store.reads.saved_views import saved_views_of
+from qirsh.store.reads.tills import till_of_payment
 from qirsh.store.reads.webhooks import deliveries_of_payment
 from qirsh.web.business.newer_payments import is_followed, newer_address
 from qirsh.web.business.payment_filters import FIELDS, Wanted, address_of, filter_of, query_of, read_wanted
@@ -88,6 +89,7 @@ async def show_payment(page: ShopPage) -> Response:
         payment=payment,
         standing="expired" if payment.status == "pending" and not is_waiting else payment.status,
         payer=payer,
+        till=await till_of_payment(context.store, payment),
         life=life,
         tries=[each for each in life.attempts if payment.paid_at is None or each.at <= payment.paid_at],
         late_tries=[each for each in life.attempts if payment.paid_at is not None and each.at > payment.paid_at],

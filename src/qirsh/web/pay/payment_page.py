@@ -7,6 +7,7 @@ from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.account_eligibility import why_not_in_order
 from qirsh.domain.tables import Tables
+from qirsh.store.reads.tills import till_of_payment
 from qirsh.web.html.brand_look import BrandLook, brand_look_of
 from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.html.rendering import see_other
@@ -26,6 +27,7 @@ class PaymentPage(msgspec.Struct, frozen=True):
     merchant: Account
     brand: BrandLook
     page: PageContext
+    till: str  # Its name, if it was made at one.
 
     @property
     def address(self) -> str:
@@ -76,6 +78,7 @@ class PaymentPage(msgspec.Struct, frozen=True):
             self.brand,
             now=self.page.context.clock(),
             can_leave=can_leave,
+            till=self.till,
         )
 
     def after_paying(self) -> Response:
@@ -97,4 +100,6 @@ async def payment_page_of(context: Context, request: Request) -> PaymentPage:
     merchant = await context.store.find(Tables.accounts, payment.merchant)
     assert merchant is not None, "a payment without its merchant"
     brand = await brand_look_of(context.store, merchant)
-    return PaymentPage(request.arguments["id"], payment, merchant, brand, await page_context_of(context, request))
+    till = await till_of_payment(context.store, payment)
+    page = await page_context_of(context, request)
+    return PaymentPage(request.arguments["id"], payment, merchant, brand, page, "" if till is None else till.name)

@@ -31,10 +31,11 @@ class PaymentSummary(msgspec.Struct, frozen=True):
     paid_at: int | None
     refunded: int
     can_leave: bool  # The shop has a page for who does not pay.
+    till: str = ""  # Its name, if it was made at one.
 
 
 def payment_summary_of(
-    payment: Payment, payment_id: str, merchant: Account, brand: BrandLook, *, now: int, can_leave: bool
+    payment: Payment, payment_id: str, merchant: Account, brand: BrandLook, *, now: int, can_leave: bool, till: str = ""
 ) -> PaymentSummary:
     """As it stands now."""
     is_test = merchant.mode == "test"
@@ -54,6 +55,7 @@ def payment_summary_of(
         paid_at=payment.paid_at,
         refunded=payment.refunded_amount,
         can_leave=can_leave,
+        till=till,
     )
 
 
