@@ -110,6 +110,26 @@ def test_what_is_wrong_with_an_invitation_stands_beside_it(
     assert says in boss.text
 
 
+def test_who_works_there_already_is_not_invited(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    person = still.person(verified=True)
+    invitation = invite(boss, merchant, person.email)
+    guest = Guest(still).signed_in(person.email)
+    guest.open(f"/invitations/{invitation}")
+    guest.post(f"/invitations/{invitation}", answer="accept")
+    path = f"{home(merchant)}/staff/invite"
+    for email in (person.email.upper(), merchant.email):
+        boss.open(path)
+        assert boss.post(path, email=email, role="viewer", **CAPS).status_code == 422
+        assert "This person works here already." in boss.text
+        assert email in boss.page
+    with still.books() as books:
+        assert books.select("SELECT id FROM invitation WHERE account = ?", int(merchant.account)) == []
+    # At another shop they are like anybody.
+    other = still.merchant()
+    invite(Guest(still).signed_in(other.email), other, person.email)
+
+
 def test_the_twenty_first_invitation_is_refused_in_words(still: InProcess) -> None:
     boss, merchant = owner(still)
     for number in range(INVITATIONS_MAX):

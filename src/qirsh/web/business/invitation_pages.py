@@ -12,7 +12,7 @@ from qirsh.domain.limits import INVITATIONS_MAX, MEMBERS_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.staff import GRANTABLE, Invitation, read_caps
+from qirsh.domain.staff import GRANTABLE, Invitation, read_caps, role_of
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.staff import invitations_of
 from qirsh.web.auth.outgoing_mail import letters, letters_to_person
@@ -43,6 +43,8 @@ async def invite_member(page: ShopPage) -> Response:
     email = normal_email(typed["email"])
     if email is None:
         errors["email"] = "email"
+    elif await _works_here(page, email):
+        errors["email"] = "works_here"
     if not errors and (fault := await proof_fault(page, await account_holder_of(page), typed)):
         errors = {"proof": fault}
     if errors or role is None or email is None:
@@ -122,6 +124,15 @@ async def answer_invitation(page: PageContext) -> Response:
             return page.render("html/dead_link.html", status=404, kind="invitation")
         raise to_problem(outcome)
     return page.redirect(f"/business/{shop.number}", "business.joined")
+
+
+async def _works_here(page: ShopPage, email: str) -> bool:
+    """Whoever may invite sees the staff: of anybody else they learn nothing."""
+    store, live = page.context.store, page.shop.live
+    login = await store.find(Tables.logins, email)
+    if login is None:
+        return False
+    return role_of(login.person, live, await store.find(Tables.members, (live.number, login.person))) is not None
 
 
 def _is_stale(invitation: Invitation, email: str, now: int) -> bool:
