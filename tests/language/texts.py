@@ -27,6 +27,7 @@ _KEYWORDS: Final = {
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
     "text": (2,),
+    "text_in": ((2, "c"), 3),
     "plural": (2, 3),
 }
 # In the order of its file: dates and numbers of lines would change what nobody has changed.

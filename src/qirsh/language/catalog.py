@@ -52,6 +52,11 @@ def text(code: str, message: str, **values: object) -> str:
     return translations(code).gettext(message) % values
 
 
+def text_in(code: str, context: str, message: str) -> str:
+    """The same, where one English word has several translations by what it is: a status, the head of a column."""
+    return str(translations(code).pgettext(context, message))
+
+
 def plural(code: str, one: str, many: str, n: int, **values: object) -> str:
     """The text for so many; `%(n)d` stands for the number."""
     return translations(code).ngettext(one, many, n) % {"n": n, **values}

@@ -286,7 +286,7 @@ def test_a_file_that_is_too_large_is_refused_beside_its_field(world: Live) -> No
     ("name", "says"),
     [
         ("", "Enter the name of the business"),
-        ("x" * 101, "Enter the name of the business"),
+        ("x" * 101, "at most 100 characters"),
         ("Shop ✓", "without check marks"),
         ("Shop\u202e", "without check marks"),
         ("Shop", "already"),

@@ -133,7 +133,7 @@ def test_whoever_is_suspended_between_the_form_and_its_post_gets_no_business(sti
     ("field", "value", "says"),
     [
         ("name", "", "Enter the name of the business"),
-        ("name", "x" * 101, "Enter the name of the business"),
+        ("name", "x" * 101, "at most 100 characters"),
         ("name", "Shop\u202e", "hidden characters"),
         ("name", "✓ Verified business", "without check marks"),
         ("name", "Sh\u200dop", "without check marks"),

@@ -86,6 +86,7 @@ def test_whoever_waits_for_approval_or_is_suspended_is_written_to_and_answers(st
         ("", "Required"),
         (" \r\n ", "Required"),
         ("x" * (MESSAGE_CHARACTERS_MAX + 1), "at most 2000 characters"),
+        ("\U0001f600" * (MESSAGE_CHARACTERS_MAX + 1), "at most 2000 characters"),
         ("a\u202eb", "without hidden ones"),
     ],
 )
@@ -97,6 +98,14 @@ def test_what_is_wrong_with_an_answer_stands_beside_it(still: InProcess, text: s
     assert says in boss.text
     assert text.strip() in boss.page
     assert unread(still, merchant) == []
+
+
+def test_the_longest_message_may_be_of_the_longest_characters(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    path, text = f"{home(merchant)}/messages", "\U0001f600" * MESSAGE_CHARACTERS_MAX
+    boss.open(path)
+    boss.follow(boss.post(path, text=text))
+    assert text in boss.page
 
 
 def test_the_twenty_first_in_a_row_waits_for_an_answer(still: InProcess) -> None:

@@ -82,6 +82,21 @@ def test_a_report_adds_up_and_is_the_same_by_days(still: InProcess) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "head", "status"), [("ar", "المردود", "رُدّ المبلغ"), ("tr", "İade edilen", "İade edildi")]
+)
+def test_what_was_refunded_heads_a_column_in_other_words_than_the_status(
+    still: InProcess, code: str, head: str, status: str
+) -> None:
+    merchant = still.merchant()
+    still.paid(merchant, still.anew(still.customer()), amount=12_50)
+    today = str(local_day(still.now_ms(), still.context.time_zone))
+    boss = Guest(still, code).signed_in(merchant.email)
+    text = boss.read(f"{home(merchant)}/reports", currency="USD", from_=today, to=today)
+    assert text.count(head) == 2
+    assert status not in text
+
+
+@pytest.mark.parametrize(
     ("query", "says"),
     [
         ({"from_": "2026-13-01", "to": "2026-01-01"}, "valid date"),

@@ -86,7 +86,10 @@ def test_a_fixed_amount_stands_on_it_as_who_prints_it_writes_it(code: str, digit
 
 
 def test_a_test_poster_says_so() -> None:
-    assert "no real money" in words(poster_pdf(poster(is_test=True), "en", "a4"))
+    for code in LANGUAGES:
+        read = words(poster_pdf(poster(is_test=True), code, "a4"))
+        assert "no real money" in read
+        assert "gerçek para" in read
     assert "no real money" not in words(poster_pdf(poster(), "en", "a4"))
 
 

@@ -1,7 +1,7 @@
 """Messages of operators about a business, for its owner, who may answer. They go on where a business is suspended."""
 
 from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators
-from qirsh.domain.limits import MESSAGE_CHARACTERS_MAX, MESSAGES_IN_A_ROW_MAX
+from qirsh.domain.limits import BODY_BYTES_MAX, MESSAGE_CHARACTERS_MAX, MESSAGES_IN_A_ROW_MAX
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads.shop_messages import messages_of, unread_by_owner
 from qirsh.web.business.once_form import new_nonce, once_form
@@ -26,7 +26,8 @@ async def mark_messages_read(page: ShopPage) -> Response:
 async def answer_operators(page: ShopPage) -> Response:
     """However often the form is sent, it is one message. Whoever answers has read what there was."""
     number = _thread(page)
-    typed = once_form(page, "message", "text", bound=(str(number),))
+    # All that the connection takes: what is too long is told beside the field, and nobody writes it again.
+    typed = once_form(page, "message", "text", bound=(str(number),), bytes_max=BODY_BYTES_MAX)
     text = message_text(typed["text"], MESSAGE_CHARACTERS_MAX)
     if not text:
         return await _page(page, typed["text"], "text" if typed["text"].strip() else "empty", status=422)

@@ -6,8 +6,10 @@ from qirsh.web.html.input_text import has_direction_controls, one_line
 
 
 def read_business_name(text: str) -> tuple[str, str]:
-    """The name, and what is wrong with it: `name` or `signs`."""
+    """The name, and what is wrong with it: `name`, `long` or `signs`."""
     name = one_line(text, NAME_CHARACTERS_MAX)
+    if name is None and one_line(text, len(text)) is not None:
+        return "", "long"
     if has_direction_controls(text) or (name and not is_plain_name(name)):
         return name or "", "signs"
     return name or "", "" if name else "name"

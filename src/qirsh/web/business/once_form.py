@@ -1,6 +1,7 @@
 """Forms that are carried out once, however often they are sent."""
 
 from qirsh.domain.idempotency import IdempotencyKey, fingerprint
+from qirsh.domain.limits import FORM_BYTES_MAX
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.page_context import PageContext
 
@@ -10,9 +11,11 @@ def new_nonce(page: PageContext) -> str:
     return page.context.entropy(9).hex()
 
 
-def once_form(page: PageContext, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+def once_form(
+    page: PageContext, purpose: str, *names: str, bound: tuple[str, ...] = (), bytes_max: int = FORM_BYTES_MAX
+) -> dict[str, str]:
     """The posted values, `nonce` among them, which the form was made with."""
-    values = read_form(page.context, page.request, "token", "nonce", *names)
+    values = read_form(page.context, page.request, "token", "nonce", *names, bytes_max=bytes_max)
     page.csrf.check(values.pop("token"), purpose, *bound, values["nonce"])
     return values
 

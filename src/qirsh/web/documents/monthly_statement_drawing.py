@@ -3,7 +3,7 @@
 from typing import Final
 
 from qirsh.domain.report import Report, ReportDay
-from qirsh.language.catalog import text
+from qirsh.language.catalog import text, text_in
 from qirsh.language.figures import currency_name, date_name, day_and_time, grouped, money, time_zone_name, whole
 from qirsh.web.documents.bidi_text import figure, isolated, plain
 from qirsh.web.documents.monthly_statement import MonthlyStatement
@@ -84,7 +84,7 @@ def _sums(canvas: PageCanvas, report: Report, code: str) -> None:
     lines: tuple[tuple[str, int | None, str], ...] = (
         (text(code, "Opening balance"), None, money(report.opening, report.currency, code)),
         (text(code, "Taken"), sums.taken_count, _signed(sums.taken, report.currency, code)),
-        (text(code, "Refunded"), sums.refunded_count, _signed(-sums.refunded, report.currency, code)),
+        (text_in(code, "column", "Refunded"), sums.refunded_count, _signed(-sums.refunded, report.currency, code)),
         (text(code, "Fees"), sums.fees_count, _signed(-sums.fees, report.currency, code)),
         (text(code, "Paid out"), sums.paid_out_count, _signed(-sums.paid_out, report.currency, code)),
         (text(code, "Paid in"), sums.paid_in_count, _signed(sums.paid_in, report.currency, code)),
@@ -110,7 +110,7 @@ def _days(canvas: PageCanvas, report: Report, code: str) -> float:
         (
             text(code, "Opening balance"),
             text(code, "Taken"),
-            text(code, "Refunded"),
+            text_in(code, "column", "Refunded"),
             text(code, "Paid out"),
             text(code, "Other"),
             text(code, "Closing balance"),

@@ -64,10 +64,14 @@ class _Drawing:
         return canvas.finished()
 
     def _test_band(self) -> float:
-        self._canvas.fill(0, 0, self._canvas.w, 14 * self._scale, BRASS_SOFT)
-        words = text(self._code, "Test mode: no real money moves here.")
-        self._centred(one_line(words, is_rtl=language(self._code).direction == "rtl"), 9, _TEST)
-        return 18.0
+        """Like the call to scan, in every language: who stands before it may read only one."""
+        y = _TEST.height + 2
+        self._canvas.fill(0, 0, self._canvas.w, (y + len(LANGUAGES) * _TEST.height) * self._scale, BRASS_SOFT)
+        for each in LANGUAGES:
+            words = text(each, "Test mode: no real money moves here.")
+            self._centred(one_line(words, is_rtl=language(each).direction == "rtl"), y, _TEST)
+            y += _TEST.height
+        return y + 4
 
     def _words(self, words: str, y: float, face: Face, *, most: int) -> float:
         """The shop's own words in the middle; where they end."""

@@ -19,13 +19,13 @@ _DIGITS: Final = frozenset({"pin", "old_pin", "pin_again", "code", "mail_code"})
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 
 
-def read_form(context: Context, request: Request, *names: str) -> dict[str, str]:
+def read_form(context: Context, request: Request, *names: str, bytes_max: int = FORM_BYTES_MAX) -> dict[str, str]:
     """The value of each name, empty if it was not sent. Nothing else may be sent, and nothing twice."""
     refuse_strangers(context, request)
     headers = request.headers
     if headers.get(b"content-type", b"").lower().replace(b" ", b"") not in _TYPES or b"content-encoding" in headers:
         raise Problem("unsupported_media_type", detail=f"Send `Content-Type: {_TYPE.decode()}`, in UTF-8.")
-    if len(request.body) > FORM_BYTES_MAX:
+    if len(request.body) > bytes_max:
         raise Problem("body_too_large", detail="The form is too large.")
     values: dict[str, str] = {}
     for pair in request.body.split(b"&") if request.body else ():
