@@ -1,5 +1,6 @@
 """The overview and reports of a business: its money by currency and day, exact to the moment."""
 
+import html
 import re
 from datetime import timedelta
 
@@ -42,6 +43,11 @@ def test_what_was_taken_is_seen_at_once_beside_yesterday(still: InProcess) -> No
     assert re.search(r"Yesterday : 12\.50", text) or "Yesterday: 12.50" in text, text
     assert '<svg class="chart"' in boss.page
     # Each number leads to the list that it counts.
+    [report_of_today] = re.findall(r'Refunded today</small><a class="big" href="([^"]+)"', boss.page)
+    reader = Guest(still).signed_in(merchant.email)
+    reader.open(html.unescape(report_of_today))
+    assert "5.00" in reader.text.partition("Refunded")[2].partition("Fees")[0]
+    assert "Opening balance 12.50" in reader.text  # Of today alone.
     [list_of_today] = re.findall(r'class="big" href="([^"]+by=paid[^"]+)"', boss.page)
     boss.open(list_of_today.replace("&amp;", "&"))
     assert re.findall(r"/payments/(\d{16})\"", boss.page) == [paid]

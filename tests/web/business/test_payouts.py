@@ -109,6 +109,15 @@ def test_a_new_bank_account_a_wrong_pin_and_too_much_are_refused_beside_their_fi
         assert books.select("SELECT count(*) FROM payout WHERE account = ?", int(merchant.account)) == [(0,)]
 
 
+def test_the_form_says_from_when_a_new_bank_account_can_be_used(still: InProcess) -> None:
+    boss, merchant, old = rich(still)
+    new = add_bank(boss, merchant, bank="Bank of Homs")
+    boss.open(f"{home(merchant)}/payouts")
+    options = dict(re.findall(r'<option value="(ba_\w+)"[^>]*>([^<]*)<', boss.page))
+    assert " · From " in options[new]
+    assert " · From " not in options[old]
+
+
 def test_roles_see_and_ask_as_they_may(still: InProcess) -> None:
     boss, merchant, bank = rich(still)
     accountant, viewer = join(still, merchant, "accountant", boss), join(still, merchant, "viewer", boss)
