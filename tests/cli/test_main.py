@@ -36,6 +36,11 @@ def test_the_program_says_its_version_and_lists_its_commands_and_settings(empty:
         assert word in text
 
 
+def test_the_help_says_who_reads_a_reason(empty: House) -> None:
+    for verb, words in (("suspend", "the owner and the staff do not see it"), ("reject", "The owner reads it")):
+        assert words in " ".join(empty.run("account", verb, "--help").stdout.split())
+
+
 def test_no_secret_can_be_given_as_an_argument_and_click_reads_no_environment() -> None:
     for name, parameter in parameters(qirsh):
         assert parameter.envvar is None, name

@@ -9,6 +9,7 @@ import pytest
 from qirsh.language.local_time import local_day
 from tests.live import InProcess
 from tests.web.business.staff import home, join, owner, take
+from tests.web.business.test_brand import request
 
 
 def test_what_was_done_is_told_with_who_did_it_newest_first(still: InProcess) -> None:
@@ -64,3 +65,17 @@ def test_the_log_of_one_account_has_nothing_of_another(still: InProcess) -> None
     take(other_boss, home(other))
     assert "Created a payment" not in boss.read(f"{home(merchant)}/activity")
     assert "Created a payment" not in other_boss.read(f"/business/{other.test_account}/activity")
+
+
+def test_reasons_of_operators_are_not_for_the_shop(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    still.act("account suspend", account=merchant.account, reason="A tip from the police")
+    still.act("account resume", account=merchant.account, reason="The tip was wrong")
+    for path in ("activity", "activity.csv"):
+        answer = boss.open(f"{home(merchant)}/{path}")
+        assert answer.status_code == 200
+        assert "tip" not in answer.text
+    # What the shop is told on its pages anyway, it reads here too.
+    change = request(boss, merchant, name="Royal Bank")
+    still.act("brand refuse", account=merchant.account, id=change, reason="You are no bank")
+    assert "You are no bank" in boss.read(f"{home(merchant)}/activity")

@@ -60,8 +60,11 @@ def as_json_option(arguments: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")(arguments)
 
 
-def _reasoned(arguments: F) -> F:
-    return click.option("--reason", default="", help="Kept in the audit entry.")(arguments)
+_INTERNAL: Final = "Kept in the audit entry, for operators: the owner and the staff do not see it."
+
+
+def _reasoned(help_text: str) -> Callable[[F], F]:
+    return click.option("--reason", default="", help=help_text)
 
 
 _email = click.option("--email", required=True)
@@ -119,10 +122,10 @@ def account_request(*, personal_account: str, name: str, origins: tuple[str, ...
     send_action("account request", params, as_json=as_json)
 
 
-def _add_move(verb: str, summary: str) -> None:
+def _add_move(verb: str, summary: str, reason_help: str = _INTERNAL) -> None:
     @account_group.command(verb, help=summary)
     @click.argument("account")
-    @_reasoned
+    @_reasoned(reason_help)
     @as_json_option
     def move(*, account: str, reason: str, as_json: bool) -> None:
         send_action(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
@@ -130,7 +133,11 @@ def _add_move(verb: str, summary: str) -> None:
 
 _add_move("verify", "You have seen who the owner of a personal account is.")
 _add_move("approve", "A requested commercial account may take payments.")
-_add_move("reject", "A requested commercial account may not take payments.")
+_add_move(
+    "reject",
+    "A requested commercial account may not take payments.",
+    reason_help="The owner reads it, and it is kept in the audit entry.",
+)
 _add_move("suspend", "Stop an account; reading still works.")
 _add_move("resume", "Let a suspended account act again.")
 _add_move("close", "End an account for good. Refused while it holds money.")

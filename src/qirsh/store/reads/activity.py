@@ -39,7 +39,8 @@ class Act(msgspec.Struct, frozen=True):
     at: int
     actor: str
     action: str
-    about: str  # What else is known of it.
+    thing: str  # A key or an endpoint, if it is about one.
+    detail: str  # What else is noted of it, if it is about the account. An operator's may not be for the shop.
     payment: int | None
     after: Place  # Where the list goes on after it.
 
@@ -85,15 +86,17 @@ async def read_activity(
 def _noted(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
     number, actor, action, subject, detail = row
     place = msgspec.structs.replace(place, noted=int(number))
-    about = str(detail) if str(subject).startswith("account ") else str(subject)
-    return place, Act(at=at, actor=str(actor), action=str(action), about=about, payment=None, after=place)
+    thing, told = ("", str(detail)) if str(subject).startswith("account ") else (str(subject), "")
+    return place, Act(at=at, actor=str(actor), action=str(action), thing=thing, detail=told, payment=None, after=place)
 
 
 def _by_hand(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
     _, payment, version, person, act = row
     place = msgspec.structs.replace(place, at=at, payment=int(payment), version=int(version))
     action = f"payment.{act}"
-    return place, Act(at=at, actor=f"person {person}", action=action, about="", payment=int(payment), after=place)
+    return place, Act(
+        at=at, actor=f"person {person}", action=action, thing="", detail="", payment=int(payment), after=place
+    )
 
 
 def _fits(act: Act, wanted: ActFilter) -> bool:

@@ -30,6 +30,8 @@ ACTS: Final = (
     "view",
     "message",
 )
+# What operators decide and the shop is told in so many words: it may read the detail here too.
+_TOLD: Final = frozenset({"account.rejected", "account.brand_approved", "account.brand_refused", "payout.refused"})
 _CURSOR: Final = "act"
 _CSV: Final = head(b"text/csv; charset=utf-8")
 
@@ -40,6 +42,7 @@ class Row(msgspec.Struct, frozen=True):
     act: Act
     who: str
     payment_id: str
+    about: str  # What else the shop may read of it.
     at: int
     is_erased: bool  # Whoever did it has no name any more.
 
@@ -75,7 +78,7 @@ async def download_activity(page: ShopPage) -> Response:
         acts += some
     lines = ["\ufeffat,who,action,payment,about\r\n"]
     for row in await _rows(page, acts, people):
-        cells = (local_timestamp(row.at, page.shop.time_zone), row.who, row.act.action, row.payment_id, row.act.about)
+        cells = (local_timestamp(row.at, page.shop.time_zone), row.who, row.act.action, row.payment_id, row.about)
         lines.append(",".join(f'"{harmless(cell).replace(chr(34), chr(34) * 2)}"' for cell in cells) + "\r\n")
     named = (b"content-disposition", f'attachment; filename="activity-{page.shop.account.number}.csv"'.encode())
     return Response(200, "".join(lines).encode(), [named], head=_CSV)
@@ -91,7 +94,7 @@ async def _people(page: ShopPage) -> dict[str, str]:
 
 async def _rows(page: ShopPage, acts: list[Act], people: dict[str, str]) -> list[Row]:
     context = page.context
-    names, erased = dict(people), set[str]()
+    names, erased, staff = dict(people), set[str](), set(people)
     for act in acts:
         kind, _, number = act.actor.partition(" ")
         if act.actor not in names:
@@ -100,6 +103,8 @@ async def _rows(page: ShopPage, acts: list[Act], people: dict[str, str]) -> list
             person = await context.store.find(Tables.people, int(number)) if known else None
             operator = None if person is None else await context.store.find(Tables.operators, person.id)
             names[act.actor] = person.name if person is not None and operator is None else ""
+            if person is not None and operator is None:
+                staff.add(act.actor)
             if person is not None and person.erased_at is not None:
                 erased.add(act.actor)
     return [
@@ -107,6 +112,8 @@ async def _rows(page: ShopPage, acts: list[Act], people: dict[str, str]) -> list
             act=act,
             who=names[act.actor],
             payment_id="" if act.payment is None else context.identifiers.payment_id(act.payment),
+            # The reasons of operators and of the service are their own.
+            about=act.thing or (act.detail if act.actor in staff or act.action in _TOLD else ""),
             at=act.at,
             is_erased=act.actor in erased,
         )
