@@ -157,14 +157,19 @@ def test_a_cashier_who_becomes_something_else_has_no_caps(market: Market) -> Non
 def test_what_happens_to_staff_is_written_down(market: Market) -> None:
     person = join(market, market.customer, "viewer").person
     market.do(ChangeMember(market.shop, person, "developer", {}, market.owner.id))
+    market.do(ChangeMember(market.shop, person, "cashier", {"USD": 5}, market.owner.id))
+    market.do(ChangeMember(market.shop, person, "cashier", {"USD": 5}, market.owner.id))
+    market.do(ChangeMember(market.shop, person, "cashier", {"USD": 7, "EUR": 2}, market.owner.id))
     market.do(RemoveMember(market.shop, person, market.owner.id))
     told = [(entry.action, entry.actor, entry.detail) for entry in market.audit if entry.action.startswith("staff.")]
     owner = f"person {market.owner.id}"
     assert told == [
-        ("staff.invited", owner, "viewer"),
+        ("staff.invited", owner, f"viewer, inv_{person}_viewer"),
         ("staff.joined", f"person {person}", "viewer"),
         ("staff.role_changed", owner, f"person {person}, viewer to developer"),
-        ("staff.removed", owner, f"person {person}, developer"),
+        ("staff.role_changed", owner, f"person {person}, developer to cashier, USD:5"),
+        ("staff.caps_changed", owner, f"person {person}, cashier, USD:7 EUR:2"),
+        ("staff.removed", owner, f"person {person}, cashier"),
     ]
 
 

@@ -1,15 +1,98 @@
 """The activity log of a business: who did what, found by person, act and days, and as a file."""
 
+import ast
 import csv
 import io
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
+import qirsh
+from qirsh.domain.account import MOVES
 from qirsh.language.local_time import local_day
 from tests.live import InProcess
-from tests.web.business.staff import home, join, owner, take
+from tests.web.business.staff import CAPS, home, join, owner, refund_form, take
 from tests.web.business.test_brand import request
+
+SOURCES: Final = Path(qirsh.__file__).parent
+# What stands for the names in the actions that rules put together.
+PARTS: Final = {
+    "account.{action}": [f"account.{state}" for states in MOVES["commercial"].values() for state in states]
+    + ["account.resumed"],
+    "{order.kind}.asked": ["deposit.asked", "withdrawal.asked"],
+    "{order.kind}.confirmed": ["deposit.confirmed", "withdrawal.confirmed"],
+    "staff.two_step_{word}": ["staff.two_step_required", "staff.two_step_not_required"],
+    "staff.{action}": ["staff.role_changed", "staff.caps_changed", "staff.left", "staff.removed"],
+    "webhook_endpoint.{action}": [
+        f"webhook_endpoint.{action}"
+        for action in ["created", "updated", "enabled", "paused", "woken", "removed", "rotated", "replayed", "resent"]
+    ],
+    "{action}": ["till.opened", "till.closed"],
+}
+# Of people and their personal accounts.
+NOT_OF_SHOPS: Final = ("identity.", "session.")
+
+
+def noted_actions() -> Iterator[str]:
+    """All that rules note with an account as the subject, or at the beginning of the detail."""
+    for path in sorted((SOURCES / "domain" / "rules").glob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "note":
+                _actor, action, subject, *_detail = (ast.unparse(each) for each in call.args)
+                if not subject.startswith(("f'person ", "f'stop ", "'")):
+                    name = action.removeprefix("f").strip("'")
+                    yield from PARTS.get(name, PARTS["{action}"] if name == "action" else [name])
+
+
+def test_every_action_that_can_be_noted_for_a_shop_has_a_label(still: InProcess) -> None:
+    template = (SOURCES / "web" / "business" / "templates" / "activity.html").read_text()
+    labels = set(re.findall(r'"(\w+\.\w+)": _\(', template))
+    noted = {action for action in noted_actions() if not action.startswith(NOT_OF_SHOPS)}
+    assert {"key.rotated", "account.resumed", "view.saved"} <= noted
+    assert noted - labels == set()
+    boss, merchant = owner(still)
+    still.act("account suspend", account=merchant.account)
+    still.act("account resume", account=merchant.account)
+    text = boss.read(f"{home(merchant)}/activity")
+    assert text.index("Resumed the business") < text.index("Suspended the business")
+    assert text.count("Approved the business") == 1
+
+
+def test_amounts_people_roles_and_caps_are_told_by_name(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    cashier = join(still, merchant, "cashier", boss)
+    payment = still.paid(merchant, still.customers[0])
+    boss.post(refund_form(boss, home(merchant), payment), amount="0.30", note="")
+    boss.open(f"{home(merchant)}/staff")
+    [person] = set(re.findall(rf'href="{home(merchant)}/staff/(\d+)"', boss.page))
+    path = f"{home(merchant)}/staff/{person}"
+    for changes in ({"role": "cashier", "cap_usd": "77.00"}, {"role": "developer"}):
+        boss.open(path)
+        assert boss.post(path, **CAPS | changes).status_code == 303, boss.text
+    boss.open(f"{home(merchant)}/staff/invite")
+    boss.post(f"{home(merchant)}/staff/invite", **CAPS | {"email": "new@home.example", "role": "viewer"})
+    with still.books() as books:
+        [(name,)] = books.select("SELECT name FROM person WHERE id = ?", int(person))
+    text = " ".join(boss.read(f"{home(merchant)}/activity").split())
+    assert "0.30 USD" in text
+    assert f"{name} · Before: Cashier, now: Developer" in text
+    assert f"{name} · Cashier · 77.00 USD" in text
+    assert "new@home.example · Viewer" in text
+    assert f"person {person}," not in text
+    rows = boss.open(f"{home(merchant)}/activity.csv").text
+    for cell in ("0.30 USD", f"{name}: cashier to developer", f"{name}: cashier, 77.00 USD"):
+        assert f'"{cell}"' in rows
+    # Somebody who was removed is still found by their number.
+    boss.open(f"{path}/remove")
+    boss.post(f"{path}/remove")
+    assert cashier.open(home(merchant)).status_code == 404
+    boss.read(f"{home(merchant)}/activity", person=person)
+    assert "Joined" in boss.text
+    assert f'<option value="{person}" selected' in boss.page
+    assert f'<option value="{person}"' in boss.open(f"{home(merchant)}/activity").text
 
 
 def test_what_was_done_is_told_with_who_did_it_newest_first(still: InProcess) -> None:

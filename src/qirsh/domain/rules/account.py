@@ -112,7 +112,8 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
     if moved.state in {"suspended", "closed"}:
         _take_rights(work, moved)
     work.post(command.letters)
-    work.note(command.actor, f"account.{moved.state}", f"account {moved.number}", command.reason)
+    action = "resumed" if account.state == "suspended" and moved.state != "closed" else moved.state
+    work.note(command.actor, f"account.{action}", f"account {moved.number}", command.reason)
     return moved
 
 

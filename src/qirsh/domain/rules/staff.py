@@ -75,8 +75,9 @@ def invite(command: InviteMember, work: UnitOfWork) -> Invitation | Refused:
     work.invitations.add(invitation.id, invitation)
     work.count(invitations(account.number))
     work.post(command.letters)
-    # The address is not written down: it may be that of somebody who never answers.
-    work.note(f"person {command.member}", "staff.invited", f"account {account.number}", command.role)
+    # The address is not written down: it may be that of somebody who never answers. While they may, the id leads to it.
+    detail = _told(invitation.role, invitation.id, invitation.caps)
+    work.note(f"person {command.member}", "staff.invited", f"account {account.number}", detail)
     return invitation
 
 
@@ -165,10 +166,21 @@ def change(command: ChangeMember, work: UnitOfWork) -> Member | Refused:
         return Refused(Refusal.NOT_FOUND)
     changed: Member = msgspec.structs.replace(member, role=command.role, updated_at=work.now)
     work.members.change((member.account, member.person), changed)
+    rows = [work.member_caps.get((member.account, member.person, currency)) for currency in CURRENCIES]
+    before = {row.currency: row.amount for row in rows if row is not None}
+    after = _caps(changed.role, command.caps)
     _set_caps(work, changed, command.caps)
     if changed.role != member.role:
         work.post(command.letters)
-    _note(work, command.member, "role_changed", changed, f"{member.role} to {changed.role}")
+        _note(
+            work,
+            command.member,
+            "role_changed",
+            changed,
+            _told(f"{member.role} to {changed.role}", written_caps(after)),
+        )
+    elif before != after:
+        _note(work, command.member, "caps_changed", changed, _told(changed.role, written_caps(after)))
     return changed
 
 
@@ -265,6 +277,10 @@ def _set_caps(work: UnitOfWork, member: Member, caps: dict[str, int]) -> None:
             work.member_caps.add(key, MemberCap(*key, amount=wanted[currency]))
         else:
             work.member_caps.change(key, msgspec.structs.replace(before, amount=wanted[currency]))
+
+
+def _told(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
 
 
 def _note(work: UnitOfWork, actor: int, action: str, member: Member, detail: str) -> None:

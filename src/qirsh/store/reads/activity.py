@@ -18,9 +18,17 @@ _NOTED: Final = Query(
     f"SELECT id, at, actor, action, subject, detail FROM audit WHERE {_SHOP} = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
 )
 _BY_HAND: Final = Query(
-    "SELECT at, payment, version, person, act FROM payment_act"
-    " WHERE account = $1 AND (at, payment, version) < ($2, $3, $4)"
+    # What it was about is looked up for the lines that are read, and never joined from the other end.
+    "SELECT at, payment, version, person, act,"
+    " (SELECT currency FROM payment p WHERE p.number = a.payment),"
+    " CASE act WHEN 'refunded' THEN (SELECT amount FROM refund r WHERE r.payment = a.payment AND r.version = a.version)"
+    " ELSE (SELECT amount FROM payment p WHERE p.number = a.payment) END"
+    " FROM payment_act a WHERE account = $1 AND (at, payment, version) < ($2, $3, $4)"
     " ORDER BY at DESC, payment DESC, version DESC LIMIT $5"
+)
+
+_JOINED: Final = Query(
+    f"SELECT id FROM audit WHERE {_SHOP} = $1 AND action = 'staff.joined' AND actor = $2 ORDER BY id DESC LIMIT 1"
 )
 
 
@@ -42,6 +50,8 @@ class Act(msgspec.Struct, frozen=True):
     thing: str  # A key or an endpoint, if it is about one.
     detail: str  # What else is noted of it, if it is about the account. An operator's may not be for the shop.
     payment: int | None
+    currency: str  # Of what was done to a payment by hand,
+    amount: int  # and how much it was about: what was refunded, or the whole payment.
     after: Place  # Where the list goes on after it.
 
 
@@ -62,7 +72,7 @@ async def read_activity(
     by_hand = await store.search(_BY_HAND, account, place.at, place.payment, place.version, LIST_LOOKED_AT_MAX)
     lines = heapq.merge(
         ((-at, 0, (number, actor, action, subject, detail)) for number, at, actor, action, subject, detail in noted),
-        ((-at, 1, (at, payment, version, person, act)) for at, payment, version, person, act in by_hand),
+        ((-row[0], 1, row) for row in by_hand),
         key=lambda line: line[:2],
     )
     # Of what is older than the last line of a page that was full, some may not be read yet.
@@ -83,19 +93,41 @@ async def read_activity(
     return found, place if cut else None
 
 
+async def has_joined(store: Store, account: int, person: int) -> bool:
+    """Whether somebody works or worked at a business, by its live account."""
+    return bool(await store.search(_JOINED, f"account {account}", f"person {person}"))
+
+
 def _noted(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
     number, actor, action, subject, detail = row
     place = msgspec.structs.replace(place, noted=int(number))
     thing, told = ("", str(detail)) if str(subject).startswith("account ") else (str(subject), "")
-    return place, Act(at=at, actor=str(actor), action=str(action), thing=thing, detail=told, payment=None, after=place)
+    return place, Act(
+        at=at,
+        actor=str(actor),
+        action=str(action),
+        thing=thing,
+        detail=told,
+        payment=None,
+        currency="",
+        amount=0,
+        after=place,
+    )
 
 
 def _by_hand(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, Act]:
-    _, payment, version, person, act = row
+    _, payment, version, person, act, currency, amount = row
     place = msgspec.structs.replace(place, at=at, payment=int(payment), version=int(version))
-    action = f"payment.{act}"
     return place, Act(
-        at=at, actor=f"person {person}", action=action, thing="", detail="", payment=int(payment), after=place
+        at=at,
+        actor=f"person {person}",
+        action=f"payment.{act}",
+        thing="",
+        detail="",
+        payment=int(payment),
+        currency=str(currency),
+        amount=int(amount),
+        after=place,
     )
 
 
