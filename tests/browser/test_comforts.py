@@ -39,6 +39,34 @@ def test_a_new_key_is_copied_and_so_is_the_command(scene: Scene, open_page: Open
     assert key in copied
 
 
+def test_a_double_click_sends_a_form_once(scene: Scene, open_page: Open) -> None:
+    page = open_page()
+    path = f"/business/{scene.merchant.test_account}/keys"
+    at_home(scene, page, Customer(scene.merchant.email, scene.merchant.personal, ""), path)
+    form = page.locator(f'form[action="{path}"]')
+    form.locator("[name=name]").fill("Twice")
+    # Whether each was stopped, in one breath; a third is of another name.
+    stopped = form.evaluate(
+        """(form) => {
+          const stopped = [];
+          const note = (event) => { stopped.push(event.defaultPrevented); event.preventDefault(); };
+          addEventListener("submit", note);
+          form.requestSubmit();
+          form.requestSubmit();
+          form.elements.name.value = "Thrice";
+          form.requestSubmit();
+          removeEventListener("submit", note);
+          return stopped;
+        }"""
+    )
+    assert stopped == [False, True, False]
+    page.reload()
+    form.locator("[name=name]").fill("Twice")
+    form.locator(".button").dblclick()
+    page.locator("#key").wait_for()
+    assert page.locator("#key").inner_text().startswith("qk_test_")
+
+
 def test_a_password_is_seen_while_it_is_typed_and_never_when_it_is_sent(scene: Scene, open_page: Open) -> None:
     page = open_page(**PHONE)
     page.goto(f"{scene.base_url}/sign-in")

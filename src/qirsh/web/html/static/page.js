@@ -38,6 +38,22 @@
     for (const button of event.target.querySelectorAll("[data-reveal]")) reveal(button, false);
   });
 
+  // A form that is on its way is not sent again by a double click: the second answer would take the place of the first,
+  // and with it a key that is shown once. Who changes a field, or has waited for long, may send it.
+  const sent = new Map();
+  addEventListener("pageshow", () => sent.clear());
+  addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented) return;
+    const fields = String(new URLSearchParams(new FormData(form, event.submitter)));
+    if (sent.get(form) === fields) {
+      event.preventDefault();
+      return;
+    }
+    sent.set(form, fields);
+    setTimeout(() => sent.get(form) === fields && sent.delete(form), 10000);
+  });
+
   // What is shown once: into the clipboard, or into a file.
   const textOf = (id) => document.getElementById(id).innerText.trim();
   offer("[data-copy]", async (button) => {
