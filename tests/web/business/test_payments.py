@@ -235,7 +235,7 @@ def test_two_colleagues_with_the_same_page_refund_once(still: InProcess) -> None
     assert sorted(answer.status_code for answer in answers) == [303, 409]
     assert balance(still, merchant) == before - 40
     [late] = [answer for answer in answers if answer.status_code == 409]
-    assert "A colleague was quicker" in late.text
+    assert "This payment has changed since you opened this page" in late.text
 
 
 def test_a_refund_by_hand_asks_for_the_password_after_ten_minutes(still: InProcess) -> None:
