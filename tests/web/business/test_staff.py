@@ -13,6 +13,7 @@ from tests.live import PASSWORD, InProcess, World, in_process
 from tests.mailbox import words_to
 from tests.postgres import PostgresServer
 from tests.web.business.staff import CAPS, home, invite, join, owner
+from tests.web.tenant import turn_on
 
 
 def test_somebody_is_invited_accepts_and_works_there(still: InProcess) -> None:
@@ -248,7 +249,14 @@ def test_two_step_verification_is_required_of_members(still: InProcess) -> None:
     boss, merchant = owner(still)
     guest = join(still, merchant, "viewer", boss)
     boss.open(f"{home(merchant)}/staff")
-    boss.post(f"{home(merchant)}/staff/policy", two_step="yes")
+    # Who asks it of others goes first.
+    assert boss.post(f"{home(merchant)}/staff/policy", two_step="yes").status_code == 422
+    assert "Set up two-step verification for yourself first." in boss.text
+    assert 'href="/wallet/security"' in boss.page
+    assert guest.open(home(merchant)).status_code == 200
+    turn_on(still, boss)
+    boss.open(f"{home(merchant)}/staff")
+    assert boss.post(f"{home(merchant)}/staff/policy", two_step="yes").status_code == 303
     assert guest.open(home(merchant)).status_code == 403
     assert "requires two-step verification" in guest.text
     assert boss.open(home(merchant)).status_code == 200

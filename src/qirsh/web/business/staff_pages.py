@@ -23,6 +23,10 @@ _ID_DIGITS_MAX: Final = 18
 
 async def show_staff(page: ShopPage) -> Response:
     """Everybody, and what was asked and not answered."""
+    return await _staff(page)
+
+
+async def _staff(page: ShopPage, *, is_without_factor: bool = False, status: int = 200) -> Response:
     shop, store = page.shop, page.context.store
     owner = await store.find(Tables.people, shop.live.owner or 0)
     assert owner is not None, "a business without its owner"
@@ -30,6 +34,8 @@ async def show_staff(page: ShopPage) -> Response:
     invitations = [row for row in await invitations_of(store, shop.live.number) if row.expires_at > now]
     return page.render(
         "business/staff.html",
+        status=status,
+        is_without_factor=is_without_factor,
         owner=owner,
         members=await members_of(store, shop.live.number),
         invitations=invitations,
@@ -120,6 +126,9 @@ async def set_staff_policy(page: ShopPage) -> Response:
     number = page.shop.live.number
     typed = page.form("staff-policy", "two_step", bound=(str(number),))
     needs_two_step = bool(typed["two_step"])
+    # Who asks it of others goes first.
+    if needs_two_step and not (await account_holder_of(page)).has_factor:
+        return await _staff(page, is_without_factor=True, status=422)
     outcome = await page.context.engine.submit(SetStaffPolicy(number, needs_two_step, page.person))
     if type(outcome) is Refused:
         raise to_problem(outcome)
