@@ -2,16 +2,15 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from qirsh.domain.commands.payment_attempt import RecordAttempts
 from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.workers.attempt_recorder import AttemptRecorder
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
+from tests.workers.noted import Noted
 
 
 @pytest.fixture
@@ -20,27 +19,12 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
         yield held
 
 
-class Notes:
-    """What a process has noted, and the worker that takes it, whose commands a test may let fail."""
+class Notes(Noted[FailedAttempt]):
+    """Tries that failed."""
 
     def __init__(self, world: InProcess) -> None:
-        self.world = world
-        self.noted: list[FailedAttempt] = []
-        self.failures: list[Exception] = []
-        self.is_lost = False  # Whether a command that fails was carried out all the same.
+        super().__init__(world)
         self.recorder = AttemptRecorder(self, self.take)  # type: ignore[arg-type]  # All that it asks of an engine.
-
-    def take(self) -> tuple[FailedAttempt, ...]:
-        taken, self.noted = tuple(self.noted), []
-        return taken
-
-    async def submit(self, command: RecordAttempts) -> Any:  # noqa: ANN401 - as the engine has it
-        if self.failures and not self.is_lost:
-            raise self.failures.pop()
-        outcome = await self.world.context.engine.submit(command)
-        if self.failures:
-            raise self.failures.pop()
-        return outcome
 
     def flush(self, *ids: str) -> None:
         self.noted += [FailedAttempt(each, 1, 1, "other") for each in ids]
@@ -69,6 +53,6 @@ def test_what_can_never_be_written_holds_up_nothing(world: InProcess, caplog: py
     notes.failures = [ValueError("a mistake of ours")]
     with caplog.at_level(logging.ERROR):
         notes.flush("pa_1")
-    assert "1 failed attempts were not written down" in caplog.text
+    assert "failed attempts to pay were not written down" in caplog.text
     notes.flush("pa_2")
     assert notes.ids() == ["pa_2"]

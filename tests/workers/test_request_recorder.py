@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from qirsh.domain.commands.request_log import RecordRequests
 from qirsh.domain.limits import KEY_USE_TOLD_MS, REQUESTS_AT_ONCE, REQUESTS_KEPT_MS
 from qirsh.domain.request_log import LoggedRequest
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
@@ -15,6 +14,7 @@ from qirsh.workers.request_recorder import RequestRecorder
 from tests.domain.request_cases import logged
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
+from tests.workers.noted import Noted
 
 AT: Final = 1_800_000_000_000
 
@@ -25,28 +25,13 @@ def world(engine: PostgresServer | None) -> Iterator[InProcess]:
         yield held
 
 
-class Notes:
-    """What a process has noted, and the worker that takes it, whose commands a test may let fail."""
+class Notes(Noted[LoggedRequest]):
+    """Calls of one key."""
 
     def __init__(self, world: InProcess) -> None:
-        self.world = world
+        super().__init__(world)
         self.key = world.merchants[0].key_id
-        self.noted: list[LoggedRequest] = []
-        self.failures: list[Exception] = []
-        self.is_lost = False  # Whether a command that fails was carried out all the same.
         self.recorder = RequestRecorder(self, self.take)  # type: ignore[arg-type]  # All that it asks of an engine.
-
-    def take(self) -> tuple[LoggedRequest, ...]:
-        taken, self.noted = tuple(self.noted), []
-        return taken
-
-    async def submit(self, command: RecordRequests) -> Any:  # noqa: ANN401 - as the engine has it
-        if self.failures and not self.is_lost:
-            raise self.failures.pop()
-        outcome = await self.world.context.engine.submit(command)
-        if self.failures:
-            raise self.failures.pop()
-        return outcome
 
     def flush(self, *requests: LoggedRequest) -> None:
         self.noted += requests
@@ -79,13 +64,14 @@ def test_what_could_not_be_written_is_tried_again_and_is_there_once(
     notes.flush(notes.call(2))  # It waits behind the first.
     notes.flush()
     assert notes.ids() == ["req_1", "req_2"]
+    assert notes.uses() == [(AT, notes.call(1).address)]
 
 
 def test_what_can_never_be_written_holds_up_nothing(notes: Notes, caplog: pytest.LogCaptureFixture) -> None:
     notes.failures = [ValueError("a mistake of ours")]
     with caplog.at_level(logging.ERROR):
         notes.flush(notes.call(1))
-    assert "1 requests were not logged" in caplog.text
+    assert "requests were not written down" in caplog.text
     notes.flush(notes.call(2))
     assert notes.ids() == ["req_2"]
 
