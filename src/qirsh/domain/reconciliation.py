@@ -7,23 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
+from qirsh.domain.report import ProvedSums
 from qirsh.domain.total import Sums
 
 
-class Reconciliation(msgspec.Struct, frozen=True):
+class Reconciliation(ProvedSums, frozen=True):
     """Of one payout. Its place is that of its transfer among the account's own, so that no clock has a say."""
 
     first: int  # The sequence of the payout before it; 0: it is the first one.
     last: int  # That of the last transfer before it, or that there is while it is not paid.
-    opening: int
-    sums: Sums
-    closing: int
-    faults: tuple[str, ...]  # What the ledger does not agree with, in sentences. With any, nothing here is to be used.
-
-    @property
-    def is_proved(self) -> bool:
-        """Whether the ledger agrees."""
-        return not self.faults
 
 
 class LedgerPlace(msgspec.Struct, frozen=True):

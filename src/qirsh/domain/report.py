@@ -29,12 +29,9 @@ class ReportDay(msgspec.Struct, frozen=True):
     closing: int
 
 
-class Report(msgspec.Struct, frozen=True):
-    """Of one account and currency, for days that follow each other."""
+class ProvedSums(msgspec.Struct, frozen=True, kw_only=True):
+    """What moved between two places of an account, held against the ledger at both."""
 
-    account: int
-    currency: str
-    days: tuple[ReportDay, ...]
     opening: int
     sums: Sums
     closing: int
@@ -44,6 +41,14 @@ class Report(msgspec.Struct, frozen=True):
     def is_proved(self) -> bool:
         """Whether the ledger agrees."""
         return not self.faults
+
+
+class Report(ProvedSums, frozen=True):
+    """Of one account and currency, for days that follow each other."""
+
+    account: int
+    currency: str
+    days: tuple[ReportDay, ...]
 
 
 def make_report(
