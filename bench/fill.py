@@ -46,10 +46,6 @@ def common_words(metadata: str) -> list[str]:
 
 
 _CHUNK: Final = 20_000
-_INDEX_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number, x''
-FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
-"""
 _INDEX_WORDS: Final = """
 INSERT OR IGNORE INTO payment_word SELECT * FROM (
     SELECT p.merchant, w.value, p.created_at, p.number, x''
@@ -118,7 +114,6 @@ class Books:
                 progress(len(chunk.payments))
             self._replace(Tables.balances, [history.credit, *history.debits])
             self._replace(Tables.event_counters, [EventCounter(self._merchant, history.events)])
-            connection.execute(_INDEX_METADATA)
             words = [msgspec.json.encode(common_words(metadata)).decode() for metadata in (RARE_METADATA, METADATA)]
             connection.execute(_INDEX_WORDS, (RARE_EVERY, *words, numbers[0], numbers[-1]))
         connection.execute("PRAGMA journal_mode = WAL")

@@ -16,10 +16,6 @@ from qirsh.domain.ledger import Balance
 from qirsh.domain.table import Columns
 from qirsh.domain.tables import Tables
 
-_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number, ''
-FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
-"""
 _WORDS: Final = """
 INSERT INTO payment_word SELECT p.merchant, w.word, p.created_at, p.number, ''
 FROM found f JOIN payment p ON p.number = f.payment, unnest(f.words) w (word) ORDER BY 1, 2, 3, 4
@@ -56,7 +52,6 @@ class ShopBooks(Books):
         samples = [await self._shop(shop, await self._reserved(count), progress) for shop, count in shops]
         await connection.execute("ANALYZE found")
         await connection.execute("VACUUM (ANALYZE)")
-        await connection.execute(_METADATA)
         await connection.execute(_WORDS)
         await connection.execute("DROP TABLE found")
         await connection.execute("VACUUM (ANALYZE)")

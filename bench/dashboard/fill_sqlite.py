@@ -19,11 +19,7 @@ from qirsh.domain.tables import Tables
 
 _KEY: Final = "SELECT id FROM api_key WHERE account = ? LIMIT 1"
 _LAST_EVENT: Final = "SELECT last FROM event_counter WHERE account = ?"
-# Sorted beforehand: entries in the order of the payments would touch a page for each.
-_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value, p.created_at, p.number, x''
-FROM payment p, json_each(p.metadata) m WHERE m.type = 'text' ORDER BY 1, 2, 3, 4, 5
-"""
+# Sorted beforehand: words in the order of the payments would touch a page for each.
 _WORDS: Final = """
 INSERT INTO payment_word SELECT p.merchant, w.value, p.created_at, p.number, x''
 FROM temp.found f JOIN payment p ON p.number = f.payment, json_each(f.words) w ORDER BY 1, 2, 3, 4
@@ -45,7 +41,6 @@ class ShopBooks(Books):
         ranges = [self._reserve(count) for _, count in shops]
         with without_triggers(connection), connection:
             samples = [self._shop(shop, numbers, progress) for (shop, _), numbers in zip(shops, ranges, strict=True)]
-            connection.execute(_METADATA)
             connection.execute(_WORDS)
         connection.execute("DROP TABLE temp.found")
         connection.execute("PRAGMA journal_mode = WAL")

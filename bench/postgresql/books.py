@@ -115,10 +115,6 @@ _NOT_TO_INDEX: Final = f"""
 INSERT INTO indexed_block SELECT first, first + {PAYMENT_NUMBER_BLOCK - 1}
 FROM generate_series($1::bigint, $2::bigint, {PAYMENT_NUMBER_BLOCK}) first
 """  # noqa: S608 - our own numbers
-_INDEX_METADATA: Final = """
-INSERT INTO payment_metadata SELECT p.merchant, m.key, m.value #>> '{}', p.created_at, p.number, ''
-FROM payment p, jsonb_each(p.metadata::jsonb) m WHERE jsonb_typeof(m.value) = 'string' ORDER BY 1, 2, 3, 4, 5
-"""
 _INDEX_WORDS: Final = f"""
 INSERT INTO payment_word
 SELECT p.merchant, w.word, p.created_at, p.number, ''
@@ -198,10 +194,9 @@ class Books:
 
     def index_payments(self) -> None:
         """All of them, as the service would have done meanwhile."""
-        self._run(self._connection.execute(_INDEX_METADATA))
         words = [common_words(metadata) for metadata in (RARE_METADATA, METADATA)]
         self._run(self._connection.execute(_INDEX_WORDS, *words))
-        self._run(self._connection.execute("VACUUM (ANALYZE) payment_metadata, payment_word"))
+        self._run(self._connection.execute("VACUUM (ANALYZE) payment_word"))
 
     async def _filled(self, numbers: range) -> None:
         now = time.time_ns() // 1_000_000

@@ -168,8 +168,6 @@ def _events(world: World) -> Iterator[str]:
 
 
 def _index(world: World) -> Iterator[str]:
-    if len(set(world.metadata_entries)) != len(world.metadata_entries):
-        yield "something is in the index of metadata twice"
     if len(set(world.payment_words)) != len(world.payment_words):
         yield "a word of a payment is written down twice"
     for block in world.indexed_blocks.values():

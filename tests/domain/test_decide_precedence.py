@@ -368,7 +368,7 @@ CASES: Final[dict[type[Command[Any]], tuple[Callable[[Market], Command[Any]], di
     RecordTotals: (lambda market: RecordTotals(None, tuple(totals_of(market, market.shop, "USD"))), {}),
     ForgetTotals: (lambda market: ForgetTotals(market.shop, "USD", (1,)), {}),
     FollowTotals: (lambda _: FollowTotals(0, 1), {}),
-    IndexPayments: (lambda _: IndexPayments(block=1, after=0, until=1, entries=()), {}),
+    IndexPayments: (lambda _: IndexPayments(block=1, after=0, until=1, words=()), {}),
     RecordRequests: (lambda _: RecordRequests(()), {}),
     RecordAttempts: (lambda _: RecordAttempts((FailedAttempt("pa_1", 1, 1, "other"),)), {}),
     ForgetAttempts: (lambda _: ForgetAttempts(((1, 1),)), {}),

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.limits import PAYMENT_WORD_CHARACTERS_MAX, PAYMENT_WORD_TEXT_MAX, PAYMENT_WORDS_MAX
-from qirsh.domain.payment_word import amount_word, fold, words_in, words_of
+from qirsh.domain.limits import (
+    METADATA_FILTER_CHARACTERS_MAX,
+    PAYMENT_WORD_CHARACTERS_MAX,
+    PAYMENT_WORD_TEXT_MAX,
+    PAYMENT_WORDS_MAX,
+)
+from qirsh.domain.payment_word import amount_word, fold, is_askable, text_word, words_in, words_of
 
 # What people here write in, with the letters that capitals, dots and hamza make hard.
 LETTERS: Final = st.sampled_from(
@@ -151,10 +156,57 @@ def test_words_of_two_texts_are_not_one_word() -> None:
 
 def test_a_payment_has_a_bounded_number_of_words_and_the_reference_comes_first() -> None:
     many = " ".join(f"word{n}" for n in range(100))
-    words = found(note=many, reference="order-1042", metadata={"x": "late"})
+    words = found(note=many, reference="order-1042", metadata={"x": ["late"]})
     assert len(words) == PAYMENT_WORDS_MAX
     assert words[:3] == ["order", "1042", "word0"]
     assert "late" not in words
+
+
+# By the texts under keys of the metadata.
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("web", "web"),
+        ("A-2026-0018342", "0018342"),
+        ("value 3", "3"),
+        ("Two teas", "teas"),
+        ("Çay", "cay"),
+        ("a", "~a"),
+        ("", "~"),
+        ("- / -", "~- / -"),
+        ("🧿" * 60, "~" + "🧿" * PAYMENT_WORD_CHARACTERS_MAX),
+        ("x" * 200, "x" * PAYMENT_WORD_CHARACTERS_MAX),
+    ],
+)
+def test_a_text_is_found_by_the_word_that_tells_most_or_by_itself(text: str, word: str) -> None:
+    assert text_word(text) == word
+    assert word in found(metadata={"key": text})
+
+
+def test_each_text_under_a_key_has_its_word_however_many_there_are() -> None:
+    many = " ".join(f"word{n}" for n in range(100))
+    metadata = {f"key {n}": f"value {n}" for n in range(50)}
+    assert set(map(str, range(50))) <= {*found(note=many, metadata=metadata)}
+
+
+@pytest.mark.parametrize("letter", ["x", "ق", "😀"])
+def test_a_text_can_be_asked_for_up_to_its_limit_of_characters_whatever_they_weigh(letter: str) -> None:
+    assert is_askable(letter * METADATA_FILTER_CHARACTERS_MAX)
+    assert not is_askable(letter * (METADATA_FILTER_CHARACTERS_MAX + 1))
+
+
+@pytest.mark.parametrize("value", [1, 1.0, True, None, ["web"], {"channel": "web"}])
+def test_nothing_but_a_text_can_be_asked_for(value: object) -> None:
+    assert not is_askable(value)
+
+
+@given(st.dictionaries(st.text(max_size=5), st.text(max_size=210), max_size=8), st.text(max_size=50))
+def test_whoever_asks_for_a_text_looks_where_it_was_written_down(metadata: dict[str, str], note: str) -> None:
+    written = found(note=note, metadata=metadata)
+    assert len(set(written)) == len(written)
+    assert {text_word(text) for text in metadata.values() if is_askable(text)} <= {*written}
 
 
 @pytest.mark.parametrize("letter", ["same ", "شاي "])

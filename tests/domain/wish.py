@@ -34,7 +34,7 @@ from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment_attempt import FailedAttempt
-from qirsh.domain.payment_index import MetadataEntry, PaymentWord
+from qirsh.domain.payment_index import PaymentWord
 from qirsh.domain.person import Person
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -134,7 +134,6 @@ indexes = st.integers(0, 5).map(
         block=1,
         after=done,
         until=done + 1,
-        entries=(MetadataEntry(SEED.shop, "k", "v", SEED.now, done + 1),),
         words=(PaymentWord(SEED.shop, "v", SEED.now, done + 1),),
     )
 )

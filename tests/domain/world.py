@@ -30,7 +30,7 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
-from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
+from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -123,7 +123,6 @@ class World:
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]
     events: list[Event]
-    metadata_entries: list[MetadataEntry]
     payment_words: list[PaymentWord]
     audit: list[AuditEntry]
     credentials: list[CredentialEntry]
@@ -136,7 +135,7 @@ class World:
 
         for table in LOCK_ORDER:
             setattr(self, table.attribute, {})
-        self.transfers, self.events, self.metadata_entries, self.audit, self.credentials = [], [], [], [], []
+        self.transfers, self.events, self.audit, self.credentials = [], [], [], []
         self.webhook_attempts, self.payment_acts, self.payment_words = [], [], []
         # What was done and when, so that a real store can be brought to the same state.
         self.history: list[tuple[int, list[Submission]]] = []

@@ -113,8 +113,7 @@ class Filled(Market):
                 reference=None,
                 metadata=json.decode(labelled.metadata),
             )
-        entries, words = index.entries(), index.words()
-        self.do(IndexPayments(block=1, after=0, until=labelled.number, entries=entries, words=words))
+        self.do(IndexPayments(block=1, after=0, until=labelled.number, words=index.words()))
         self._fill_in_people()
         self._fill_in_webhooks()
         self._fill_in_staff()

@@ -264,11 +264,10 @@ def test_every_record_that_is_loaded_by_key_comes_back_as_it_was_written(store: 
         (Tables.events, "account, sequence"),
         (Tables.audit, "id"),
         (Tables.credentials, "id"),
-        (Tables.metadata_entries, "length(key) DESC"),
         (Tables.payment_words, "word"),
         (Tables.webhook_attempts, "endpoint, sequence, number"),
     ],
-    ids=["transfer", "event", "audit", "credentials", "metadata", "word", "webhook attempt"],
+    ids=["transfer", "event", "audit", "credentials", "word", "webhook attempt"],
 )
 def test_every_record_that_is_appended_comes_back_in_its_order(store: Play, table: Columns[Any], order: str) -> None:
     expected = getattr(FILLED, table.attribute)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import apsw
 import pytest
 
-from qirsh.domain.limits import EPOCH_NUMBERS, METADATA_FILTER_CHARACTERS_MAX
+from qirsh.domain.limits import EPOCH_NUMBERS
 from qirsh.domain.payment_index import places_in
 from qirsh.domain.payment_word import words_of
 from qirsh.store import migrate
@@ -31,21 +31,13 @@ SHORT_BLOCK: Final = 200  # More than a batch of a hundred takes.
 def index_of(world: World) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """What is written down, and what should be: by plain Python, over all payments."""
     with world.books() as books:
-        rows = books.select("SELECT merchant, key, value, created_at, payment, earlier FROM payment_metadata")
-        rows += books.select("SELECT merchant, 'a word', word, created_at, payment, earlier FROM payment_word")
+        rows = books.select("SELECT merchant, word, created_at, payment, earlier FROM payment_word")
         payments = books.select("SELECT merchant, created_at, number, amount, note, reference, metadata FROM payment")
     wanted = []
     for merchant, created_at, number, amount, note, reference, text in payments:
-        held = json.loads(text)
-        found = [
-            (key, value)
-            for key, value in held.items()
-            if isinstance(value, str) and len(value) <= METADATA_FILTER_CHARACTERS_MAX
-        ]
-        found += [("a word", word) for word in words_of(note=note, reference=reference, metadata=held)]
-        found.append(("a word", f"={amount}"))
-        wanted += [(merchant, key, value, created_at, number) for key, value in found]
-    there = [(merchant, key, value, *place) for merchant, key, value, *row in rows for place in places_in(*row)]
+        found = [f"={amount}", *words_of(note=note, reference=reference, metadata=json.loads(text))]
+        wanted += [(merchant, word, created_at, number) for word in found]
+    there = [(merchant, word, *place) for merchant, word, *row in rows for place in places_in(*row)]
     return sorted(there), sorted(wanted)
 
 
@@ -61,9 +53,8 @@ def wait_until_whole(world: World, *, at_least: int) -> None:
 
     def is_as_long() -> bool:
         with world.books() as books:
-            [(metadata,)] = books.select("SELECT sum(1 + length(earlier) / 16) FROM payment_metadata")
             [(words,)] = books.select("SELECT sum(1 + length(earlier) / 16) FROM payment_word")
-        return bool((metadata or 0) + (words or 0) == len(wanted))
+        return bool((words or 0) == len(wanted))
 
     wait_until(is_as_long, SOON_S)
     assert_whole(world, at_least=at_least)

@@ -1,4 +1,4 @@
-"""What payments are found by, written down beside them a moment later: texts of their metadata, and words.
+"""The words that payments are found by, written down beside them a moment later.
 
 What payments of one second have in common is one row: most words of a shop are in most of its payments, and a row for
 each would cost more than the payment.
@@ -8,18 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
 from struct import Struct, pack
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from qirsh.domain.limits import INDEXED_TOGETHER_MAX, METADATA_FILTER_CHARACTERS_MAX
+from qirsh.domain.limits import INDEXED_TOGETHER_MAX
 from qirsh.domain.payment_word import amount_word, words_of
 
 INDEXED_TOGETHER_MS: Final = 1000  # Payments in one row are of one second of the clock.
 _PLACE: Final = Struct("<qq")
 PLACE_BYTES: Final = _PLACE.size
-
-Term = TypeVar("Term")
 
 
 class PaymentPlace(NamedTuple):
@@ -29,22 +27,11 @@ class PaymentPlace(NamedTuple):
     number: int
 
 
-_Terms: TypeAlias = defaultdict[Term, list[PaymentPlace]]
+_Places: TypeAlias = defaultdict[str, list[PaymentPlace]]  # By word.
 
 
-def _no_terms() -> defaultdict[Any, list[PaymentPlace]]:
+def _no_places() -> _Places:
     return defaultdict(list)
-
-
-class MetadataEntry(msgspec.Struct, frozen=True, gc=False):
-    """A text under a key of one payment, and of some before it."""
-
-    merchant: int
-    key: str
-    value: str
-    created_at: int
-    payment: int  # The newest of them.
-    earlier: bytes = b""
 
 
 class PaymentWord(msgspec.Struct, frozen=True, gc=False):
@@ -69,8 +56,7 @@ class PaymentIndex:
 
     def __init__(self) -> None:
         # By merchant and second.
-        self._entries: defaultdict[tuple[int, int], _Terms[tuple[str, str]]] = defaultdict(_no_terms)
-        self._words: defaultdict[tuple[int, int], _Terms[str]] = defaultdict(_no_terms)
+        self._words: defaultdict[tuple[int, int], _Places] = defaultdict(_no_places)
         self.rows = 0  # That there will be, or a few more.
 
     def add(
@@ -86,48 +72,25 @@ class PaymentIndex:
         """One more payment."""
         group = (merchant, place.created_at // INDEXED_TOGETHER_MS)
         words = [amount_word(amount), *words_of(note=note, reference=reference, metadata=metadata)]
-        self.rows += _note(self._words[group], words, place)
-        self.rows += _note(self._entries[group], texts_of(metadata), place)
+        noted = self._words[group]
+        before = len(noted)
+        for word in words:
+            noted[word].append(place)
+        self.rows += len(noted) - before
 
     def words(self) -> tuple[PaymentWord, ...]:
         """A row for each word of a second, or a few."""
         return tuple(
             PaymentWord(merchant, word, *newest, earlier)
-            for (merchant, _), terms in self._words.items()
-            for word, places in terms.items()
+            for (merchant, _), noted in self._words.items()
+            for word, places in noted.items()
             for newest, earlier in _rows(places)
         )
-
-    def entries(self) -> tuple[MetadataEntry, ...]:
-        """A row for each text under a key, or a few."""
-        return tuple(
-            MetadataEntry(merchant, key, value, *newest, earlier)
-            for (merchant, _), terms in self._entries.items()
-            for (key, value), places in terms.items()
-            for newest, earlier in _rows(places)
-        )
-
-
-def texts_of(metadata: dict[str, Any]) -> list[tuple[str, str]]:
-    """The top-level texts, each with its key. Those that are too long are left out: nobody can ask for them."""
-    return [
-        (key, value)
-        for key, value in metadata.items()
-        if type(value) is str and len(value) <= METADATA_FILTER_CHARACTERS_MAX
-    ]
 
 
 def places_in(created_at: int, payment: int, earlier: bytes) -> list[PaymentPlace]:
     """All payments of a row, newest first."""
     return [PaymentPlace(created_at, payment), *map(PaymentPlace._make, _PLACE.iter_unpack(earlier))]
-
-
-def _note(terms: _Terms[Term], found: list[Term], place: PaymentPlace) -> int:
-    """How many of them are new."""
-    before = len(terms)
-    for term in found:
-        terms[term].append(place)
-    return len(terms) - before
 
 
 def _rows(places: list[PaymentPlace]) -> Iterator[tuple[PaymentPlace, bytes]]:

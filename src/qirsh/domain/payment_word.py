@@ -6,11 +6,17 @@ What is written down and what is typed into a search box go through the same fol
 # Arabic, Turkish and Greek letters are what this is about, also those that look like others.
 # ruff: noqa: RUF001
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any, Final
 
-from qirsh.domain.limits import PAYMENT_WORD_CHARACTERS_MAX, PAYMENT_WORD_TEXT_MAX, PAYMENT_WORDS_MAX
+from qirsh.domain.limits import (
+    METADATA_FILTER_CHARACTERS_MAX,
+    PAYMENT_WORD_CHARACTERS_MAX,
+    PAYMENT_WORD_TEXT_MAX,
+    PAYMENT_WORDS_MAX,
+)
 
 # Letters that people write for each other and Unicode holds apart. Hamza and madda over a letter are marks, and go.
 _SAME: Final = {
@@ -59,6 +65,7 @@ def _part(part: str) -> str:
     return part if part.isalnum() else " "  # Whatever else stands between words parts them.
 
 
+_surely_has_words: Final = re.compile("[0-9]|[A-Za-z]{2}").search  # In most texts, and found in no time.
 _FOLDS: Final = _Folds()
 # Most texts have no other letters, and bytes are folded in a tenth of the time.
 _ASCII_FOLDS: Final = "".join(_folded(chr(code)) for code in range(128)).encode().ljust(256)
@@ -85,14 +92,40 @@ def words_in(text: str) -> list[str]:
 def words_of(*, note: str, reference: str | None, metadata: dict[str, Any]) -> list[str]:
     """What a payment is found by: the first words of its reference, its note, and the texts anywhere in its metadata.
 
-    Keys of the metadata and numbers are none.
+    Keys of the metadata and numbers are none. However many there are, each text under a key has the word by which it is
+    asked for.
     """
     texts = [reference, note] if reference else [note]
     _collect_texts(metadata.values(), texts)
     text = "\n".join(texts)
-    if len(text) > PAYMENT_WORD_TEXT_MAX:
+    is_cut = len(text) > PAYMENT_WORD_TEXT_MAX
+    if is_cut:
         text = "".join(text[:PAYMENT_WORD_TEXT_MAX].rsplit(maxsplit=1)[:1])  # No half of a word.
-    return words_in(text)[:PAYMENT_WORDS_MAX]
+    found = words_in(text)
+    askable = [value for value in metadata.values() if is_askable(value)]
+    if not is_cut and len(found) <= PAYMENT_WORDS_MAX:
+        askable = [value for value in askable if not _surely_has_words(value)]  # Those of the others are there.
+    if not askable:
+        return found[:PAYMENT_WORDS_MAX]
+    return list(dict.fromkeys([*found[:PAYMENT_WORDS_MAX], *map(text_word, askable)]))
+
+
+def is_askable(value: object) -> bool:
+    """Whether payments can be asked for by this value of a key of their metadata."""
+    return type(value) is str and len(value) <= METADATA_FILTER_CHARACTERS_MAX
+
+
+def text_word(text: str) -> str:
+    """The word by which a text under a key of the metadata is found: the one that tells most.
+
+    A text without words stands for itself, in a spelling that no word has.
+    """
+    words = words_in(text)
+    return max(words, key=_telling) if words else f"~{text[:PAYMENT_WORD_CHARACTERS_MAX]}"
+
+
+def _telling(word: str) -> tuple[bool, int]:
+    return not word.isalpha(), len(word)  # Numbers differ more than what they are the numbers of.
 
 
 def amount_word(amount_minor: int) -> str:

@@ -24,7 +24,7 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Operator, OperatorProposal
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
-from qirsh.domain.payment_index import IndexedBlock, MetadataEntry, PaymentWord
+from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.refund import Refund
@@ -302,7 +302,6 @@ class Tables:
 
     events = Log[Event]("event", Event, Phase.EVENTS)
     payment_acts = Log[PaymentAct]("payment_act", PaymentAct, Phase.OUTCOMES)
-    metadata_entries = Log[MetadataEntry]("payment_metadata", MetadataEntry, Phase.REST)
     payment_words = Log[PaymentWord]("payment_word", PaymentWord, Phase.REST)
     webhook_attempts = Log[WebhookAttempt]("webhook_attempt", WebhookAttempt, Phase.REST)
     audit = Log[AuditEntry]("audit", AuditEntry, Phase.REST)

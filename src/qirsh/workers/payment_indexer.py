@@ -147,13 +147,13 @@ class PaymentIndexer:
             )
             if index.rows >= INDEXED_ROWS_MAX:
                 break
-        entries, words = index.entries(), index.words()
-        command = IndexPayments(block=block.first, after=block.until, until=until, entries=entries, words=words)
+        words = index.words()
+        command = IndexPayments(block=block.first, after=block.until, until=until, words=words)
         if not await self._engine.submit(command):
             self._forget()
             return INDEXED_A_LOOK_MAX
         block.until, block.has_more, block.grew_at = until, until < last, now
-        return len(entries) + len(words)
+        return len(words)
 
 
 def _is_over(block: _Block, now: float) -> bool:

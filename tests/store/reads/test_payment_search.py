@@ -63,7 +63,7 @@ async def _fill_in(store: Store) -> None:
 
 
 def written_down(block: int, index: PaymentIndex) -> IndexPayments:
-    return IndexPayments(block=block, after=block - 1, until=block, entries=index.entries(), words=index.words())
+    return IndexPayments(block=block, after=block - 1, until=block, words=index.words())
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_a_page_reads_a_bounded_number_of_rows(
 
     async def scene(opened: Store) -> None:
         if is_analyzed and engine[0] != "sqlite":
-            await opened.search(Query("ANALYZE payment, payment_word, payment_metadata, transfer"))
+            await opened.search(Query("ANALYZE payment, payment_word, transfer"))
         watched = Watched(opened)
         await search_payments(watched, wanted, None, 20)
         assert watched.searches

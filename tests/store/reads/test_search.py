@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from qirsh.domain.commands.payment_index import IndexPayments
-from qirsh.domain.payment_index import MetadataEntry
+from qirsh.domain.payment_index import PaymentWord
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.postgres import store as postgres
@@ -20,7 +20,7 @@ from tests.store.filled import FILLED, open_store
 from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, opening, player, submit
 
 COUNTED: Final = Query("SELECT count(*) FROM account")
-BY_LABEL: Final = Query("SELECT payment FROM payment_metadata WHERE merchant = $1 AND key = $2 AND value = $3")
+BY_WORD: Final = Query("SELECT payment FROM payment_word WHERE merchant = $1 AND word = $2")
 REFUNDS_OF: Final = Query("SELECT id, amount FROM refund WHERE payment = $1 ORDER BY version")
 SHORT_S: Final = 0.3
 
@@ -68,11 +68,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_finds_rows_by_its_arguments_in_order(store: Play) -> None:
     async def scene(opened: Store) -> None:
-        [entry] = [entry for entry in FILLED.metadata_entries if entry.key == "order"]
-        assert await opened.search(BY_LABEL, FILLED.shop, "order", "A-7") == [(entry.payment,)]
-        assert await opened.search(BY_LABEL, FILLED.shop, "A-7", "order") == []
-        assert await opened.search(BY_LABEL, FILLED.shop, "\U0001f600", "") == [(entry.payment,)]
-        assert await opened.search(BY_LABEL, FILLED.till, "order", "A-7") == []
+        [word] = [word for word in FILLED.payment_words if word.word == "7"]
+        assert await opened.search(BY_WORD, FILLED.shop, "7") == [(word.payment,)]
+        assert await opened.search(BY_WORD, FILLED.shop, "~") == [(word.payment,)]
+        assert await opened.search(BY_WORD, FILLED.shop, "order") == []
+        assert await opened.search(BY_WORD, FILLED.till, "7") == []
         assert await opened.search(REFUNDS_OF, FILLED.refunded.number) == [("re_2", 100), ("re_3", 50)]
 
     store(scene)
@@ -173,11 +173,11 @@ def test_of_workers_who_index_the_same_run_at_once_one_does_it(store: Play) -> N
 
     async def scene(opened: Store) -> None:
         [created] = await submit(opened, asking(metadata='{"race": "x"}'))
-        entry = MetadataEntry(FILLED.shop, "race", "x", created.created_at, created.number)
-        command = IndexPayments(block=created.number, after=created.number - 1, until=created.number, entries=(entry,))
+        word = PaymentWord(FILLED.shop, "race", created.created_at, created.number)
+        command = IndexPayments(block=created.number, after=created.number - 1, until=created.number, words=(word,))
         outcomes = await asyncio.gather(*(submit(opened, command) for _ in range(8)))
         assert sorted(outcomes) == [[False]] * 7 + [[True]]
-        assert await opened.search(BY_LABEL, FILLED.shop, "race", "x") == [(created.number,)]
+        assert await opened.search(BY_WORD, FILLED.shop, "race") == [(created.number,)]
         block = await opened.find(Tables.indexed_blocks, created.number)
         assert block is not None
         assert block.until == created.number

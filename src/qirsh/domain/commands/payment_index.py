@@ -1,7 +1,7 @@
 """The command that makes payments findable."""
 
 from qirsh.domain.command import Command
-from qirsh.domain.payment_index import MetadataEntry, PaymentWord
+from qirsh.domain.payment_index import PaymentWord
 
 
 class IndexPayments(Command[bool], frozen=True):
@@ -13,5 +13,4 @@ class IndexPayments(Command[bool], frozen=True):
     block: int
     after: int  # So far it was done.
     until: int  # So far it is now.
-    entries: tuple[MetadataEntry, ...]
-    words: tuple[PaymentWord, ...] = ()
+    words: tuple[PaymentWord, ...]

@@ -17,8 +17,6 @@ def index(command: IndexPayments, work: UnitOfWork) -> bool:
     if block.until != command.after:
         return False  # Another process was here, and goes on from there.
     work.indexed_blocks.put(command.block, IndexedBlock(command.block, command.until))
-    if command.entries:
-        work.metadata_entries += command.entries
     if command.words:
         work.payment_words += command.words
     return True

@@ -188,15 +188,6 @@ CREATE TABLE refund (
 CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
 CREATE UNIQUE INDEX refund_transfer ON refund (payment, sequence);
 
-CREATE TABLE payment_metadata (
-    merchant BIGINT NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    payment BIGINT NOT NULL,
-    earlier BYTEA NOT NULL CHECK (length(earlier) % 16 = 0),
-    PRIMARY KEY (merchant, key, value, created_at, payment)
-);
 CREATE TABLE indexed_block (
     first BIGINT PRIMARY KEY,
     until BIGINT NOT NULL

@@ -173,17 +173,7 @@ CREATE TABLE refund (
 CREATE UNIQUE INDEX refund_payment ON refund (payment, version);
 CREATE UNIQUE INDEX refund_transfer ON refund (payment, sequence);
 
--- What lists find payments by; filled in a moment after the payments, by blocks of their numbers. A row holds its
--- newest payment, and those of the same second that were written down with it: created_at and number, 8 bytes each.
-CREATE TABLE payment_metadata (
-    merchant INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    value TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    payment INTEGER NOT NULL,
-    earlier BLOB NOT NULL CHECK (length(earlier) % 16 = 0),
-    PRIMARY KEY (merchant, key, value, created_at, payment)
-) STRICT, WITHOUT ROWID;
+-- How far the payments of each block of numbers have been looked at, for what lists find them by.
 CREATE TABLE indexed_block (
     first INTEGER PRIMARY KEY,
     until INTEGER NOT NULL

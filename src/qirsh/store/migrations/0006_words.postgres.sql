@@ -12,5 +12,4 @@ CREATE TABLE payment_word (
 
 CREATE INDEX payment_refunded ON payment (merchant, created_at, number) WHERE refunded_amount > 0;
 
-DELETE FROM payment_metadata;
 DELETE FROM indexed_block;

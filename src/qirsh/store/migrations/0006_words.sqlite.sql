@@ -1,6 +1,8 @@
 -- Finding payments: by their words, by their exact amount, and those of which something went back.
 
--- Filled in like payment_metadata, a moment after the payments. The amount is a word too: '=' and its minor units.
+-- Filled in a moment after the payments, by blocks of their numbers. A row holds its newest payment, and those of the
+-- same second that were written down with it: created_at and number, 8 bytes each. The amount is a word too: '=' and its
+-- minor units; and so is a text under a key of the metadata that has no words: '~' and its beginning.
 CREATE TABLE payment_word (
     merchant INTEGER NOT NULL,
     word TEXT NOT NULL,
@@ -14,5 +16,4 @@ CREATE TABLE payment_word (
 CREATE INDEX payment_refunded ON payment (merchant, created_at) WHERE refunded_amount > 0;
 
 -- Payments that are there already are looked at once more, for their words.
-DELETE FROM payment_metadata;
 DELETE FROM indexed_block;

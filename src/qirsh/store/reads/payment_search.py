@@ -16,7 +16,7 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.payment import STATUSES, Payment
 from qirsh.domain.payment_index import INDEXED_TOGETHER_MS, PLACE_BYTES, PaymentPlace, places_in
-from qirsh.domain.payment_word import amount_word, words_of
+from qirsh.domain.payment_word import amount_word, text_word, words_of
 from qirsh.domain.tables import Tables
 from qirsh.store.interface import Query, Store
 from qirsh.store.reads import account_entries
@@ -28,7 +28,7 @@ _LOOKED_UP: Final = Query(
     f"SELECT {', '.join(Tables.payments.columns)} FROM payment"
     f" WHERE number IN ({', '.join(f'${place}' for place in range(1, _LOADED_AT_ONCE + 1))})"
 )
-_PROBED: Final = 100  # Rows under each text, to tell which is the rarest.
+_PROBED: Final = 100  # Rows under each word, to tell which is the rarest.
 
 
 class PaymentFilter(msgspec.Struct, frozen=True):
@@ -60,14 +60,6 @@ class FoundPayments(msgspec.Struct, frozen=True):
     next: PaymentPlace | None
 
 
-class _IndexKey(msgspec.Struct, frozen=True):
-    """What some payments are written down under: a word, or a text under a key of the metadata."""
-
-    table: str
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
-
-
 class _Search:
     """A query in the making: arguments are numbered in the order in which they are written."""
 
@@ -90,38 +82,34 @@ class _Search:
             f" ORDER BY created_at DESC, {number} DESC LIMIT {most}"
         )
 
-    def under(self, key: _IndexKey) -> str:
-        """Rows of an index under a key: so many whose newest payment is below the cursor.
+    def under(self, word: str) -> str:
+        """Rows under a word: so many whose newest payment is below the cursor.
 
         And those of the cursor's second whose newest is above it: some of their others may be below.
         """
         at, number = self._begin
         until = (at // INDEXED_TOGETHER_MS + 1) * INDEXED_TOGETHER_MS
-        rows = f"SELECT created_at, payment, earlier FROM {key.table} WHERE merchant = $1"
+        rows = (
+            "SELECT created_at, payment, earlier FROM payment_word"
+            f" WHERE merchant = $1 AND word = {self.argument(word)}"
+        )
         return (
-            f"SELECT * FROM ({rows} AND {self._equal(key)} AND {self.older('payment')}) AS below"
-            f" UNION ALL {rows} AND {self._equal(key)} AND length(earlier) > 0"
+            f"SELECT * FROM ({rows} AND {self.older('payment')}) AS below"
+            f" UNION ALL {rows} AND length(earlier) > 0"
             f" AND (created_at, payment) >= ({self.argument(at)}, {self.argument(number)})"
             f" AND created_at < {self.argument(until)}"
         )
 
     def finish(self, candidates: str, columns: dict[str, object]) -> Self:
         """The candidates, each with whether all else that a column tells holds too."""
-        held = [f"p.{column} = {self.argument(value)}" for column, value in columns.items() if column != _REFUNDED]
-        if _REFUNDED in columns:
-            held.append(f"p.{_REFUNDED} > 0")
+        held = _held(columns, self.arguments)
         # Never EXISTS: PostgreSQL may gather all payments of a status first, to look up a few hundred.
-        is_match = f"(SELECT {' AND '.join(held)} FROM payment p WHERE p.number = c.number)" if held else "1 = 1"
+        is_match = f"(SELECT {' AND '.join(held)} FROM payment WHERE number = c.number)" if held else "1 = 1"
         self.sql = Query(
             f"WITH c AS ({candidates}) SELECT c.created_at, c.number, {is_match} AS is_match"
             " FROM c ORDER BY c.created_at DESC, c.number DESC"
         )
         return self
-
-    def _equal(self, key: _IndexKey) -> str:
-        return " AND ".join(
-            f"{column} = {self.argument(value)}" for column, value in zip(key.columns, key.values, strict=True)
-        )
 
 
 async def search_payments(store: Store, wanted: PaymentFilter, after: PaymentPlace | None, limit: int) -> FoundPayments:
@@ -136,12 +124,12 @@ async def search_payments(store: Store, wanted: PaymentFilter, after: PaymentPla
         found.append(await _of_payer(store, wanted, begin, wanted.payer, limit))
         if found[0].next is None or len(found[0].numbers) == limit:
             return found[0]
-    keys = await _rarest_first(store, wanted, begin, _keys(wanted))
-    if keys is None:
+    words = await _rarest_first(store, wanted, begin, _asked_words(wanted))
+    if words is None:
         return FoundPayments([], None)
-    ways = [_run(store, wanted, search, limit) for search in _searches(wanted, begin, keys, limit)]
-    if keys and wanted.reference is None:
-        ways.append(_along_key(store, wanted, begin, keys, limit))
+    ways = [_run(store, wanted, search, limit) for search in _searches(wanted, begin, words, limit)]
+    if words and wanted.reference is None:
+        ways.append(_along_word(store, wanted, begin, words, limit))
     found += await asyncio.gather(*ways)
     return max(found, key=_progress)
 
@@ -155,8 +143,7 @@ def _progress(page: FoundPayments) -> tuple[bool, int, tuple[int, int]]:
 
 def fits(payment: Payment, wanted: PaymentFilter) -> bool:
     """Whether the payment is what is asked for, by a look at itself."""
-    metadata = msgspec.json.decode(payment.metadata) if wanted.metadata or wanted.words else {}
-    return (
+    is_alike = (
         payment.merchant == wanted.merchant
         and wanted.number in {None, payment.number}
         and wanted.status in {None, payment.status}
@@ -166,37 +153,37 @@ def fits(payment: Payment, wanted: PaymentFilter) -> bool:
         and wanted.payer in {None, payment.payer}
         and wanted.created_after < payment.created_at < wanted.created_before
         and payment.refunded_amount >= wanted.is_refunded
-        and all(metadata.get(key) == value for key, value in wanted.metadata)
-        and (
-            not wanted.words
-            or set(wanted.words) <= {*words_of(note=payment.note, reference=payment.reference, metadata=metadata)}
-        )
+    )
+    if not is_alike or not (wanted.metadata or wanted.words):
+        return is_alike
+    metadata = msgspec.json.decode(payment.metadata)
+    return all(metadata.get(key) == value for key, value in wanted.metadata) and (
+        not wanted.words
+        or set(wanted.words) <= {*words_of(note=payment.note, reference=payment.reference, metadata=metadata)}
     )
 
 
-def _keys(wanted: PaymentFilter) -> list[_IndexKey]:
-    words = wanted.words if wanted.amount is None else (amount_word(wanted.amount), *wanted.words)
-    return [
-        *(_IndexKey("payment_word", ("word",), (word,)) for word in words),
-        *(_IndexKey("payment_metadata", ("key", "value"), pair) for pair in wanted.metadata),
-    ]
+def _asked_words(wanted: PaymentFilter) -> list[str]:
+    """Each payment that is asked for is written down under all of them."""
+    amounts = [] if wanted.amount is None else [amount_word(wanted.amount)]
+    return list(dict.fromkeys([*amounts, *wanted.words, *(text_word(text) for _, text in wanted.metadata)]))
 
 
-def _searches(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> list[_Search]:
+def _searches(wanted: PaymentFilter, begin: PaymentPlace, words: list[str], limit: int) -> list[_Search]:
     """Along the one index that is surely narrow; else along several, because which is the narrow one nobody knows."""
     if wanted.reference is not None:
-        return [_along_reference(wanted, begin, keys, limit)]
+        return [_along_reference(wanted, begin, words, limit)]
     searches = []
     if wanted.is_refunded:
-        searches.append(_along_refunded(wanted, begin, keys, limit))
-    if wanted.status or wanted.currency or not (searches or keys):
-        searches.append(_along_ranges(wanted, begin, keys, limit))
+        searches.append(_along_refunded(wanted, begin, words, limit))
+    if wanted.status or wanted.currency or not (searches or words):
+        searches.append(_along_ranges(wanted, begin, words, limit))
     return searches
 
 
-def _along_reference(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
+def _along_reference(wanted: PaymentFilter, begin: PaymentPlace, words: list[str], limit: int) -> _Search:
     columns = _columns(wanted, "status", "currency", "payer", _REFUNDED)
-    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    search = _Search(wanted, begin, _looked_at(columns, words, limit))
     reference = search.argument(wanted.reference)
     candidates = (
         f"SELECT created_at, number FROM payment WHERE merchant = $1 AND reference = {reference}"
@@ -205,13 +192,15 @@ def _along_reference(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_Ind
     return search.finish(candidates, columns)
 
 
-async def _along_key(
-    store: Store, wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int
+async def _along_word(
+    store: Store, wanted: PaymentFilter, begin: PaymentPlace, words: list[str], limit: int
 ) -> FoundPayments:
-    """Along the rows under the rarest key. Payments of one second may be in several rows, and are put in order here."""
-    columns, others = _columns(wanted, "status", "currency", "payer", _REFUNDED), keys[1:]
+    """Along the rows under the rarest word. Payments of a second may be in several rows, and are put in order here."""
+    columns = _columns(wanted, "status", "currency", "payer", _REFUNDED)
+    # A word of a text is not yet the text, under its key.
+    others = [*words[1:], *(text for _, text in wanted.metadata)]
     search = _Search(wanted, begin, _looked_at(columns, others, limit))
-    rows = await store.search(Query(search.under(keys[0])), *search.arguments)
+    rows = await store.search(Query(search.under(words[0])), *search.arguments)
     below = sorted(PaymentPlace(*row[:2]) for row in rows if row[:2] < begin)
     has_more = len(below) == search.looked_at
     # What the rows that were not read hold is older than the oldest row that was.
@@ -219,23 +208,23 @@ async def _along_key(
     places = sorted((place for row in rows for place in places_in(*row) if floor <= place < begin), reverse=True)
     has_more = has_more or len(places) > search.looked_at
     places = places[: search.looked_at]
-    matching = await _fitting(store, wanted, places, limit) if columns or others else places
+    matching = await _fitting(store, wanted, places, columns, limit) if columns or others else places
     return _page(matching, limit, places[-1] if has_more else None)
 
 
-def _along_refunded(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
+def _along_refunded(wanted: PaymentFilter, begin: PaymentPlace, words: list[str], limit: int) -> _Search:
     columns = _columns(wanted, "status", "currency", "payer")
-    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    search = _Search(wanted, begin, _looked_at(columns, words, limit))
     candidates = (
         f"SELECT created_at, number FROM payment WHERE merchant = $1 AND {_REFUNDED} > 0 AND {search.older('number')}"
     )
     return search.finish(candidates, columns)
 
 
-def _along_ranges(wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey], limit: int) -> _Search:
+def _along_ranges(wanted: PaymentFilter, begin: PaymentPlace, words: list[str], limit: int) -> _Search:
     """Each status and currency is a range of one index; the newest of all ranges are the newest of all."""
     columns = _columns(wanted, "payer", _REFUNDED)
-    search = _Search(wanted, begin, _looked_at(columns, keys, limit))
+    search = _Search(wanted, begin, _looked_at(columns, words, limit))
     older = search.older("number")
     # Only what was paid has a payer, or is refunded.
     statuses = ("paid",) if columns else STATUSES
@@ -261,24 +250,34 @@ def _columns(wanted: PaymentFilter, *names: str) -> dict[str, object]:
     return {name: asked[name] for name in names if asked[name] is not None}
 
 
-def _looked_at(columns: dict[str, object], keys: Sequence[_IndexKey], limit: int) -> int:
-    return LIST_LOOKED_AT_MAX if columns or keys else limit + 1
+def _held(columns: dict[str, object], arguments: list[object]) -> list[str]:
+    """As conditions on a payment, with their values behind the arguments."""
+    held = []
+    for column, value in columns.items():
+        if column == _REFUNDED:
+            held.append(f"{column} > 0")
+        else:
+            arguments.append(value)
+            held.append(f"{column} = ${len(arguments)}")
+    return held
 
 
-async def _rarest_first(
-    store: Store, wanted: PaymentFilter, begin: PaymentPlace, keys: list[_IndexKey]
-) -> list[_IndexKey] | None:
+def _looked_at(columns: dict[str, object], words: Sequence[str], limit: int) -> int:
+    return LIST_LOOKED_AT_MAX if columns or words else limit + 1
+
+
+async def _rarest_first(store: Store, wanted: PaymentFilter, begin: PaymentPlace, words: list[str]) -> list[str] | None:
     """The one with the fewest payments below the cursor, or with the fewest in a time; None if one has none.
 
-    Among texts that nobody has thinned out, this is as far as a bounded look can tell.
+    Among words that nobody has thinned out, this is as far as a bounded look can tell.
     """
-    if len(keys) < 2 or wanted.reference is not None:  # noqa: PLR2004 - nothing to choose between
-        return keys
+    if len(words) < 2 or wanted.reference is not None:  # noqa: PLR2004 - nothing to choose between
+        return words
     search = _Search(wanted, begin, _PROBED)
     looks = [
         f"SELECT {place} AS place, count(*) AS rows, sum(1 + length(earlier) / {PLACE_BYTES}) AS found,"
-        f" max(created_at) - min(created_at) AS within FROM ({search.under(key)}) AS k{place}"
-        for place, key in enumerate(keys)
+        f" max(created_at) - min(created_at) AS within FROM ({search.under(word)}) AS w{place}"
+        for place, word in enumerate(words)
     ]
     looked = await store.search(Query(" UNION ALL ".join(looks)), *search.arguments)
     ordered = sorted(
@@ -286,14 +285,14 @@ async def _rarest_first(
         for place, rows, found, within in looked
         if rows
     )
-    return [keys[place] for _, _, place in ordered] if len(ordered) == len(keys) else None
+    return [words[place] for _, _, place in ordered] if len(ordered) == len(words) else None
 
 
 async def _run(store: Store, wanted: PaymentFilter, search: _Search, limit: int) -> FoundPayments:
     rows = await store.search(search.sql, *search.arguments)
     matching = [PaymentPlace(created_at, number) for created_at, number, is_match in rows if is_match]
-    if _keys(wanted):
-        matching = await _fitting(store, wanted, matching, limit)
+    if wanted.words or wanted.metadata or wanted.amount is not None:
+        matching = await _fitting(store, wanted, matching, {}, limit)
     return _page(matching, limit, PaymentPlace(*rows[-1][:2]) if len(rows) == search.looked_at else None)
 
 
@@ -303,22 +302,26 @@ def _page(matching: list[PaymentPlace], limit: int, looked_until: PaymentPlace |
     return FoundPayments(numbers, matching[limit - 1] if len(matching) > limit else looked_until)
 
 
-async def _fitting(store: Store, wanted: PaymentFilter, places: list[PaymentPlace], limit: int) -> list[PaymentPlace]:
+async def _fitting(
+    store: Store, wanted: PaymentFilter, places: list[PaymentPlace], columns: dict[str, object], limit: int
+) -> list[PaymentPlace]:
     """Those that are what is asked for, by a look at themselves, until there are more than a page."""
     fitting: list[PaymentPlace] = []
     for start in range(0, len(places), _LOADED_AT_ONCE):
         some = places[start : start + _LOADED_AT_ONCE]
-        found = {payment.number for payment in await _loaded(store, some) if fits(payment, wanted)}
+        found = {payment.number for payment in await _loaded(store, some, columns) if fits(payment, wanted)}
         fitting += [place for place in some if place.number in found]
         if len(fitting) > limit:
             break
     return fitting
 
 
-async def _loaded(store: Store, places: list[PaymentPlace]) -> list[Payment]:
-    """At most as many as are loaded at once."""
+async def _loaded(store: Store, places: list[PaymentPlace], columns: dict[str, object]) -> list[Payment]:
+    """At most as many as are loaded at once: those of which the columns hold."""
     numbers = [place.number for place in places]
-    rows = await store.search(_LOOKED_UP, *numbers, *[numbers[0]] * (_LOADED_AT_ONCE - len(numbers)))
+    arguments: list[object] = [*numbers, *[numbers[0]] * (_LOADED_AT_ONCE - len(numbers))]
+    held = _held(columns, arguments)
+    rows = await store.search(Query(" AND ".join([_LOOKED_UP, *held])), *arguments)
     return [Payment(*row) for row in rows]
 
 
