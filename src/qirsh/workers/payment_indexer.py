@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 0.25
 _BUSY: Final = 0.5  # Of a core: from here on payments come first,
 _LOOK_EVERY_S_BUSY: Final = 0.75  # and what is to be found waits, though not a second.
+_READ_IN_A_TURN: Final = 50  # Payments whose words are found without a pause: a millisecond.
 _EMPTY: Final = "{}"  # Of metadata; most payments have none.
 _BLOCKS_AT_ONCE: Final = 16  # In one look: those that grew last, and the others by turns.
 
@@ -135,7 +136,9 @@ class PaymentIndexer:
             return None
         rows = await self._store.search(queries.FINDABLE_BETWEEN, block.until, last, INDEXED_AT_ONCE_MAX)
         index = PaymentIndex()
-        for number, merchant, created_at, amount, note, reference, metadata in rows:
+        for place, (number, merchant, created_at, amount, note, reference, metadata) in enumerate(rows):
+            if place % _READ_IN_A_TURN == 0:
+                await asyncio.sleep(0)  # Calls come first.
             until = number
             index.add(
                 PaymentPlace(created_at, number),
