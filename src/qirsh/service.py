@@ -44,6 +44,7 @@ from qirsh.web.http.payment_attempts import PaymentAttempts
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site, contact
+from qirsh.web.http.streams import Streams
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.action import HOUSE
 from qirsh.web.operator.control import Control
@@ -106,6 +107,7 @@ async def opened(
             requests=RequestLog(clock, store.instance.identifiers, settings.trusted_proxies),
             attempts=PaymentAttempts(clock, entropy),
             webhook_secrets=WebhookSecrets(keyring),
+            streams=Streams(lambda: engine.is_committing),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()

@@ -52,6 +52,20 @@ def test_whoever_comes_while_the_writer_is_busy_shares_the_next_commit(tmp_path:
     run(tmp_path, scene)
 
 
+def test_it_is_known_whether_a_commit_is_under_way(tmp_path: Path) -> None:
+    async def scene(desk: Desk) -> None:
+        assert not desk.engine.is_committing
+        busy = await desk.close_door()
+        waiting = await desk.queue(house(1))
+        assert desk.engine.is_committing
+        desk.store.door.set()
+        await asyncio.gather(busy, *waiting)
+        await asyncio.sleep(0)
+        assert not desk.engine.is_committing
+
+    run(tmp_path, scene)
+
+
 def test_one_commit_takes_so_many_and_no_more(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> None:
         await asyncio.gather(*[desk.engine.submit(house(n)) for n in range(BATCH_COMMANDS_MAX + 10)])

@@ -78,6 +78,11 @@ class Engine:
     def _lane(self, command: Command[R]) -> "_Lane":
         return self._creates if type(command) is CreatePayment else self._others
 
+    @property
+    def is_committing(self) -> bool:
+        """Whether a batch is under way."""
+        return any(lane.is_committing for lane in self._lanes)
+
     def troubles(self) -> list[str]:
         """Why commands would not be carried out now, in words; empty when all is well."""
         troubles = [trouble for lane in self._lanes for trouble in lane.troubles()]
@@ -138,6 +143,10 @@ class _Lane:
         if self._wanted is not None:
             self._wake()
         return future
+
+    @property
+    def is_committing(self) -> bool:
+        return self._began is not None
 
     def troubles(self) -> list[str]:
         troubles = []

@@ -123,3 +123,23 @@ def test_a_busy_loop_has_as_much_time_for_others_as_for_streams() -> None:
     asyncio.run(both())
     # Two rounds of the loop alone would be a sixth.
     assert spent["others"] > spent["streams"] / 2
+
+
+@pytest.mark.parametrize(("looks", "waited"), [(3, 3), (1000, 10)], ids=["a commit", "commits without end"])
+def test_a_stream_that_could_go_on_lets_a_commit_end_and_does_not_wait_for_ever(looks: int, waited: int) -> None:
+    left, told = looks, []
+
+    def is_committing() -> bool:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            told.append("look")
+        return left >= 0
+
+    async def two_turns() -> None:
+        streams = Streams(is_committing)
+        for _ in range(2):
+            await streams.turn(lambda: told.append("turn"))
+
+    asyncio.run(two_turns())
+    assert told[: waited + 2] == ["turn", *["look"] * waited, "turn"]

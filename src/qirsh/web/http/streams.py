@@ -13,6 +13,8 @@ T = TypeVar("T")
 _RETRY_AFTER_S: Final = 30  # Most have been taken by then.
 _LOOKS: Final = 2  # At the loop: what has come in is read in the first round, and carried out in the next.
 _IDLE_S: Final = 0.0002  # That two rounds take in which nobody else has anything to do.
+_COMMIT_LOOK_S: Final = 0.001  # How often a stream looks whether a commit has ended,
+_COMMIT_LOOKS: Final = 10  # and how often in a turn: under a load that never ends it goes on all the same.
 _BREAK_S: Final = 0.01  # In which a pay is carried out: it waits for one turn, and not for one at each of its steps.
 
 
@@ -45,7 +47,14 @@ class Chunks:
 class Streams:
     """Those of a process."""
 
-    def __init__(self, *, in_all: int = STREAMS_AT_ONCE, of_session: int = STREAMS_OF_SESSION_MAX) -> None:
+    def __init__(
+        self,
+        is_committing: Callable[[], bool] = lambda: False,
+        *,
+        in_all: int = STREAMS_AT_ONCE,
+        of_session: int = STREAMS_OF_SESSION_MAX,
+    ) -> None:
+        self._is_committing = is_committing
         self._in_all, self._of_session = in_all, of_session
         self._by_session: Counter[Hashable] = Counter()
         self._turn = asyncio.Lock()
@@ -82,7 +91,16 @@ class Streams:
             looked = time.perf_counter()
             if looked - ended > _IDLE_S:
                 await asyncio.sleep(max(_BREAK_S, ended - began))
+            else:
+                await self._let_commit()
         return done
+
+    async def _let_commit(self) -> None:
+        """A thread that commits needs the interpreter for each of its statements: it would wait a turn each time."""
+        for _ in range(_COMMIT_LOOKS):
+            if not self._is_committing():
+                return
+            await asyncio.sleep(_COMMIT_LOOK_S)
 
     def _end(self, session: Hashable) -> None:
         self._by_session[session] -= 1
