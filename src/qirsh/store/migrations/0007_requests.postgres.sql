@@ -19,7 +19,7 @@ CREATE INDEX request_log_account_class ON request_log (account, (status / 100), 
 CREATE INDEX request_log_key ON request_log (key, at, id);
 CREATE INDEX request_log_key_class ON request_log (key, (status / 100), at, id);
 CREATE INDEX request_log_payment ON request_log (payment, at, id) WHERE payment IS NOT NULL;
-CREATE INDEX request_log_at ON request_log (at);
+CREATE INDEX request_log_at ON request_log ((at + 0));
 
 CREATE TABLE api_key_use (
     key TEXT PRIMARY KEY REFERENCES api_key,

@@ -15,18 +15,17 @@ _BEFORE: Final = "(at, id) < ({}, {}) ORDER BY at DESC, id DESC LIMIT {}"
 _OF_ACCOUNT: Final = Query(
     f"SELECT {_REQUEST} FROM request_log WHERE account = $1 AND {_BEFORE.format('$2', '$3', '$4')}"
 )
-_OF_ACCOUNT_CLASS: Final = Query(
-    f"SELECT {_REQUEST} FROM request_log WHERE account = $1 AND status / 100 = $2"
-    f" AND {_BEFORE.format('$3', '$4', '$5')}"
+# A range of one class, so that the order is that of the index with the classes, and of no other.
+_OF_CLASS: Final = (
+    "status / 100 >= $2 AND (status / 100, at, id) < ($2, $3, $4) ORDER BY status / 100 DESC, at DESC, id DESC LIMIT $5"
 )
+_OF_ACCOUNT_CLASS: Final = Query(f"SELECT {_REQUEST} FROM request_log WHERE account = $1 AND {_OF_CLASS}")
 _OF_KEY: Final = Query(f"SELECT {_REQUEST} FROM request_log WHERE key = $1 AND {_BEFORE.format('$2', '$3', '$4')}")
-_OF_KEY_CLASS: Final = Query(
-    f"SELECT {_REQUEST} FROM request_log WHERE key = $1 AND status / 100 = $2 AND {_BEFORE.format('$3', '$4', '$5')}"
-)
+_OF_KEY_CLASS: Final = Query(f"SELECT {_REQUEST} FROM request_log WHERE key = $1 AND {_OF_CLASS}")
 _OF_PAYMENT: Final = Query(
     f"SELECT {_REQUEST} FROM request_log WHERE payment = $1 AND account = $2 AND {_BEFORE.format('$3', '$4', '$5')}"
 )
-OLD_REQUESTS: Final = Query("SELECT id FROM request_log WHERE at < $1 ORDER BY at LIMIT $2")
+OLD_REQUESTS: Final = Query("SELECT id FROM request_log WHERE at + 0 < $1 ORDER BY at + 0 LIMIT $2")
 _USES: Final = Query(
     f"SELECT {', '.join(f'u.{name}' for name in KeyUse.__struct_fields__)} FROM api_key k"
     " JOIN api_key_use u ON u.key = k.id WHERE k.account = $1 LIMIT $2"
