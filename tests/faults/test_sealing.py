@@ -3,7 +3,7 @@
 import signal
 from typing import Final
 
-from tests.chain import check
+from tests.faults.sealed import is_sealed
 from tests.faults.several import Several
 from tests.live import wait_until
 
@@ -11,13 +11,6 @@ _START_S_MAX: Final = 15.0
 # A lease of 4 s, a look for it each second, two looks of the sealer, and a machine with other work.
 _SEALED_AFTER_KILL_S_MAX: Final = 12.0
 _IS_SEALER: Final = "this process is now the sealer"
-
-
-def is_sealed(several: Several) -> bool:
-    with several.books() as books:
-        covered = check(books.select)
-        stored = {table: books.select(f"SELECT id FROM {table} ORDER BY id") for table in covered}  # noqa: S608 - ours
-    return all(sorted(covered[table]) == [row for (row,) in stored[table]] for table in covered)
 
 
 def holder(several: Several) -> int:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults.history import History
 from tests.faults.load import Load
+from tests.faults.sealed import is_sealed
 from tests.faults.served import Served
 from tests.faults.several import Several, settle
 from tests.faults.webhook_receiver import OK, WebhookReceiver, webhook_receiver
@@ -85,6 +86,8 @@ def test_kills_under_load_lose_no_webhook_and_invent_none(world: Served, receive
     history.check()
     everything_arrives(world, receiver, paths)
     assert sum(len(receiver.ids(path)) for path in paths) > kills
+    # Killed again and again before it could hold the role, nobody has sealed for a minute.
+    wait_until(lambda: is_sealed(world), ARRIVED_S)
     world.verify()
 
 
