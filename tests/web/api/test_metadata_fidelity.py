@@ -1,12 +1,16 @@
 """Metadata comes back as it was sent, byte for byte, wherever it is shown."""
 
 import json
+import re
 from typing import Final
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qirsh.web.openapi.document import document
+from qirsh.web.routes import ROUTES
 from tests.live import PAYMENTS, Call, InProcess, Merchant, create, pay, post, retrieve
 from tests.web.lists import EVENTS, asking, try_out
 
@@ -117,3 +121,14 @@ def test_a_live_payment_keeps_its_metadata_through_pay_and_the_payer_never_sees_
         assert b"metadata" not in still.send(pay(customer, payment_id)).content
         assert_shown(still, retrieve(merchant.key, payment_id), metadata)
         assert_shown(still, asking(merchant.key, PAYMENTS, {"limit": "1", "status": "paid"}), metadata)
+
+
+@pytest.mark.parametrize("text", ["plain", "", "two\nlines", "v\u00ef\x14", "L\x9e", "\u2028", "nul\0"])
+def test_what_may_be_asked_for_is_what_the_description_says(still: InProcess, shop: Merchant, text: str) -> None:
+    [described] = [
+        parameter["schema"]["additionalProperties"]
+        for parameter in document(ROUTES, "https://pay.example")["paths"][PAYMENTS]["get"]["parameters"]
+        if parameter["name"] == "metadata"
+    ]
+    asked = still.send(Call("GET", f"{PAYMENTS}?{urlencode({'metadata[k]': text})}", shop.key))
+    assert asked.status_code == (200 if re.search(described["pattern"], text) else 422)

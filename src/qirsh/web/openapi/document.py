@@ -24,7 +24,7 @@ from qirsh.web.http.problems import FieldError
 from qirsh.web.http.query import NO_INTEGER, Parameters
 from qirsh.web.http.route import OperationDoc, Route
 from qirsh.web.openapi import problems, webhooks
-from qirsh.web.openapi.field_docs import SINGLE_LINE, FieldDoc, field_doc
+from qirsh.web.openapi.field_docs import WITHOUT_NUL, FieldDoc, field_doc
 from qirsh.web.openapi.schemas import Schema, Schemas, example_of, field_example
 
 JSON_TYPE: Final = "application/json"
@@ -178,7 +178,7 @@ class _Description:
             if schema["type"] == "object":
                 # `metadata[key]=value`: a filter, so its values are texts, whatever was sent with the payment.
                 text = "Only those whose metadata hold this text under this key: `metadata[key]=value`."
-                schema = {"type": "object", "additionalProperties": schema["additionalProperties"] | SINGLE_LINE}
+                schema = {"type": "object", "additionalProperties": schema["additionalProperties"] | WITHOUT_NUL}
                 shown: Any = {"cart": "c-5581"}
             else:
                 shown = field_example(struct, name)

@@ -43,6 +43,7 @@ _REFUSED: Final = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
 _NO_CONTROLS: Final = rf"^[^{_REFUSED}]*$"
 _NOTE: Final = rf"^(?:[^{_REFUSED}]|\t)*(?:\r?\n(?:[^{_REFUSED}]|\t)*){{0,{limits.NOTE_LINES_MAX - 1}}}$"
 SINGLE_LINE: Final[Json] = {"pattern": _NO_CONTROLS}
+WITHOUT_NUL: Final[Json] = {"pattern": r"^[^\u0000]*$"}
 _ADDRESS: Final[Json] = {"format": "uri"}
 _METADATA: Final[Json] = {
     "maxProperties": limits.METADATA_KEYS_MAX,
