@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 0.25
 _BUSY: Final = 0.5  # Of a core: from here on payments come first,
 _LOOK_EVERY_S_BUSY: Final = 0.75  # and what is to be found waits, though not a second.
-_READ_IN_A_TURN: Final = 50  # Payments whose words are found without a pause: a millisecond.
+_READ_IN_A_TURN: Final = 50  # Payments whose words are found without a pause: a millisecond or two.
 _EMPTY: Final = "{}"  # Of metadata; most payments have none.
 _BLOCKS_AT_ONCE: Final = 16  # In one look: those that grew last, and the others by turns.
 
