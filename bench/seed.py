@@ -9,12 +9,15 @@ import msgspec
 from qirsh.domain.api_key import SESSION_KIND, make_token, token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import MoveAccount, RequestCommercial
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, Mailed
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.limits import AMOUNT_MAX, OPERATOR_NEW_MS
+from qirsh.domain.operator_role import ROLES
+from qirsh.domain.proposal import shown_digest
 from qirsh.domain.refusal import Refused
 from qirsh.engine.clock import system_clock
 from qirsh.service import opened
@@ -91,9 +94,11 @@ async def _operators(context: Context, password_hash: str) -> tuple[int, int]:
     sealed = b"nobody signs in with this"
     email, new_email, link = "operator1@bench.example", "operator2@bench.example", context.entropy(32)
     await _do(context, AddPerson(email, "Operator 1", password_hash, _ACTOR))
-    first: int = await _do(context, MakeOperator(email, sealed, _ACTOR))
-    await _do(context, AppointOperator(new_email, "Operator 2", first, _ACTOR, link))
-    second = await _do(context, AcceptAppointment(new_email, link, "en", password_hash, sealed, totp_step=0))
+    roles = " ".join(ROLES)
+    first: int = await _do(context, MakeOperator(email, sealed, roles, _ACTOR))
+    appoint = AppointOperator(new_email, "Operator 2", roles)
+    asked = await _do(context, AskProposal("pr_second", appoint, "bench", first, _ACTOR, mailed=Mailed((), link)))
+    second = await _do(context, AcceptAppointment(new_email, asked.id, link, "en", password_hash, sealed, totp_step=0))
     return first, second.id
 
 
@@ -114,21 +119,24 @@ async def _customer(
     person = await _do(context, AddPerson(email, f"Customer {number}", password_hash, _ACTOR))
     await _do(context, MoveAccount(person.account, "verified", asks, "", _ACTOR))
     await _do(context, ChangePin(person.id, context.keyring.pin_mac(person.id, PIN), _ACTOR))
-    deposit = RequestBankTransfer(
+    deposit = BookBankTransfer(
         kind="deposit",
         house=house,
         reference=f"deposit-{number}",
         account=person.account,
         currency=CURRENCY,
         amount=_DEPOSIT,
-        operator=asks,
-        actor=_ACTOR,
     )
-    await _do(context, deposit)
-    await _do(context, ConfirmBankTransfer("deposit", house, deposit.reference, deposit.operator, confirms, _ACTOR))
+    await book(context, deposit, asks=asks, confirms=confirms)
     token = make_token(SESSION_KIND, context.entropy(32))
     await _do(context, OpenSession(token_hash(token.encode()), person.id, person.account, _ACTOR))
     return _Customer(person.account, token)
+
+
+async def book(context: Context, command: BookBankTransfer, *, asks: int, confirms: int) -> None:
+    """By two operators."""
+    proposal = await _do(context, AskProposal(f"pr_{command.reference}", command, "bench", asks, _ACTOR))
+    await _do(context, ConfirmProposal(proposal.id, shown_digest(proposal), asks, command, confirms, _ACTOR))
 
 
 async def _do(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome

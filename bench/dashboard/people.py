@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from bench.dashboard.history import CURRENCIES, Shop
-from bench.seed import CURRENCY, Town, seed
+from bench.seed import CURRENCY, Town, book, seed
 from qirsh.domain.api_key import PAGE_SESSION_KIND, SESSION_KIND, make_token, token_hash
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.refusal import Refused
 from qirsh.service import opened
@@ -81,17 +81,12 @@ async def _session(context: Context, kind: str, person: int, account: int) -> st
 
 async def _deposit(context: Context, house: int, account: int, currency: str, operators: list[int]) -> None:
     asks, confirms = operators[:2]
-    deposit = RequestBankTransfer(
+    deposit = BookBankTransfer(
         kind="deposit",
         house=house,
         reference=f"deposit-{secrets.token_hex(8)}",
         account=account,
         currency=currency,
         amount=_DEPOSIT,
-        operator=asks,
-        actor=_ACTOR,
     )
-    confirm = ConfirmBankTransfer("deposit", house, deposit.reference, asks, confirms, _ACTOR)
-    for command in (deposit, confirm):
-        outcome = await context.engine.submit(command)
-        assert type(outcome) is not Refused, outcome
+    await book(context, deposit, asks=asks, confirms=confirms)

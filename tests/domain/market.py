@@ -4,22 +4,26 @@ import functools
 from typing import Any, Final
 
 from qirsh.domain.account import Account
-from qirsh.domain.commands.account import MoveAccount, OpenHouseAccount, RequestCommercial
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.account import CloseAccount, MoveAccount, OpenHouseAccount, RequestCommercial
+from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
-from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator, MakeOperator
+from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.commands.payment import CreatePayment, Pay
 from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, Mailed, ProposedCommand, decoded
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.commands.test_mode import PayAsTest
 from qirsh.domain.limits import OPERATOR_NEW_MS
+from qirsh.domain.operator_role import ROLES
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Person
+from qirsh.domain.proposal import Proposal, shown_digest
 from tests.domain.world import World
 
 PIN: Final = b"the right PIN"
 WRONG_PIN: Final = b"a wrong PIN"
 SHOP_ORIGIN: Final = "https://shop.example"
+ALL_ROLES: Final = " ".join(ROLES)
 HELD: Final = 100_000  # What each customer holds of USD and EUR at the start.
 NOBODY: Final = 404
 
@@ -36,7 +40,7 @@ class Market(World):
         # Long enough ago that the two count as two.
         self.now -= OPERATOR_NEW_MS
         self.first = self.join("Operator One")
-        self.do(MakeOperator(email="operator.one@example.com", totp_sealed=b"seed", actor="test"))
+        self.do(MakeOperator(email="operator.one@example.com", totp_sealed=b"seed", roles=ALL_ROLES, actor="test"))
         self.second = self.appoint("Operator Two")
         self.now += OPERATOR_NEW_MS
         self.customer = self.join("Customer")
@@ -58,19 +62,25 @@ class Market(World):
         self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
         return person
 
-    def appoint(self, name: str, *, by: Person | None = None, agrees: Person | None = None) -> Person:
+    def appoint(
+        self, name: str, *, by: Person | None = None, agrees: Person | None = None, roles: str = ALL_ROLES
+    ) -> Person:
         """A new operator, whom the first or another asks for, and to whom another agrees if told so."""
         email = f"{name.lower().replace(' ', '.')}@example.com"
         link = email.encode().ljust(32)[:32]
-        self.do(AppointOperator(email, name, (by or self.first).id, "test", link))
+        command = AppointOperator(email, name, roles)
+        asked = self.do(self.propose(command, operator=(by or self.first).id, link=link))
         if agrees is not None:
-            self.do(ConfirmOperator(email, "appoint", (by or self.first).id, agrees.id, "test", link))
-        person: Person = self.do(AcceptAppointment(email, link, "en", "-", b"seed", 0))
+            self.do(self.confirm(operator=agrees.id, link=link))
+        person: Person = self.do(AcceptAppointment(email, asked.id, link, "en", "-", b"seed", 0))
         self.do(ChangePin(person=person.id, pin_mac=PIN, actor="test"))
         return person
 
     def move(self, account: int, to: str) -> Account:
-        """What an operator decides on an account."""
+        """What an operator decides on an account, or two of them."""
+        if to == "closed":
+            self.agree(CloseAccount(account))
+            return self.accounts[account]
         moved: Account = self.do(MoveAccount(account=account, to=to, operator=self.first.id, reason="", actor="test"))
         return moved
 
@@ -103,10 +113,10 @@ class Market(World):
         """Money that one operator asks for and another confirms."""
         reference = f"slip {len(self.bank_orders)}"
         self.do(self.ask(account=account, amount=amount, currency=currency, reference=reference))
-        self.do(self.confirm(reference))
+        self.do(self.confirm())
 
-    def ask(self, **changes: Any) -> RequestBankTransfer:  # noqa: ANN401 - the fields of the command
-        """The first operator's wish to put 100.00 USD into the customer's account."""
+    def book(self, **changes: Any) -> BookBankTransfer:  # noqa: ANN401 - the fields of the command
+        """100.00 USD for the customer's account."""
         fields: dict[str, Any] = {
             "kind": "deposit",
             "house": self.house,
@@ -114,24 +124,46 @@ class Market(World):
             "account": self.customer.account,
             "currency": "USD",
             "amount": 10_000,
-            "operator": self.first.id,
-            "actor": "test",
         }
-        return RequestBankTransfer(**fields | changes)
+        return BookBankTransfer(**fields | changes)
 
-    def confirm(self, reference: str = "slip", *, operator: int | None = None) -> ConfirmBankTransfer:
-        """The second operator's word, or another's, on what was asked under this reference."""
-        asked = self.bank_orders.get((self.house, reference))
-        return ConfirmBankTransfer(
-            kind=asked.kind if asked else "deposit",
-            house=self.house,
-            reference=reference,
-            asked_by=asked.asked_by if asked else self.first.id,
-            operator=operator or self.second.id,
+    def ask(self, **changes: Any) -> AskProposal:  # noqa: ANN401 - the same
+        """The first operator's wish for it."""
+        return self.propose(self.book(**changes))
+
+    def propose(self, command: ProposedCommand, *, operator: int | None = None, link: bytes = b"") -> AskProposal:
+        """The first operator's wish, or another's."""
+        return AskProposal(
+            id=f"pr_{len(self.proposals)}",
+            command=command,
+            reason="needed",
+            operator=operator or self.first.id,
             actor="test",
+            mailed=Mailed((), link),
         )
 
-    def ask_withdrawal(self) -> ConfirmBankTransfer:
+    def confirm(self, proposal_id: str = "", *, operator: int | None = None, link: bytes = b"") -> ConfirmProposal:
+        """The second operator's word, or another's, on what was asked for last."""
+        proposal = self.proposals[proposal_id or max(self.proposals, key=lambda name: int(name.removeprefix("pr_")))]
+        command = decoded(proposal)
+        assert command is not None
+        return ConfirmProposal(
+            id=proposal.id,
+            seen=shown_digest(proposal),
+            asked_by=proposal.asked_by,
+            command=command,
+            operator=operator or self.second.id,
+            actor="test",
+            mailed=Mailed((), link),
+        )
+
+    def agree(self, command: ProposedCommand) -> Proposal:
+        """What both of them want."""
+        self.do(self.propose(command))
+        done: Proposal = self.do(self.confirm())
+        return done
+
+    def ask_withdrawal(self) -> ConfirmProposal:
         """The word that is still missing for the customer to get 100.00 USD."""
         self.do(self.ask(kind="withdrawal"))
         return self.confirm()

@@ -6,7 +6,6 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
@@ -27,12 +26,13 @@ from qirsh.domain.identity import Identity, IdentityImage
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
-from qirsh.domain.operator import Operator, OperatorProposal
+from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
+from qirsh.domain.proposal import Proposal
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.request_log import KeyUse, LoggedRequest
@@ -88,8 +88,8 @@ class World:
     people: dict[int, Person]
     logins: dict[str, Login]
     operators: dict[int, Operator]
-    operator_proposals: dict[str, OperatorProposal]
-    access_orders: dict[tuple[int, str], AccessOrder]
+    proposals: dict[str, Proposal]
+    appointments: dict[str, Appointment]
     sessions: dict[bytes, Session]
     passkeys: dict[bytes, Passkey]
     challenges: dict[tuple[str, str], Challenge]

@@ -24,6 +24,7 @@ from qirsh.cli.operator import command as operator_command
 from qirsh.cli.operator.brands import brand_group
 from qirsh.cli.operator.messages import message_group
 from qirsh.cli.operator.payouts import payout_group
+from qirsh.cli.operator.proposals import proposal_group
 from qirsh.cli.serve.command import serve_command
 from qirsh.cli.status import status_command
 from qirsh.cli.verify import verify_command
@@ -115,6 +116,7 @@ for command in (
     operator_command.deposit_group,
     operator_command.withdraw_group,
     payout_group,
+    proposal_group,
     brand_group,
     message_group,
     operator_command.audit_group,

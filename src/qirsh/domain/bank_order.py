@@ -1,11 +1,10 @@
-"""Bank orders: money that enters or leaves through a house account, asked by one operator and confirmed by another."""
+"""Bank orders: money that has entered or left through a house account, asked by one operator, confirmed by another."""
 
 from typing import Literal
 
 import msgspec
 
 Kind = Literal["deposit", "withdrawal"]
-State = Literal["asked", "confirmed"]
 
 
 class BankOrder(msgspec.Struct, frozen=True):
@@ -17,9 +16,6 @@ class BankOrder(msgspec.Struct, frozen=True):
     account: int
     currency: str
     amount: int
-    state: State
-    asked_by: int
-    asked_at: int
-    confirmed_by: int | None
-    confirmed_at: int | None
+    proposal: str  # Which tells who asked for it, and who confirmed it.
+    booked_at: int
     payout: str | None = None  # What an owner asked for, if this order pays it.

@@ -6,7 +6,7 @@ import msgspec
 
 PERSON: Final = "person"
 ACCOUNT: Final = "account"
-OPERATOR: Final = "operator"
+ADMIN: Final = "admin"  # How many operators appoint others.
 PAYMENT: Final = "payment"
 NOTIFIED: Final = "notified"  # The last seal of whose transfers people were told.
 TOTALLED: Final = "totalled"  # The last seal whose transfers the totals of accounts have.

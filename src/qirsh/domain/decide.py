@@ -4,11 +4,10 @@ from typing import Final
 
 from qirsh.domain.rule import Rules
 from qirsh.domain.rules import (
-    access_order,
+    access,
     account,
     audit_log,
     bank_account,
-    bank_order,
     brand,
     constant,
     idempotency,
@@ -22,6 +21,7 @@ from qirsh.domain.rules import (
     payment_index,
     payout,
     person,
+    proposal,
     refund,
     request_log,
     reseal,
@@ -53,7 +53,6 @@ RULES: Final[Rules] = {
     **staff_payment.RULES,
     **saved_view.RULES,
     **statement.RULES,
-    **bank_order.RULES,
     **payout.RULES,
     **bank_account.RULES,
     **till.RULES,
@@ -62,7 +61,8 @@ RULES: Final[Rules] = {
     **login_credentials.RULES,
     **identity.RULES,
     **operator.RULES,
-    **access_order.RULES,
+    **access.RULES,
+    **proposal.RULES,
     **webhook_endpoint.RULES,
     **webhook_delivery.RULES,
     **mail.RULES,

@@ -161,6 +161,7 @@ KEY_END_TOLD_MS: Final = 14 * 24 * 3600 * 1000  # Before a key ends its owner is
 KEY_ENDS_AT_ONCE: Final = 100  # Keys of whose end the worker tells before it looks again.
 OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they count as two: a week to object in.
 OPERATORS_LISTED_MAX: Final = 200  # Far more than anybody has.
+PROPOSALS_LOOKED_AT_MAX: Final = 1000  # The same: those that wait, for one by the bank's reference.
 SESSION_MS: Final = 12 * 3600 * 1000
 SESSION_IDLE_MS: Final = 30 * 60 * 1000  # Without use, until money moves only after a new sign-in: NIST SP 800-63B.
 RECENT_PROOF_MS: Final = 10 * 60 * 1000  # Until acts that could harm its owner ask for the password again.

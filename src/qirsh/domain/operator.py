@@ -1,36 +1,29 @@
-"""Operators: who runs the service, who made them one, and who is asked for as the next or as no longer one."""
-
-from typing import Literal
+"""Operators: who runs the service, in which roles, and who made them one."""
 
 import msgspec
 
 from qirsh.domain.account import Account
 from qirsh.domain.limits import OPERATOR_NEW_MS
 
-Kind = Literal["appoint", "end"]
-
 
 class Operator(msgspec.Struct, frozen=True):
     """A person who runs the service."""
 
     person: int
+    roles: str  # One or more, as `operator_role` writes them.
     created_by: int | None  # Who asked for them; None for the first one only.
     created_at: int
     confirmed_by: int | None = None  # Who agreed; None where there was nobody else yet.
     ended_at: int | None = None  # From then on they are a person like others. Who they were stays.
 
 
-class OperatorProposal(msgspec.Struct, frozen=True):
-    """A person is to become an operator, or to be one no longer. One for each address; a new one takes its place."""
+class Appointment(msgspec.Struct, frozen=True):
+    """A person is to become an operator: a link was mailed, behind which they alone choose their secrets."""
 
     email: str
-    kind: Kind
     name: str
-    person: int | None  # Whose end it is, whatever their address is by now; nobody yet, of an appointment.
-    asked_by: int
-    asked_at: int
-    confirmed_by: int | None = None
-    confirmed_at: int | None = None
+    roles: str
+    proposal: str
 
 
 def may_act(operator: Operator | None, account: Account | None) -> bool:
@@ -38,6 +31,11 @@ def may_act(operator: Operator | None, account: Account | None) -> bool:
     if operator is None or operator.ended_at is not None or account is None:
         return False
     return account.state not in {"suspended", "closed"}
+
+
+def is_admin(operator: Operator) -> bool:
+    """Whether they appoint others. One who ended is none."""
+    return operator.ended_at is None and "admin" in operator.roles.split()
 
 
 def makers(operator: Operator) -> frozenset[int]:

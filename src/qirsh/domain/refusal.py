@@ -5,7 +5,7 @@ What each looks like over HTTP stands in `web.http.problems`.
 """
 
 import enum
-from typing import TypeVar, final
+from typing import Final, TypeVar, final
 
 import msgspec
 
@@ -37,15 +37,16 @@ class Refusal(enum.Enum):
     SECOND_OPERATOR_NEEDED = "second_operator_needed"
     ASKER_NOT_OPERATOR = "asker_not_operator"
     APPOINTED_RECENTLY = "appointed_recently"
-    LAST_OPERATOR = "last_operator"
+    LAST_ADMIN = "last_admin"
     # About the state of what it names.
+    ALREADY_DECIDED = "already_decided"
+    PROPOSAL_LAPSED = "proposal_lapsed"
     NOT_PAID = "not_paid"
     ALREADY_PAID = "already_paid"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
     NOT_EXPIRED = "not_expired"
     MOVE_NOT_ALLOWED = "move_not_allowed"
-    ALREADY_CONFIRMED = "already_confirmed"
     EMAIL_TAKEN = "email_taken"
     REFERENCE_USED = "reference_used"
     REFUND_EXCEEDS = "refund_exceeds"
@@ -81,6 +82,14 @@ class Refused(msgspec.Struct, frozen=True):
     why: Refusal
     attempts_left: int | None = None
     fields: tuple[str, ...] = ()  # Of the command, where the refusal is about some of them.
+
+
+_ORDER: Final = {refusal: place for place, refusal in enumerate(Refusal)}
+
+
+def first_of(*reasons: Refusal | None) -> Refusal | None:
+    """The one that is named when several hold; None if none does."""
+    return min((reason for reason in reasons if reason is not None), key=_ORDER.__getitem__, default=None)
 
 
 def granted(outcome: R | Refused) -> R:

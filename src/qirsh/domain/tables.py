@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-from qirsh.domain import access_order
-from qirsh.domain.access_order import AccessOrder
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
@@ -21,12 +19,13 @@ from qirsh.domain.identity import Identity, IdentityImage, Side
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
-from qirsh.domain.operator import Operator, OperatorProposal
+from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import Login, Passkey, Person, Pin
+from qirsh.domain.proposal import Proposal
 from qirsh.domain.refund import Refund
 from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.saved_view import SavedView, ViewKey
@@ -72,9 +71,7 @@ class Tables:
         "bank_order",
         BankOrder,
         key="house reference",
-        changes="state confirmed_by confirmed_at",
         phase=Phase.ORDERS,
-        change_phase=Phase.OUTCOMES,
     )
     # There before an order that names it, and paid after that order is confirmed.
     payouts = Table[str, Payout](
@@ -175,24 +172,24 @@ class Tables:
         "operator",
         Operator,
         key="person",
-        changes="ended_at",
+        changes="roles ended_at",
         is_locked=False,
         phase=Phase.BELONGINGS,
-        attested="created_by created_at confirmed_by ended_at",
+        attested="roles created_by created_at confirmed_by ended_at",
     )
-    operator_proposals = Table[str, OperatorProposal](
-        "operator_proposal",
-        OperatorProposal,
-        key="email",
-        changes="kind name person asked_by asked_at confirmed_by confirmed_at",
-        is_removable=True,
+    # Decided before what it does is there: the database compares.
+    proposals = Table[str, Proposal](
+        "proposal",
+        Proposal,
+        key="id",
+        changes="action command subject reason editors state decided_by decided_at decision",
         phase=Phase.BELONGINGS,
     )
-    access_orders = Table[tuple[int, access_order.Kind], AccessOrder](
-        "access_order",
-        AccessOrder,
-        key="person kind",
-        changes="asked_by asked_at reason",
+    appointments = Table[str, Appointment](
+        "appointment",
+        Appointment,
+        key="email",
+        changes="name roles proposal",
         is_removable=True,
         phase=Phase.BELONGINGS,
     )

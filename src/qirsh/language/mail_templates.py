@@ -297,6 +297,25 @@ KINDS: Final[dict[str, Kind]] = {
             _NOT_EXPECTED,
         ),
     ),
+    "operator_roles_changed": Kind(
+        _("Roles of an operator were changed"),
+        (
+            _("This operator of this service has other roles now:"),
+            Alone("name"),
+            Alone("new_email"),
+            Alone("roles"),
+            WHEN,
+            _NOT_EXPECTED,
+        ),
+    ),
+    "proposal_refused": Kind(
+        _("Your proposal was declined"),
+        (
+            _("Another operator declined what you proposed (%(action)s)."),
+            _("Reason: %(reason)s"),
+            WHEN,
+        ),
+    ),
     "paid": Kind(
         _("You paid %(amount)s to %(payee)s"),
         (

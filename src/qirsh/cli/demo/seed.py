@@ -14,9 +14,11 @@ from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
+from qirsh.domain.commands.proposal import AskProposal, Mailed
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.operator_role import ROLES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
@@ -114,7 +116,7 @@ async def _join(context: Context) -> Demo:
         _person(context, "emre@customers.example", "Emre Yılmaz"),
     )
     for person in (merchant, customer, customer2):
-        await actions.ACTIONS["account verify"](context, Actor(first.person), {"account": person.account})
+        await actions.ACTIONS["account verify"].run(context, Actor(first.person), {"account": person.account})
     return Demo(operator=first, operator2=second, merchant=merchant, customer=customer, customer2=customer2)
 
 
@@ -122,7 +124,7 @@ async def _operators(context: Context) -> tuple[Player, Player]:
     password, password2 = new_password(), new_password()
     words = {"email": "samir@operators.example", "name": "Samir Haddad", "password": password}
     done, hash2 = await asyncio.gather(
-        actions.ACTIONS["operator create"](context, Actor(None), words), context.passwords.hash(password2)
+        actions.ACTIONS["operator create"].run(context, Actor(None), words), context.passwords.hash(password2)
     )
     secret, person, account = done["totpSecret"], done["person"], done["account"]
     first = Player(words["email"], password, totp_secret=secret, person=person, account=account)
@@ -132,17 +134,28 @@ async def _operators(context: Context) -> tuple[Player, Player]:
 async def _appointed(context: Context, by: Player, password: str, password_hash: str) -> Player:
     """As behind the link that would be mailed; the demo opens it itself."""
     email, link, secret = "hala@operators.example", token_hash(context.entropy(32)), new_seed(context.entropy)
-    await _submit(
+    asked = await _submit(
         context,
-        AppointOperator(
-            email=email, name="Hala Aydın", operator=by.person, actor=f"operator {by.person}", token_hash=link
+        AskProposal(
+            id=f"pr_{context.entropy(9).hex()}",
+            command=AppointOperator(email, "Hala Aydın", " ".join(ROLES)),
+            reason="A second pair of eyes",
+            operator=by.person,
+            actor=f"operator {by.person}",
+            mailed=Mailed(token_hash=link),
         ),
     )
     sealed = seal_seed(context.keyring, secret, email)
     person = await _submit(
         context,
         AcceptAppointment(
-            email=email, token_hash=link, language="en", password_hash=password_hash, totp_sealed=sealed, totp_step=0
+            email=email,
+            proposal=asked.id,
+            token_hash=link,
+            language="en",
+            password_hash=password_hash,
+            totp_sealed=sealed,
+            totp_step=0,
         ),
     )
     return Player(email, password, totp_secret=secret, person=person.id, account=str(person.account))
@@ -159,7 +172,7 @@ async def _open_shop(context: Context, demo: Demo) -> None:
     by = Actor(demo.operator.person)
     words = {"account": demo.merchant.account, "name": SHOP, "returnOrigins": _ORIGINS}
     shop = {"account": (await actions.request_account(context, by, words))["account"]}
-    await actions.ACTIONS["account approve"](context, by, shop)
+    await actions.ACTIONS["account approve"].run(context, by, shop)
     live = await actions.issue_key(context, by, shop | {"name": "Shop"})
     test = await actions.issue_key(context, by, shop | {"name": "Shop, trying", "test": True})
     demo.shop_account, demo.api_key, demo.test_api_key = shop["account"], live["key"], test["key"]
@@ -168,12 +181,18 @@ async def _open_shop(context: Context, demo: Demo) -> None:
 async def _deposit(context: Context, demo: Demo) -> None:
     asker, confirmer = Actor(demo.operator.person), Actor(demo.operator2.person)
     orders = [
-        {"account": customer.account, "currency": currency, "amount": _DEPOSIT, "reference": f"demo-{slip}-{currency}"}
+        {
+            "account": customer.account,
+            "currency": currency,
+            "amount": _DEPOSIT,
+            "reference": f"demo-{slip}-{currency}",
+            "reason": "Money to begin with",
+        }
         for slip, customer in enumerate((demo.customer, demo.customer2), 1)
         for currency in CURRENCIES
     ]
-    await asyncio.gather(*(actions.ACTIONS["deposit ask"](context, asker, order) for order in orders))
-    await asyncio.gather(*(actions.ACTIONS["deposit confirm"](context, confirmer, order) for order in orders))
+    await asyncio.gather(*(actions.ACTIONS["deposit ask"].run(context, asker, order) for order in orders))
+    await asyncio.gather(*(actions.ACTIONS["deposit confirm"].run(context, confirmer, order) for order in orders))
 
 
 async def _trade(context: Context, clock: ManualClock, demo: Demo, past: PastDeliveries, address: str) -> None:

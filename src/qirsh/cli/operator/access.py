@@ -1,50 +1,31 @@
 """How people sign in, from the command line: operators sign them out, block them, or remove their second factors."""
 
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from qirsh.cli.operator.command import as_json_option, print_done, send_action
-from qirsh.cli.operator.people import print_table
-from qirsh.domain.access_order import KINDS
+from qirsh.cli.operator.proposals import show_asked
 
-_ASKED: Final = "Requested. Nothing has changed: another operator must run `qirsh access confirm`."
 _DONE: Final = "Done. The person is notified by e-mail."
-_kind = click.argument("kind", type=click.Choice(KINDS))
 
 
 @click.group("access")
 def access_group() -> None:
-    """How a person signs in: sign-out, block, unblock, remove-factors. One operator asks, another confirms."""
+    """How a person signs in. To remove second factors takes two operators."""
 
 
-@access_group.command("ask")
-@click.argument("email")
-@_kind
-@click.option("--reason", required=True, help="How you checked who requests it; kept in the audit entry.")
-@as_json_option
-def access_ask(*, email: str, kind: str, reason: str, as_json: bool) -> None:
-    """Request it, as the first of two operators."""
-    params = {"email": email, "kind": kind, "reason": reason}
-    send_action("access ask", params, as_json=as_json, show=lambda done: print_done(_ASKED, done))
+def _add(change: str, summary: str) -> None:
+    @access_group.command(change, help=summary)
+    @click.argument("email")
+    @click.option("--reason", required=True, help="How you checked who requests it; kept in the audit entry.")
+    @as_json_option
+    def act(*, email: str, reason: str, as_json: bool) -> None:
+        show = show_asked if change == "remove-factors" else lambda done: print_done(_DONE, done)
+        send_action(f"access {change}", {"email": email, "reason": reason}, as_json=as_json, show=show)
 
 
-@access_group.command("confirm")
-@click.argument("email")
-@_kind
-@as_json_option
-def access_confirm(*, email: str, kind: str, as_json: bool) -> None:
-    """Agree, as another operator: it is done at once."""
-    params = {"email": email, "kind": kind}
-    send_action("access confirm", params, as_json=as_json, show=lambda done: print_done(_DONE, done))
-
-
-@access_group.command("list")
-@as_json_option
-def access_list(*, as_json: bool) -> None:
-    """List what waits for a second operator."""
-    send_action("access list", {}, as_json=as_json, show=_show)
-
-
-def _show(done: dict[str, Any]) -> None:
-    print_table(done["items"])
+_add("sign-out", "Sign a person out on every device.")
+_add("block", "Keep a person from signing in, and sign them out.")
+_add("unblock", "Let a person sign in again.")
+_add("remove-factors", "Propose to remove the second factors of a person who has lost them.")

@@ -28,27 +28,27 @@ _DONE: Final = {
     "account reject": "Account rejected.",
     "account suspend": "Account suspended: it can read, and nothing else.",
     "account resume": "Account resumed.",
-    "account close": "Account closed permanently.",
+    "account close": "Closing requested. Nothing has changed: another operator must run `qirsh proposal confirm`.",
     "key issue": "API key created. It is shown only once and is not stored.",
     "key revoke": "API key revoked: it stops working everywhere within a second.",
     "deposit ask": "Deposit requested. No money has moved: a second operator must confirm it.",
     "deposit confirm": "Deposit confirmed: the money has moved.",
     "withdraw ask": "Withdrawal requested. No money has moved: a second operator must confirm it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
-    "payout order": "Payout ordered. No money has moved: a second operator must run `qirsh withdraw confirm`.",
+    "payout order": "Payout ordered. No money has moved: a second operator must confirm it.",
     "payout refuse": "Payout declined. The person who requested it sees the reason.",
     "brand approve": "Approved: customers see it from now on. The owner was told by mail.",
     "brand refuse": "Not approved: name and logo stay as they are. The owner sees the reason.",
     "message send": "Message sent. The owner is told by e-mail, which does not have its text.",
     "audit run": "Every rule was checked.",
-    "audit lift": "The stop is lifted: money moves again.",
+    "audit lift": "Requested. Money stands still until another operator has run `qirsh proposal confirm`.",
 }
 # No answer to the wish itself.
 _TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_error", "bad_request", "unknown_act"}
 _WHAT_NOW: Final = {
     "reference_used": "This attempt moved nothing. If it repeats an earlier one, that one counts: have it confirmed."
     " For other money, use another reference.",
-    "already_confirmed": "This attempt changed nothing.",
+    "already_decided": "This attempt changed nothing.",
     "second_operator_needed": "Nothing has moved. Another operator than the one who requested it must confirm it.",
     "asker_not_operator": "Nothing has moved. Request the deposit or withdrawal again under another reference.",
     "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
@@ -140,7 +140,7 @@ _add_move(
 )
 _add_move("suspend", "Stop an account; reading still works.")
 _add_move("resume", "Let a suspended account act again.")
-_add_move("close", "End an account for good. Refused while it holds money.")
+_add_move("close", "Propose to end an account for good. Refused while it holds money.")
 
 
 @click.group("key")
@@ -189,9 +189,11 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @click.argument("amount")
     @click.argument("currency", type=click.Choice(list(CURRENCIES)))
     @_reference
+    @click.option("--reason", default="", help="For the operator who confirms it. Without it: the bank's reference.")
     @as_json_option
-    def ask(*, account: str, amount: str, currency: str, reference: str, as_json: bool) -> None:
+    def ask(*, account: str, amount: str, currency: str, reference: str, reason: str, as_json: bool) -> None:
         params = {"account": account, "amount": amount, "currency": currency, "reference": reference}
+        params["reason"] = reason or f"bank reference {reference}"
         send_action(f"{verb} ask", params, as_json=as_json)
 
     @group.command("confirm", help=f"Confirm a {verb} as the second operator: the money moves.")

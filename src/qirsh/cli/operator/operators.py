@@ -7,18 +7,24 @@ import click
 from qirsh.cli.operator.command import as_json_option, has_operators, print_done, send_action
 from qirsh.cli.operator.credentials import new_secret
 from qirsh.cli.operator.people import print_table
+from qirsh.cli.operator.proposals import show_asked
+from qirsh.domain.operator_role import ROLES
 from qirsh.settings import read_settings
 
 _FIRST: Final = "Operator created. The authenticator key is shown only once: add it to an authenticator app."
-# By what has become of it.
-_DONE: Final = {
-    "asked": "New operator requested. They get their link once another operator has run `qirsh operator confirm`.",
-    "taken back": "The appointment is cancelled. If a link was mailed, it no longer works.",
-    "link mailed": "A link was mailed to the new operator, valid for three days: they alone choose their password and"
-    " set up two-step verification.",
-    "end asked": "Removal requested. Nothing has changed: another operator must run `qirsh operator confirm`.",
-    "ended": "The operator is removed and signed out everywhere. They keep their personal account.",
-}
+_MAILED: Final = (
+    "A link was mailed to the new operator, valid for three days: they alone choose their password and set up two-step"
+    " verification."
+)
+_TAKEN_BACK: Final = "The appointment is cancelled. The link that was mailed no longer works."
+_roles = click.option(
+    "--role",
+    "roles",
+    type=click.Choice(ROLES),
+    multiple=True,
+    help="What they may do; can be repeated. Without it: everything.",
+)
+_reason = click.option("--reason", default="", help="Why; for all but the first one. Other operators read it.")
 
 
 @click.group("operator")
@@ -30,10 +36,14 @@ def operator_group() -> None:
 @click.option("--email", required=True)
 @click.option("--name", required=True)
 @click.option("--password-stdin", is_flag=True, help="Of the first one: read the password from standard input.")
+@_roles
+@_reason
 @as_json_option
-def operator_create(*, email: str, name: str, password_stdin: bool, as_json: bool) -> None:
+def operator_create(
+    *, email: str, name: str, password_stdin: bool, roles: tuple[str, ...], reason: str, as_json: bool
+) -> None:
     """Create the first operator, or request another one, who gets a link by mail and chooses their own secrets."""
-    params = {"email": email, "name": name}
+    params = {"email": email, "name": name, "roles": " ".join(roles or ROLES), "reason": reason}
     if not has_operators(read_settings()):
         params["password"] = new_secret("password", from_stdin=password_stdin)
     elif password_stdin:
@@ -44,35 +54,46 @@ def operator_create(*, email: str, name: str, password_stdin: bool, as_json: boo
     send_action("operator create", params, as_json=as_json, show=_show)
 
 
-@operator_group.command("confirm")
+@operator_group.command("roles")
 @click.argument("email")
+@_roles
+@_reason
 @as_json_option
-def operator_confirm(*, email: str, as_json: bool) -> None:
-    """Confirm, as another operator, an appointment or a removal that was requested."""
-    send_action("operator confirm", {"email": email}, as_json=as_json, show=_show)
+def operator_roles(*, email: str, roles: tuple[str, ...], reason: str, as_json: bool) -> None:
+    """Request other roles for an operator, which another admin confirms."""
+    params = {"email": email, "roles": " ".join(roles or ROLES), "reason": reason}
+    send_action("operator roles", params, as_json=as_json, show=show_asked)
 
 
 @operator_group.command("end")
 @click.argument("email")
+@_reason
 @as_json_option
-def operator_end(*, email: str, as_json: bool) -> None:
-    """Request the removal of an operator, which another one confirms; or cancel an appointment."""
-    send_action("operator end", {"email": email}, as_json=as_json, show=_show)
+def operator_end(*, email: str, reason: str, as_json: bool) -> None:
+    """Request the removal of an operator, which another admin confirms; or cancel an appointment."""
+    send_action("operator end", {"email": email, "reason": reason}, as_json=as_json, show=_show)
 
 
 @operator_group.command("list")
 @as_json_option
 def operator_list(*, as_json: bool) -> None:
-    """List the operators, those who have ended, and what is asked for."""
+    """List the operators with their roles, those who have ended, and those who have a link."""
     send_action("operator list", {}, as_json=as_json, show=_show_list)
 
 
 def _show(done: dict[str, Any]) -> None:
-    print_done(_FIRST if "totpSecret" in done else _DONE[done["state"]], done)
+    if "totpSecret" in done:
+        print_done(_FIRST, done)
+    elif done["state"] == "taken back":
+        print_done(_TAKEN_BACK, done)
+    elif done["state"] == "done":
+        print_done(_MAILED, done)
+    else:
+        show_asked(done)
 
 
 def _show_list(done: dict[str, Any]) -> None:
     print_table(done["operators"])
-    if done["proposals"]:
-        click.echo("\nRequested:")
-        print_table(done["proposals"])
+    if done["appointments"]:
+        click.echo("\nInvited:")
+        print_table(done["appointments"])

@@ -2,7 +2,7 @@
 
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
-from qirsh.domain.command import Command
+from qirsh.domain.command import Command, Proposed
 from qirsh.domain.mail import Letter
 
 
@@ -25,7 +25,7 @@ class RequestCommercial(Command[Account], frozen=True):
 
 
 class MoveAccount(Command[Account], frozen=True):
-    """An operator verifies, approves, rejects, suspends, resumes or closes an account. The outcome is the account."""
+    """An operator verifies, approves, rejects, suspends or resumes an account. The outcome is the account."""
 
     account: int
     to: str
@@ -33,6 +33,12 @@ class MoveAccount(Command[Account], frozen=True):
     reason: str
     actor: str
     letters: tuple[Letter, ...] = ()
+
+
+class CloseAccount(Proposed[Account], frozen=True):
+    """An account ends for good. The outcome is the account."""
+
+    account: int
 
 
 class IssueKey(Command[ApiKey], frozen=True):

@@ -1,8 +1,8 @@
-"""Commands about operators: the first one, those who are appointed after, and those who end."""
+"""Commands about operators: the first one, those who are appointed after, their roles, and those who end."""
 
-from qirsh.domain.command import Command
+from qirsh.domain.command import Command, Proposed
 from qirsh.domain.mail import Letter
-from qirsh.domain.operator import Kind, OperatorProposal
+from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.person import Person
 
 
@@ -11,61 +11,44 @@ class MakeOperator(Command[int], frozen=True):
 
     email: str
     totp_sealed: bytes
+    roles: str
     actor: str
 
 
-class AppointOperator(Command[OperatorProposal], frozen=True):
-    """An operator proposes another person as operator. The outcome is the proposal.
-
-    While there is only one, that is enough.
-    """
+class AppointOperator(Proposed[Appointment], frozen=True):
+    """Another person is to be an operator. The outcome is the appointment, once its link is mailed."""
 
     email: str
     name: str
-    operator: int
-    actor: str
-    token_hash: bytes  # Of what the link holds, if it is mailed at once,
-    link: tuple[Letter, ...] = ()  # and the letter with it.
-    letters: tuple[Letter, ...] = ()
+    roles: str
 
 
-class WithdrawAppointment(Command[OperatorProposal], frozen=True):
-    """An appointment that nobody has accepted yet is taken back, and its link is dead. The outcome is the proposal."""
+class ChangeRoles(Proposed[Operator], frozen=True):
+    """An operator gets other roles. The outcome is the operator."""
 
-    email: str
-    operator: int
-    actor: str
-
-
-class RequestOperatorEnd(Command[OperatorProposal], frozen=True):
-    """An operator wants another, or themselves, to be one no longer. The outcome is the proposal."""
-
-    email: str
-    operator: int
-    actor: str
-    letters: tuple[Letter, ...] = ()
+    person: int
+    roles: str
 
 
-class ConfirmOperator(Command[OperatorProposal], frozen=True):
-    """Another operator agrees to what was asked for. The outcome is the proposal.
+class EndOperator(Proposed[Operator], frozen=True):
+    """An operator is one no longer. The outcome is the operator."""
 
-    Of an appointment, the link is mailed now; an end is carried out.
-    """
+    person: int
+
+
+class WithdrawAppointment(Command[Appointment], frozen=True):
+    """An appointment that nobody has accepted yet is taken back: its link is dead. The outcome is the appointment."""
 
     email: str
-    kind: Kind
-    asked_by: int  # The operator whose wish it is, as the other one has seen it.
     operator: int
     actor: str
-    token_hash: bytes = b""
-    link: tuple[Letter, ...] = ()
-    letters: tuple[Letter, ...] = ()
 
 
 class AcceptAppointment(Command[Person], frozen=True):
     """The reader of the mail becomes an operator, with secrets that nobody else has seen. The outcome is the person."""
 
     email: str
+    proposal: str  # Of the appointment, as the reader has seen it.
     token_hash: bytes
     language: str
     password_hash: str

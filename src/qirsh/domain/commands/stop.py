@@ -1,6 +1,6 @@
 """Commands that stop money movement and let it go on."""
 
-from qirsh.domain.command import Command
+from qirsh.domain.command import Command, Proposed
 from qirsh.domain.stop import Stop
 
 
@@ -12,10 +12,7 @@ class StopMoney(Command[Stop | None], frozen=True):
     actor: str
 
 
-class LiftStop(Command[Stop], frozen=True):
-    """An operator lets money move again, after a full check. The outcome is the stop."""
+class LiftStop(Proposed[Stop], frozen=True):
+    """Money moves again, after a full check. The outcome is the stop."""
 
     id: int
-    reason: str
-    actor: str
-    operator: int | None = None

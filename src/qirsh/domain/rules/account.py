@@ -9,6 +9,7 @@ from qirsh.domain.account import State as AccountState
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.business import Business
 from qirsh.domain.commands.account import (
+    CloseAccount,
     IssueKey,
     MoveAccount,
     OpenHouseAccount,
@@ -17,16 +18,20 @@ from qirsh.domain.commands.account import (
     RotateKey,
     TellKeyEnd,
 )
+from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
 from qirsh.domain.counter import ACCOUNT, REVOCATION, api_keys, businesses
 from qirsh.domain.limits import BUSINESSES_MAX, KEY_OVERLAP_MS_MAX, KEYS_MAX
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.proposal import Proposal
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
 from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
-from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party
+from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.rules.staff_authority import by_member, is_beyond_member
 from qirsh.domain.rules.test_mode import fill_purse
 from qirsh.domain.staff import Right
@@ -74,30 +79,21 @@ def move_reads(command: MoveAccount, keys: RowKeys) -> None:
 
 
 def move_locks(command: MoveAccount, work: UnitOfWork, keys: RowKeys) -> None:
-    keys.accounts.add(command.account)
+    lock_party(command.account, command.operator, keys)
     keys.counters.update({ACCOUNT, REVOCATION})
     keys.businesses.add(command.account)
     need_identity(work, command.account, keys)
-    account = work.accounts.get(command.account)
-    if account is not None and account.owner is not None:
-        keys.operators.add(account.owner)
-        keys.people.add(account.owner)
-    if command.to == "closed":
-        keys.balances.update({(command.account, currency) for currency in CURRENCIES})
+    _lock_owner(work, command.account, keys)
 
 
 def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
     account = work.accounts.get(command.account)
     if account is None:
         return Refused(Refusal.NOT_FOUND)
-    if account.owner == command.operator:
+    if is_party(work, account, command.operator):
         return Refused(Refusal.OWN_REQUEST)
-    if account.mode == "test" or not may_move(account, command.to):
+    if account.mode == "test" or command.to == "closed" or not may_move(account, command.to):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if command.to == "closed" and _is_of_operator(work, account):
-        return Refused(Refusal.MOVE_NOT_ALLOWED)  # That would be their end, which takes two.
-    if command.to == "closed" and holds_money(work, account.number):
-        return Refused(Refusal.MONEY_LEFT)
     moved: Account = msgspec.structs.replace(account, state=command.to, updated_at=work.now)
     work.accounts.change(moved.number, moved)
     if account.state == "requested" and moved.state == "approved":
@@ -109,12 +105,55 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
     if account.state == "unverified" and moved.state == "verified":
         assert account.owner is not None
         accept(work, account.owner, operator=command.operator)
-    if moved.state in {"suspended", "closed"}:
+    if moved.state == "suspended":
         _take_rights(work, moved)
     work.post(command.letters)
-    action = "resumed" if account.state == "suspended" and moved.state != "closed" else moved.state
+    action = "resumed" if account.state == "suspended" else moved.state
     work.note(command.actor, f"account.{action}", f"account {moved.number}", command.reason)
     return moved
+
+
+def _right_to_move(command: MoveAccount, work: UnitOfWork) -> OperatorRight:
+    account = work.accounts.get(command.account)
+    if command.to == "suspended":
+        return OperatorRight.RESTRICT
+    return OperatorRight.RESUME if account is not None and account.state == "suspended" else OperatorRight.DECIDE
+
+
+def close_reads(command: CloseAccount, keys: RowKeys) -> None:
+    keys.accounts.add(command.account)
+
+
+def close_locks(command: CloseAccount, work: UnitOfWork, keys: RowKeys) -> None:
+    keys.accounts.add(command.account)
+    keys.counters.add(REVOCATION)
+    keys.balances.update({(command.account, currency) for currency in CURRENCIES})
+    _lock_owner(work, command.account, keys)
+
+
+def why_not_close(command: CloseAccount, work: UnitOfWork, _by: object) -> Refusal | None:
+    account = work.accounts.get(command.account)
+    if account is None:
+        return Refusal.NOT_FOUND
+    # Of an operator it would be their end, which is another proposal.
+    if account.mode == "test" or not may_move(account, "closed") or _is_of_operator(work, account):
+        return Refusal.MOVE_NOT_ALLOWED
+    return Refusal.MONEY_LEFT if holds_money(work, account.number) else None
+
+
+def close(command: CloseAccount, work: UnitOfWork, _proposal: Proposal, _by: AskProposal | ConfirmProposal) -> None:
+    account = work.accounts.get(command.account)
+    assert account is not None, "asked a line above"
+    closed: Account = msgspec.structs.replace(account, state="closed", updated_at=work.now)
+    work.accounts.change(closed.number, closed)
+    _take_rights(work, closed)
+
+
+def _lock_owner(work: UnitOfWork, number: int, keys: RowKeys) -> None:
+    account = work.accounts.get(number)
+    if account is not None and account.owner is not None:
+        keys.operators.add(account.owner)
+        keys.people.add(account.owner)
 
 
 def _take_rights(work: UnitOfWork, account: Account) -> None:
@@ -314,14 +353,31 @@ def _open_test_accounts(work: UnitOfWork, live: Account) -> None:
 
 RULES: Final[Rules] = {
     OpenHouseAccount: Rule(open_house, lock=open_house_locks),
-    RequestCommercial: by_operator(Rule(request, lock=request_locks)),
-    MoveAccount: by_operator(Rule(move, lock=move_locks, read_first=move_reads)),
+    RequestCommercial: by_operator(Rule(request, lock=request_locks), OperatorRight.DECIDE),
+    MoveAccount: by_operator(Rule(move, lock=move_locks, read_first=move_reads), _right_to_move),
     IssueKey: by_operator(
-        by_member(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads), Right.MANAGE_KEYS)
+        by_member(Rule(issue_key, lock=issue_key_locks, read_first=issue_key_reads), Right.MANAGE_KEYS),
+        OperatorRight.DECIDE,
     ),
     TellKeyEnd: Rule(tell_key_end, lock=tell_key_end_locks),
     RotateKey: by_member(Rule(rotate_key, lock=rotate_key_locks, read_first=rotate_key_reads), Right.MANAGE_KEYS),
     RevokeKey: by_operator(
-        by_member(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads), Right.MANAGE_KEYS)
+        by_member(Rule(revoke_key, lock=revoke_key_locks, read_first=revoke_key_reads), Right.MANAGE_KEYS),
+        OperatorRight.RESTRICT,
+    ),
+}
+PROPOSED: Final[ProposedRules] = {
+    CloseAccount: ProposedRule(
+        action=lambda _: "account close",
+        subject=lambda command: f"account {command.account}",
+        asked=lambda _: "account.close_asked",
+        done=lambda _: "account.closed",
+        ask=OperatorRight.ASK_CLOSE,
+        confirm=OperatorRight.CONFIRM_CLOSE,
+        why_not=why_not_close,
+        carry_out=close,
+        lock=close_locks,
+        read_first=close_reads,
+        account=lambda command: command.account,
     ),
 }

@@ -3,6 +3,7 @@
 from typing import Final
 
 from qirsh.domain.commands.audit_log import RecordCheck, RecordExport, RecordFailure, RecordLook, RecordShopExport
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.rules.staff_authority import by_member
@@ -31,8 +32,8 @@ def check(command: RecordCheck, work: UnitOfWork) -> None:
 
 
 RULES: Final[Rules] = {
-    RecordCheck: by_operator(Rule(check)),
-    RecordLook: by_operator(Rule(look)),
+    RecordCheck: by_operator(Rule(check), OperatorRight.CHECK_LEDGER),
+    RecordLook: by_operator(Rule(look), OperatorRight.SEE_PAPERS),
     RecordExport: Rule(export),
     RecordShopExport: by_member(Rule(shop_export), Right.EXPORT),
     RecordFailure: Rule(failure),

@@ -1,51 +1,55 @@
-"""Money enters and leaves: one operator asks, another confirms."""
+"""Money enters and leaves through a house account, by two operators."""
 
 from typing import Final
-
-import msgspec
 
 from qirsh.domain import ledger
 from qirsh.domain.account import Account
 from qirsh.domain.bank_order import BankOrder
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
 from qirsh.domain.counter import open_payouts
+from qirsh.domain.ledger import Balance
 from qirsh.domain.money import is_amount
-from qirsh.domain.refusal import Refusal, Refused
-from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.proposal import Proposal
+from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules import payout
 from qirsh.domain.rules.account_eligibility import why_not_acting
 from qirsh.domain.rules.money import balance, move
-from qirsh.domain.rules.operator_authority import by_operator, why_not_pair
+from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def ask_locks(command: RequestBankTransfer, _work: UnitOfWork, keys: RowKeys) -> None:
+def locks(command: BookBankTransfer, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.bank_orders.add((command.house, command.reference))
     keys.accounts.update({command.house, command.account})
+    keys.balances.update({(command.house, command.currency), (command.account, command.currency)})
     if command.payout is not None:
         keys.payouts.add(command.payout)
+        keys.counters.add(open_payouts(command.account))
 
 
-def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
+def why_not(command: BookBankTransfer, work: UnitOfWork, _by: object) -> Refusal | None:
     house, account = work.accounts.get(command.house), work.accounts.get(command.account)
     if house is None or house.kind != "house" or account is None or account.kind == "house":
-        return Refused(Refusal.NOT_FOUND)
-    # Nothing comes in where nobody can spend it. What is left there may still leave.
-    if account.state == "closed" and command.kind == "deposit":
-        return Refused(Refusal.ACCOUNT_SUSPENDED)
-    if account.owner == command.operator:
-        return Refused(Refusal.OWN_REQUEST)
-    if command.payout is not None and not _is_of(command, work):
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
+        return Refusal.NOT_FOUND
+    why = why_not_acting(work, account)
+    if why and not _empties_closed(command, account):
+        return why
+    if command.payout is not None and not _is_of_payout(command, work):
+        return Refusal.MOVE_NOT_ALLOWED
     if work.bank_orders.get((command.house, command.reference)) is not None:
-        return Refused(Refusal.REFERENCE_USED)
+        return Refusal.REFERENCE_USED
     if account.mode != house.mode or account.mode == "test":
-        return Refused(Refusal.TEST_AND_LIVE)
+        return Refusal.TEST_AND_LIVE
     assert is_amount(command.amount)
-    if command.payout is not None:
-        requested = work.payouts.get(command.payout)
-        assert requested is not None, "the order was made from a payout"
-        payout.order(work, requested, command.reference)
+    return ledger.why_not(*_sides(command, work), command.amount)
+
+
+def carry_out(
+    command: BookBankTransfer, work: UnitOfWork, proposal: Proposal, _by: AskProposal | ConfirmProposal
+) -> None:
+    debit, credit = _sides(command, work)
     order = BankOrder(
         house=command.house,
         reference=command.reference,
@@ -53,88 +57,68 @@ def ask(command: RequestBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
         account=command.account,
         currency=command.currency,
         amount=command.amount,
-        state="asked",
-        asked_by=command.operator,
-        asked_at=work.now,
-        confirmed_by=None,
-        confirmed_at=None,
+        proposal=proposal.id,
+        booked_at=work.now,
         payout=command.payout,
     )
     work.bank_orders.add((order.house, order.reference), order)
-    work.note(command.actor, f"{order.kind}.asked", f"account {order.account}", f"reference {order.reference}")
-    return order
-
-
-def confirm_reads(command: ConfirmBankTransfer, keys: RowKeys) -> None:
-    keys.bank_orders.add((command.house, command.reference))
-
-
-def confirm_locks(command: ConfirmBankTransfer, work: UnitOfWork, keys: RowKeys) -> None:
-    order = work.bank_orders.get((command.house, command.reference))
-    if order is not None:
-        keys.bank_orders.add((command.house, command.reference))
-        keys.accounts.add(order.account)
-        keys.balances.update({(order.house, order.currency), (order.account, order.currency)})
-        if order.payout is not None:
-            keys.payouts.add(order.payout)
-            keys.counters.add(open_payouts(order.account))
-
-
-def confirm(command: ConfirmBankTransfer, work: UnitOfWork) -> BankOrder | Refused:
-    order = work.bank_orders.get((command.house, command.reference))
-    if order is None or order.kind != command.kind or order.asked_by != command.asked_by:
-        return Refused(Refusal.NOT_FOUND)
-    account = work.accounts.get(order.account)
-    assert account is not None, "a bank order without its account"
-    why = why_not_acting(work, account)
-    if why and not _empties_closed(order, account):
-        return Refused(why)
-    if account.owner == command.operator:
-        return Refused(Refusal.OWN_REQUEST)
-    if why := why_not_pair(work, asks=order.asked_by, confirms=command.operator):
-        return Refused(why)
-    requested = None if order.payout is None else work.payouts.get(order.payout)
-    if requested is not None and requested.state == "refused":
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
-    if order.state != "asked":
-        return Refused(Refusal.ALREADY_CONFIRMED)
-    house_side = balance(work, order.house, order.currency, is_house=True)
-    account_side = balance(work, order.account, order.currency)
-    if requested is not None:  # What was held for it is what moves.
-        account_side = ledger.holding(account_side, -requested.amount)
-    debit, credit = (house_side, account_side) if order.kind == "deposit" else (account_side, house_side)
-    if why := ledger.why_not(debit, credit, order.amount):
-        return Refused(why)
     moved = move(work, order.kind, debit=debit, credit=credit, amount=order.amount, bank_order=order.reference)
-    confirmed: BankOrder = msgspec.structs.replace(
-        order, state="confirmed", confirmed_by=command.operator, confirmed_at=work.now
-    )
-    work.bank_orders.change((order.house, order.reference), confirmed)
     if order.payout is not None:
         payout.pay(work, order.payout, moved)
-    work.post(command.letters)
-    work.note(command.actor, f"{order.kind}.confirmed", f"account {order.account}", f"reference {order.reference}")
-    return confirmed
 
 
-def _empties_closed(order: BankOrder, account: Account) -> bool:
+def begin(command: BookBankTransfer, work: UnitOfWork) -> None:
+    """The bank is told to send a payout: from now on who wants it cannot take it back."""
+    if command.payout is not None:
+        payout.order(work, command.payout, command.reference)
+
+
+def drop(command: BookBankTransfer, work: UnitOfWork) -> None:
+    if command.payout is not None:
+        payout.put_back(work, command.payout)
+
+
+def _sides(command: BookBankTransfer, work: UnitOfWork) -> tuple[Balance, Balance]:
+    """What is debited, and what is credited."""
+    house = balance(work, command.house, command.currency, is_house=True)
+    account = balance(work, command.account, command.currency)
+    requested = None if command.payout is None else work.payouts.get(command.payout)
+    if requested is not None:  # What was held for it is what moves.
+        account = ledger.holding(account, -requested.amount)
+    return (house, account) if command.kind == "deposit" else (account, house)
+
+
+def _empties_closed(command: BookBankTransfer, account: Account) -> bool:
     """What is left where nobody can spend it any more still leaves, by the hands of two operators."""
-    return account.state == "closed" and order.kind == "withdrawal" and order.payout is None
+    return account.state == "closed" and command.kind == "withdrawal" and command.payout is None
 
 
-def _is_of(command: RequestBankTransfer, work: UnitOfWork) -> bool:
-    """Whether the order fits a payout request that still stands."""
+def _is_of_payout(command: BookBankTransfer, work: UnitOfWork) -> bool:
+    """Whether it fits a payout request that still stands, for which nobody has told the bank anything else."""
     requested = None if command.payout is None else work.payouts.get(command.payout)
     return (
         requested is not None
         and command.kind == "withdrawal"
-        and requested.state == "asked"
+        and (requested.state == "asked" or (requested.state, requested.reference) == ("ordered", command.reference))
         and (requested.account, requested.currency, requested.amount)
         == (command.account, command.currency, command.amount)
     )
 
 
-RULES: Final[Rules] = {
-    RequestBankTransfer: by_operator(Rule(ask, lock=ask_locks)),
-    ConfirmBankTransfer: by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads, moves_money=True)),
+PROPOSED: Final[ProposedRules] = {
+    BookBankTransfer: ProposedRule(
+        action=lambda command: command.kind if command.payout is None else "payout",
+        subject=lambda command: f"account {command.account}",
+        asked=lambda command: f"{command.kind}.asked",
+        done=lambda command: f"{command.kind}.confirmed",
+        ask=OperatorRight.ASK_MONEY,
+        confirm=OperatorRight.CONFIRM_MONEY,
+        why_not=why_not,
+        carry_out=carry_out,
+        lock=locks,
+        account=lambda command: command.account,
+        moves_money=True,
+        begin=begin,
+        drop=drop,
+    ),
 }

@@ -16,6 +16,7 @@ from qirsh.domain.commands.brand import (
 )
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import LOGO_BYTES_MAX
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import why_not_acting
@@ -184,6 +185,6 @@ RULES: Final[Rules] = {
     SetBrandColour: by_member(Rule(set_colour, lock=brand_locks), Right.MANAGE_SHOP),
     RequestBrandChange: by_member(Rule(request, lock=brand_locks), Right.MANAGE_SHOP),
     WithdrawBrandChange: by_member(Rule(withdraw, lock=brand_locks), Right.MANAGE_SHOP),
-    ApproveBrandChange: by_operator(Rule(approve, lock=approve_locks, read_first=decision_reads)),
-    RefuseBrandChange: by_operator(Rule(refuse, lock=refuse_locks, read_first=decision_reads)),
+    ApproveBrandChange: by_operator(Rule(approve, lock=approve_locks, read_first=decision_reads), OperatorRight.DECIDE),
+    RefuseBrandChange: by_operator(Rule(refuse, lock=refuse_locks, read_first=decision_reads), OperatorRight.DECIDE),
 }

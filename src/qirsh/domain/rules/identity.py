@@ -5,11 +5,11 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import counter
-from qirsh.domain.access_order import KINDS as ACCESS_ORDERS
 from qirsh.domain.account import Account
 from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.identity import SIDES, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -112,7 +112,6 @@ def erase_locks(command: ErasePerson, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.accounts.update({command.account, *command.businesses})
     keys.logins.add(command.email)
     keys.operators.add(command.person)
-    keys.access_orders.update({(command.person, kind) for kind in ACCESS_ORDERS})
     keys.passkeys.update(set(command.passkeys))
     keys.challenges.update(set(command.challenges))
     keys.identities.add(command.person)
@@ -150,8 +149,6 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
     work.pins.remove(person.id)
     work.identities.remove(person.id)
     _forget_images(work, person.id)
-    for kind in ACCESS_ORDERS:
-        work.access_orders.remove((person.id, kind))
     for passkey in passkeys:
         work.passkeys.remove(passkey)
     work.count(counter.passkeys(person.id), -len(passkeys))
@@ -251,7 +248,7 @@ def _forget_images(work: UnitOfWork, person: int) -> int:
 
 RULES: Final[Rules] = {
     SubmitIdentity: Rule(submit, lock=submit_locks),
-    RejectIdentity: by_operator(Rule(reject, lock=reject_locks, read_first=reject_reads)),
+    RejectIdentity: by_operator(Rule(reject, lock=reject_locks, read_first=reject_reads), OperatorRight.DECIDE),
     ForgetImages: Rule(forget, lock=forget_locks),
     ErasePerson: Rule(erase, lock=erase_locks),
     ForgetSessions: Rule(forget_sessions, lock=forget_sessions_locks),

@@ -21,6 +21,7 @@ from qirsh.domain.commands.login_credentials import (
 )
 from qirsh.domain.counter import REVOCATION, passkeys
 from qirsh.domain.limits import PASSKEYS_MAX, WRONG_CODES_MAX, WRONG_CODES_TOLD
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Login, Passkey, Pin
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -53,7 +54,7 @@ def start(command: StartChallenge, work: UnitOfWork) -> Challenge:
 def forget_locks(command: ForgetChallenge, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.challenges.add((command.purpose, command.email))
     if command.purpose == "operator":
-        keys.operator_proposals.add(command.email)
+        keys.appointments.add(command.email)
 
 
 def forget(command: ForgetChallenge, work: UnitOfWork) -> Refused | None:
@@ -64,7 +65,8 @@ def forget(command: ForgetChallenge, work: UnitOfWork) -> Refused | None:
         return Refused(Refusal.NOT_EXPIRED)
     work.challenges.remove(key)
     if command.purpose == "operator":
-        _forget_appointment(work, command.email, was_mailed=challenge is not None)
+        # One that was not taken up in time is not kept: it is asked for anew, or never.
+        work.appointments.remove(command.email)
     return None
 
 
@@ -272,16 +274,26 @@ def remove_passkey(command: RemovePasskey, work: UnitOfWork) -> Passkey | Refuse
 
 def remove_passkeys(work: UnitOfWork, person: int, found: tuple[bytes, ...]) -> bool:
     """All of a person's; nothing if these are not all, since one more was made after they were looked for."""
-    # An address that became somebody else's in this very batch has not brought their rows along.
-    own = {key for key in found if (known := work.passkeys.get(key)) is not None and known.person == person}
-    if passkeys(person) not in work.counters.known or len(own) != work.counted(passkeys(person)):
+    if not are_all_passkeys(work, person, found):
         return False
+    own = _own_passkeys(work, person, found)
     for key in own:
         work.passkeys.remove(key)
     if own:
         work.count(passkeys(person), -len(own))
         work.note(f"person {person}", "passkeys.removed", f"person {person}")
     return True
+
+
+def are_all_passkeys(work: UnitOfWork, person: int, found: tuple[bytes, ...]) -> bool:
+    """Whether a person has these and no others."""
+    # An address that became somebody else's in this very batch has not brought their rows along.
+    is_known = passkeys(person) in work.counters.known
+    return is_known and len(_own_passkeys(work, person, found)) == work.counted(passkeys(person))
+
+
+def _own_passkeys(work: UnitOfWork, person: int, found: tuple[bytes, ...]) -> set[bytes]:
+    return {key for key in found if (known := work.passkeys.get(key)) is not None and known.person == person}
 
 
 def end_sessions(work: UnitOfWork, person_id: int) -> None:
@@ -297,13 +309,6 @@ def _check_factor_code(command: SetSecondFactor, work: UnitOfWork) -> Refused | 
     if challenge is None or challenge.person != command.person:
         return Refused(Refusal.CODE_NOT_VALID, attempts_left=0)
     return check_answer(work, "factor", command.email, token_hash=command.token_hash, code_macs=command.code_macs)
-
-
-def _forget_appointment(work: UnitOfWork, email: str, *, was_mailed: bool) -> None:
-    """An appointment that was not taken up in time is not kept: it is asked for anew, or never."""
-    proposal = work.operator_proposals.get(email)
-    if was_mailed and proposal is not None and proposal.kind == "appoint":
-        work.operator_proposals.remove(email)
 
 
 def _what_became(command: SetSecondFactor) -> str:
@@ -341,7 +346,7 @@ def change_pin(command: ChangePin, work: UnitOfWork) -> int | Refused:
 
 
 RULES: Final[Rules] = {
-    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks)),
+    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks), OperatorRight.ASK_HELP),
     StartChallenge: Rule(start, lock=start_locks),
     ForgetChallenge: Rule(forget, lock=forget_locks),
     ResetPassword: Rule(reset, lock=reset_locks, read_first=reset_reads),

@@ -12,13 +12,14 @@ from qirsh.domain.counter import open_payouts
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import PAYOUTS_OPEN_MAX
 from qirsh.domain.money import is_amount
-from qirsh.domain.payout import Payout, is_open
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.payout import Payout
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import why_not_acting
 from qirsh.domain.rules.credentials import check_pin
 from qirsh.domain.rules.money import balance
-from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -88,6 +89,13 @@ def end_locks(command: CancelPayout | CancelShopPayout | RefusePayout, work: Uni
         keys.counters.add(open_payouts(payout.account))
 
 
+def refuse_locks(command: RefusePayout, work: UnitOfWork, keys: RowKeys) -> None:
+    end_locks(command, work, keys)
+    payout = work.payouts.get(command.id)
+    if payout is not None:
+        lock_party(payout.account, command.operator, keys)
+
+
 def cancel(command: CancelPayout, work: UnitOfWork) -> Payout | Refused:
     payout = work.payouts.get(command.id)
     account = None if payout is None else work.accounts.get(payout.account)
@@ -110,20 +118,29 @@ def refuse(command: RefusePayout, work: UnitOfWork) -> Payout | Refused:
     account = None if payout is None else work.accounts.get(payout.account)
     if payout is None or account is None:
         return Refused(Refusal.NOT_FOUND)
-    if account.owner == command.operator:
+    if is_party(work, account, command.operator):
         return Refused(Refusal.OWN_REQUEST)
-    if not is_open(payout):
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if payout.state != "asked":
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # Of one that is ordered, the proposal is refused.
     refused = _called_off(work, payout, "refused", reason=command.reason)
     work.post(command.letters)
     work.note(command.actor, "payout.refused", f"account {payout.account}", payout.id)
     return refused
 
 
-def order(work: UnitOfWork, payout: Payout, reference: str) -> None:
-    """An operator has asked the bank."""
+def order(work: UnitOfWork, payout_id: str, reference: str) -> None:
+    """An operator has told the bank to send it."""
+    payout = work.payouts.get(payout_id)
+    assert payout is not None, "the order was made from a payout"
     ordered = msgspec.structs.replace(payout, state="ordered", reference=reference, updated_at=work.now)
     work.payouts.change(payout.id, ordered)
+
+
+def put_back(work: UnitOfWork, payout_id: str) -> None:
+    """Nobody else agreed to what the bank was told."""
+    payout = work.payouts.get(payout_id)
+    assert payout is not None, "the order was made from a payout"
+    work.payouts.change(payout.id, msgspec.structs.replace(payout, state="asked", reference=None, updated_at=work.now))
 
 
 def pay(work: UnitOfWork, payout_id: str, transfer: Transfer) -> None:
@@ -150,5 +167,5 @@ def _ended(work: UnitOfWork, payout: Payout, to: str, *, reason: str = "") -> Pa
 RULES: Final[Rules] = {
     RequestPayout: Rule(ask, lock=ask_locks),
     CancelPayout: Rule(cancel, lock=end_locks, read_first=end_reads),
-    RefusePayout: by_operator(Rule(refuse, lock=end_locks, read_first=end_reads)),
+    RefusePayout: by_operator(Rule(refuse, lock=refuse_locks, read_first=end_reads), OperatorRight.ASK_MONEY),
 }

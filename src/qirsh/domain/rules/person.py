@@ -7,6 +7,7 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.commands.person import AddPerson, ChangeProfile, Join
 from qirsh.domain.counter import ACCOUNT, PERSON
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Login, Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
@@ -101,7 +102,7 @@ def new_person(
 
 
 RULES: Final[Rules] = {
-    AddPerson: by_operator(Rule(add_person, lock=add_person_locks)),
+    AddPerson: by_operator(Rule(add_person, lock=add_person_locks), OperatorRight.DECIDE),
     Join: Rule(join, lock=join_locks),
     ChangeProfile: Rule(change_profile, lock=change_profile_locks),
 }

@@ -7,9 +7,10 @@ import msgspec
 from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
 from qirsh.domain.counter import messages_in_a_row
 from qirsh.domain.limits import MESSAGE_CHARACTERS_MAX, MESSAGES_IN_A_ROW_MAX
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party
 from qirsh.domain.rules.staff_authority import by_member
 from qirsh.domain.shop_message import Author, ShopMessage
 from qirsh.domain.staff import Right
@@ -22,12 +23,17 @@ def write_locks(command: WriteToShop | WriteToOperators, _work: UnitOfWork, keys
     keys.accounts.add(command.account)
 
 
+def write_to_shop_locks(command: WriteToShop, work: UnitOfWork, keys: RowKeys) -> None:
+    write_locks(command, work, keys)
+    lock_party(command.account, command.operator, keys)
+
+
 def write_to_shop(command: WriteToShop, work: UnitOfWork) -> ShopMessage | Refused:
     if why := _why_not_writing(work, command.account):
         return Refused(why)
     account = work.accounts.get(command.account)
     assert account is not None
-    if account.owner == command.operator:
+    if is_party(work, account, command.operator):
         return Refused(Refusal.OWN_REQUEST)
     before = work.shop_messages.get(command.id)
     if before is not None:
@@ -89,7 +95,9 @@ def read(command: ReadShopMessages, work: UnitOfWork) -> int:
 
 
 RULES: Final[Rules] = {
-    WriteToShop: by_operator(Rule(write_to_shop, lock=write_locks)),
+    WriteToShop: by_operator(Rule(write_to_shop, lock=write_to_shop_locks), OperatorRight.WRITE_TO_SHOPS),
     WriteToOperators: by_member(Rule(write_to_operators, lock=write_locks), Right.ANSWER_OPERATORS),
-    ReadShopMessages: by_operator(by_member(Rule(read, lock=read_locks), Right.ANSWER_OPERATORS)),
+    ReadShopMessages: by_operator(
+        by_member(Rule(read, lock=read_locks), Right.ANSWER_OPERATORS), OperatorRight.WRITE_TO_SHOPS
+    ),
 }

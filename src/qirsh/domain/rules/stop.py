@@ -1,13 +1,16 @@
-"""Money stops when a rule was found broken, and moves again when an operator says so."""
+"""Money stops when a rule was found broken, and moves again when two operators say so."""
 
 from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
 from qirsh.domain.commands.stop import LiftStop, StopMoney
-from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.proposal import Proposal
+from qirsh.domain.refusal import Refusal
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.stop import Stop
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -32,20 +35,34 @@ def lift_locks(command: LiftStop, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.stops.add(command.id)
 
 
-def lift(command: LiftStop, work: UnitOfWork) -> Stop | Refused:
+def why_not_lift(command: LiftStop, work: UnitOfWork, _by: object) -> Refusal | None:
     found = work.stops.get(command.id)
     if found is None:
-        return Refused(Refusal.NOT_FOUND)
-    if found.lifted_at is not None:
-        return Refused(Refusal.MOVE_NOT_ALLOWED)
-    lifted: Stop = msgspec.structs.replace(found, lifted_at=work.now, lifted_by=command.actor)
+        return Refusal.NOT_FOUND
+    return None if found.lifted_at is None else Refusal.MOVE_NOT_ALLOWED
+
+
+def lift(command: LiftStop, work: UnitOfWork, _proposal: Proposal, by: AskProposal | ConfirmProposal) -> None:
+    found = work.stops.get(command.id)
+    assert found is not None, "asked a line above"
+    lifted: Stop = msgspec.structs.replace(found, lifted_at=work.now, lifted_by=by.actor)
     work.stops.change(command.id, lifted)
     work.is_money_stopped = False
-    work.note(command.actor, "money.resumed", f"stop {command.id}", command.reason)
-    return lifted
 
 
 RULES: Final[Rules] = {
     StopMoney: Rule(stop, lock=stop_locks),
-    LiftStop: by_operator(Rule(lift, lock=lift_locks)),
+}
+PROPOSED: Final[ProposedRules] = {
+    LiftStop: ProposedRule(
+        action=lambda _: "audit lift",
+        subject=lambda command: f"stop {command.id}",
+        asked=lambda _: "money.lift_asked",
+        done=lambda _: "money.resumed",
+        ask=OperatorRight.ASK_LIFT,
+        confirm=OperatorRight.CONFIRM_LIFT,
+        why_not=why_not_lift,
+        carry_out=lift,
+        lock=lift_locks,
+    ),
 }

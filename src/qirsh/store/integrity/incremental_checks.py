@@ -12,6 +12,7 @@ from typing import Final
 from qirsh.domain.limits import AUDIT_ROWS_MAX
 from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.invariants import ALL
+from qirsh.store.integrity.operator_invariants import agreed_orders
 from qirsh.store.integrity.staff_invariants import member_rules
 from qirsh.store.interface import Query
 
@@ -122,12 +123,12 @@ TRANSFERS: Final = (
     ),
     rule(
         3,
-        "a deposit or withdrawal has its confirmed bank order",
-        "transfer {} is a {} by the bank order {}, which is {} and does not match it",
-        f"""SELECT t.id, t.kind, t.bank_order, o.state FROM {_T} t LEFT JOIN bank_order o
+        "a deposit or withdrawal has its bank order",
+        "transfer {} is a {} by the bank order {}, which does not match it",
+        f"""SELECT t.id, t.kind, t.bank_order FROM {_T} t LEFT JOIN bank_order o
             ON o.reference = t.bank_order AND o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
-        WHERE t.kind IN ('deposit', 'withdrawal') AND (o.state = 'confirmed'
-            AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency
+        WHERE t.kind IN ('deposit', 'withdrawal') AND (o.kind = t.kind
+            AND o.amount = t.amount AND o.currency = t.currency
             AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END) IS NOT TRUE""",
     ),
 )
@@ -251,38 +252,30 @@ ACCOUNTS: Final = (
 BANK_ORDERS: Final = (
     rule(
         3,
-        "a confirmed bank order has exactly one transfer, and it matches",
-        "bank order {} of account {} is {}, and {} transfers match it",
-        f"""SELECT * FROM (SELECT o.reference, o.house, o.state, (SELECT count(*) FROM transfer t
+        "a bank order has exactly one transfer, and it matches",
+        "bank order {} of account {}: {} transfers match it",
+        f"""SELECT * FROM (SELECT o.reference, o.house, (SELECT count(*) FROM transfer t
                 WHERE t.bank_order = o.reference AND t.bank_order IS NOT NULL AND t.kind = o.kind
                 AND t.amount = o.amount AND t.currency = o.currency
                 AND t.debit = CASE o.kind WHEN 'deposit' THEN o.house ELSE o.account END
                 AND t.credit = CASE o.kind WHEN 'deposit' THEN o.account ELSE o.house END) AS moves
             FROM {_O} o) AS found
-        WHERE moves <> CASE state WHEN 'confirmed' THEN 1 ELSE 0 END""",
+        WHERE moves <> 1""",
     ),
-    rule(
-        3,
-        "a bank order is confirmed by a second operator",
-        "bank order {} of account {} is {}, asked by operator {} and confirmed by {}",
-        f"""SELECT o.reference, o.house, o.state, o.asked_by, o.confirmed_by FROM {_O} o WHERE CASE o.state
-            WHEN 'confirmed' THEN o.confirmed_by IS NULL OR o.confirmed_by = o.asked_by OR o.confirmed_at IS NULL
-            ELSE o.confirmed_by IS NOT NULL OR o.confirmed_at IS NOT NULL END""",
-    ),
+    agreed_orders(_O),
 )
 
 # By their ids.
 PAYOUTS: Final = (
     rule(
         3,
-        "a payout that was ordered has its bank order, and it matches",
+        "a payout that is paid has its bank order, and it matches",
         "payout {} of account {} is {} under the reference {}, and {} bank orders match it",
         f"""SELECT * FROM (SELECT p.id, p.account, p.state, p.reference, (SELECT count(*) FROM bank_order o
                 WHERE o.reference = p.reference AND o.payout = p.id AND o.kind = 'withdrawal' AND o.account = p.account
-                AND o.currency = p.currency AND o.amount = p.amount
-                AND o.state = CASE p.state WHEN 'paid' THEN 'confirmed' ELSE 'asked' END) AS orders
-            FROM {_PAYOUT} p WHERE p.state IN ('ordered', 'paid')) AS found
-        WHERE orders <> 1""",
+                AND o.currency = p.currency AND o.amount = p.amount) AS orders
+            FROM {_PAYOUT} p) AS found
+        WHERE orders <> CASE state WHEN 'paid' THEN 1 ELSE 0 END""",
     ),
 )
 

@@ -9,7 +9,7 @@ The SQL is plain and takes no arguments, so that both engines run it. Nothing he
 from collections.abc import Callable
 from typing import Final
 
-from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX, OPERATOR_NEW_MS
+from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Invariant, Select, Violation, rule, total, violations_of
 from qirsh.store.integrity.operator_invariants import OPERATORS, STOPS
@@ -180,16 +180,16 @@ _LEDGER: Final = (
     ),
     rule(
         3,
-        "a confirmed bank order has exactly one transfer, and it matches",
-        "bank order {} of account {} is {} and has {} transfers, of which {} match it",
-        f"""SELECT reference, house, state, moves, matching FROM (
-            SELECT o.reference, o.house, o.state, count(t.id) AS moves, coalesce(sum(CASE WHEN t.kind = o.kind
+        "a bank order has exactly one transfer, and it matches",
+        "bank order {} of account {} has {} transfers, of which {} match it",
+        f"""SELECT reference, house, moves, matching FROM (
+            SELECT o.reference, o.house, count(t.id) AS moves, coalesce(sum(CASE WHEN t.kind = o.kind
                 AND t.amount = o.amount AND t.currency = o.currency AND o.account IN (t.debit, t.credit)
                 THEN 1 ELSE 0 END), 0) AS matching
             FROM bank_order o LEFT JOIN transfer t
                 ON t.kind IN ('deposit', 'withdrawal') AND t.bank_order = o.reference AND o.house = {_HOUSE}
-            GROUP BY o.house, o.reference, o.state) AS found
-        WHERE moves <> matching OR matching <> CASE state WHEN 'confirmed' THEN 1 ELSE 0 END""",
+            GROUP BY o.house, o.reference) AS found
+        WHERE moves <> matching OR matching <> 1""",
     ),
     rule(
         3,
@@ -198,24 +198,6 @@ _LEDGER: Final = (
         f"""SELECT t.id, t.kind, t.bank_order FROM transfer t
         LEFT JOIN bank_order o ON o.reference = t.bank_order AND o.house = {_HOUSE}
         WHERE t.kind IN ('deposit', 'withdrawal') AND o.house IS NULL""",
-    ),
-    rule(
-        3,
-        "a bank order is confirmed by a second operator",
-        "bank order {} of account {} is {}, asked by operator {} and confirmed by {}",
-        """SELECT reference, house, state, asked_by, confirmed_by FROM bank_order WHERE CASE state
-            WHEN 'confirmed' THEN confirmed_by IS NULL OR confirmed_by = asked_by OR confirmed_at IS NULL
-            ELSE confirmed_by IS NOT NULL OR confirmed_at IS NOT NULL END""",
-    ),
-    rule(
-        3,
-        "an operator and who made them do not confirm each other's orders at first",
-        "bank order {} of account {} was asked by operator {} and confirmed by {}, less than 7 days after one made the"
-        " other",
-        f"""SELECT o.reference, o.house, o.asked_by, o.confirmed_by FROM bank_order o
-        JOIN operator n ON n.person IN (o.asked_by, o.confirmed_by)
-        WHERE o.confirmed_at - n.created_at < {OPERATOR_NEW_MS}
-            AND (n.created_by IN (o.asked_by, o.confirmed_by) OR n.confirmed_by IN (o.asked_by, o.confirmed_by))""",
     ),
 )
 

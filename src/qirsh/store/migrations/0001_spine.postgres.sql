@@ -107,6 +107,7 @@ CREATE TABLE pin (
 
 CREATE TABLE operator (
     person BIGINT PRIMARY KEY REFERENCES person,
+    roles TEXT NOT NULL CHECK (roles <> ''),
     created_by BIGINT REFERENCES operator,
     created_at BIGINT NOT NULL,
     confirmed_by BIGINT REFERENCES operator,
@@ -118,6 +119,30 @@ CREATE TABLE operator (
 );
 -- Only the first operator stands without another who vouches.
 CREATE UNIQUE INDEX operator_first ON operator ((created_by IS NULL)) WHERE created_by IS NULL;
+
+CREATE TABLE proposal (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    action TEXT NOT NULL,
+    command TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    reason TEXT NOT NULL CHECK (reason <> ''),
+    asked_by BIGINT NOT NULL REFERENCES operator,
+    asked_at BIGINT NOT NULL,
+    editors TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'done', 'refused', 'withdrawn', 'lapsed')),
+    decided_by BIGINT REFERENCES operator,
+    decided_at BIGINT,
+    decision TEXT NOT NULL,
+    CHECK ((state = 'open') = (decided_at IS NULL)),
+    CHECK (CASE state
+        WHEN 'done' THEN decided_by IS DISTINCT FROM asked_by AND (decided_by IS NOT NULL OR action = 'operator create')
+        WHEN 'refused' THEN decided_by IS NOT NULL AND decided_by IS DISTINCT FROM asked_by
+        WHEN 'withdrawn' THEN decided_by IS NOT DISTINCT FROM asked_by
+        ELSE decided_by IS NULL END),
+    CHECK (state <> 'done' OR decided_by IS NULL OR strpos(' ' || editors || ' ', ' ' || decided_by || ' ') = 0)
+);
+CREATE INDEX proposal_open ON proposal (asked_at, id) WHERE state = 'open';
+CREATE INDEX proposal_waits ON proposal (subject) WHERE state = 'open';
 
 CREATE TABLE api_key (
     id TEXT PRIMARY KEY,
@@ -221,15 +246,10 @@ CREATE TABLE bank_order (
     account BIGINT NOT NULL REFERENCES account,
     currency TEXT NOT NULL REFERENCES currency,
     amount BIGINT NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
-    state TEXT NOT NULL CHECK (state IN ('asked', 'confirmed')),
-    asked_by BIGINT NOT NULL REFERENCES operator,
-    asked_at BIGINT NOT NULL,
-    confirmed_by BIGINT REFERENCES operator,
-    confirmed_at BIGINT,
+    proposal TEXT NOT NULL UNIQUE REFERENCES proposal,
+    booked_at BIGINT NOT NULL,
     payout TEXT REFERENCES payout,
     PRIMARY KEY (house, reference),
-    CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
-    CHECK (confirmed_by <> asked_by),
     CHECK (payout IS NULL OR kind = 'withdrawal')
 );
 CREATE INDEX bank_order_reference ON bank_order (reference);
@@ -270,7 +290,8 @@ CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence)
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
-CREATE INDEX transfer_bank_order ON transfer (bank_order) WHERE bank_order IS NOT NULL;
+CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, (CASE kind WHEN 'deposit' THEN debit ELSE credit END))
+    WHERE bank_order IS NOT NULL;
 
 CREATE TABLE event_counter (
     account BIGINT PRIMARY KEY REFERENCES account,
@@ -384,7 +405,7 @@ BEGIN
                 WHEN t.kind IN ('deposit', 'withdrawal') AND NOT EXISTS (SELECT 1 FROM bank_order o
                     WHERE o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
                     AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END
-                    AND o.reference = t.bank_order AND o.state = 'asked'
+                    AND o.reference = t.bank_order
                     AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency)
                     THEN 'transfer: does not match the bank order'
                 WHEN NOT EXISTS (SELECT 1 FROM currency WHERE code = t.currency)
@@ -507,47 +528,30 @@ CREATE TRIGGER refunds_follow AFTER INSERT ON refund REFERENCING NEW TABLE AS ad
 
 CREATE FUNCTION bank_order_begins() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.state <> 'asked' THEN
-        RAISE check_violation USING MESSAGE = 'bank order: begins asked';
+    IF NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+        WHERE p.id = NEW.proposal AND p.state = 'done'
+        AND p.action = CASE WHEN NEW.payout IS NULL THEN NEW.kind ELSE 'payout' END
+        AND held ->> 'kind' = NEW.kind AND held ->> 'house' = NEW.house::text
+        AND held ->> 'reference' = NEW.reference AND held ->> 'account' = NEW.account::text
+        AND held ->> 'currency' = NEW.currency AND held ->> 'amount' = NEW.amount::text
+        AND held ->> 'payout' IS NOT DISTINCT FROM NEW.payout)
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank order: is not what two operators agreed to';
     END IF;
-    IF (SELECT owner FROM account WHERE number = NEW.account) = NEW.asked_by THEN
-        RAISE check_violation USING MESSAGE = 'bank order: an operator asks for their own account';
+    IF EXISTS (SELECT 1 FROM proposal p JOIN account a ON a.owner IN (p.asked_by, p.decided_by)
+        WHERE p.id = NEW.proposal AND a.number = NEW.account)
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank order: an operator decides on their own account';
     END IF;
-    IF NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'asked'
-        AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount)
+    IF NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'ordered'
+        AND reference = NEW.reference AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount)
     THEN
         RAISE check_violation USING MESSAGE = 'bank order: does not match the payout';
     END IF;
     RETURN NEW;
 END $$;
 CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order FOR EACH ROW EXECUTE FUNCTION bank_order_begins();
-
-CREATE FUNCTION bank_order_moves() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
-        OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS DISTINCT FROM OLD.payout
-    THEN
-        RAISE check_violation USING MESSAGE = 'bank order: is confirmed once, and changes in nothing else';
-    END IF;
-    IF NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
-        WHERE kind = NEW.kind AND bank_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
-        AND debit = CASE NEW.kind WHEN 'deposit' THEN NEW.house ELSE NEW.account END
-        AND credit = CASE NEW.kind WHEN 'deposit' THEN NEW.account ELSE NEW.house END)
-    THEN
-        RAISE check_violation USING MESSAGE = 'bank order: confirmed without its transfer';
-    END IF;
-    IF (SELECT owner FROM account WHERE number = NEW.account) = NEW.confirmed_by THEN
-        RAISE check_violation USING MESSAGE = 'bank order: an operator confirms for their own account';
-    END IF;
-    IF NEW.state = 'confirmed' AND NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout
-        WHERE id = NEW.payout AND state = 'ordered' AND reference = NEW.reference)
-    THEN
-        RAISE check_violation USING MESSAGE = 'bank order: confirmed without its payout';
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE TRIGGER bank_order_moves BEFORE UPDATE ON bank_order FOR EACH ROW EXECUTE FUNCTION bank_order_moves();
+CREATE TRIGGER bank_order_stays BEFORE UPDATE ON bank_order FOR EACH ROW EXECUTE FUNCTION refused('bank orders never change');
 
 -- Events tell of changes that happened, one each, without gaps.
 
@@ -642,7 +646,9 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'operator: made by somebody who is none';
     END IF;
-    IF NEW.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE person <> NEW.created_by AND ended_at IS NULL) THEN
+    IF NEW.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator
+        WHERE person <> NEW.created_by AND ended_at IS NULL AND roles LIKE 'admin%')
+    THEN
         RAISE check_violation USING MESSAGE = 'operator: made by one alone while there are others';
     END IF;
     RETURN NEW;
@@ -653,15 +659,47 @@ CREATE TRIGGER audit_is_next AFTER INSERT ON audit FOR EACH ROW
     WHEN (NEW.id > coalesce(pg_sequence_last_value('audit_id_seq'::regclass), 0))
     EXECUTE FUNCTION refused('audit: its id is not the next');
 CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH ROW
-    WHEN (OLD.ended_at IS NOT NULL OR NEW.ended_at IS NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+    WHEN (OLD.ended_at IS NOT NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
         OR NEW.created_by IS DISTINCT FROM OLD.created_by OR NEW.confirmed_by IS DISTINCT FROM OLD.confirmed_by)
-    EXECUTE FUNCTION refused('operators end once, and never change otherwise');
+    EXECUTE FUNCTION refused('operators get other roles and end once, and never change otherwise');
+
+CREATE FUNCTION proposal_begins() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM operator WHERE person IN (NEW.asked_by, NEW.decided_by) AND ended_at IS NOT NULL) THEN
+        RAISE check_violation USING MESSAGE = 'proposal: by somebody who is no operator';
+    END IF;
+    IF NEW.state = 'done' AND NEW.decided_by IS NULL AND EXISTS (SELECT 1 FROM operator
+        WHERE person <> NEW.asked_by AND ended_at IS NULL AND roles LIKE 'admin%')
+    THEN
+        RAISE check_violation USING MESSAGE = 'proposal: carried out by one alone while there are others';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER proposal_begins BEFORE INSERT ON proposal FOR EACH ROW EXECUTE FUNCTION proposal_begins();
+CREATE FUNCTION proposal_moves() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.state <> 'open' OR NEW.id <> OLD.id OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
+        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason OR NEW.editors <> OLD.editors))
+    THEN
+        RAISE check_violation USING MESSAGE = 'proposal: is decided once, as it was shown';
+    END IF;
+    IF EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NOT NULL) THEN
+        RAISE check_violation USING MESSAGE = 'proposal: decided by somebody who is no operator';
+    END IF;
+    IF NEW.state = 'done' AND NEW.decided_by IS NULL THEN
+        RAISE check_violation USING MESSAGE = 'proposal: carried out by one alone';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER proposal_moves BEFORE UPDATE ON proposal FOR EACH ROW EXECUTE FUNCTION proposal_moves();
 
 CREATE TRIGGER currency_stays BEFORE UPDATE OF code OR DELETE OR TRUNCATE ON currency FOR EACH STATEMENT EXECUTE FUNCTION refused('currencies never vanish');
 CREATE TRIGGER transfer_remains BEFORE DELETE OR TRUNCATE ON transfer FOR EACH STATEMENT EXECUTE FUNCTION refused('transfers never vanish');
 CREATE TRIGGER balance_remains BEFORE DELETE OR TRUNCATE ON balance FOR EACH STATEMENT EXECUTE FUNCTION refused('balances never vanish');
 CREATE TRIGGER payment_remains BEFORE DELETE OR TRUNCATE ON payment FOR EACH STATEMENT EXECUTE FUNCTION refused('payments never vanish');
 CREATE TRIGGER bank_order_remains BEFORE DELETE OR TRUNCATE ON bank_order FOR EACH STATEMENT EXECUTE FUNCTION refused('bank orders never vanish');
+CREATE TRIGGER proposal_remains BEFORE DELETE OR TRUNCATE ON proposal FOR EACH STATEMENT EXECUTE FUNCTION refused('proposals never vanish');
 CREATE TRIGGER refund_remains BEFORE DELETE OR TRUNCATE ON refund FOR EACH STATEMENT EXECUTE FUNCTION refused('refunds never vanish');
 CREATE TRIGGER counter_remains BEFORE DELETE OR TRUNCATE ON counter FOR EACH STATEMENT EXECUTE FUNCTION refused('counters never vanish');
 CREATE TRIGGER event_counter_remains BEFORE DELETE OR TRUNCATE ON event_counter FOR EACH STATEMENT EXECUTE FUNCTION refused('event counters never vanish');

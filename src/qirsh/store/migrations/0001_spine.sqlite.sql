@@ -88,6 +88,7 @@ CREATE TABLE pin (
 
 CREATE TABLE operator (
     person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,
+    roles TEXT NOT NULL CHECK (roles <> ''), -- In their order, so that an admin's begin with it.
     created_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
@@ -100,6 +101,31 @@ CREATE TABLE operator (
 ) STRICT;
 -- Only the first operator stands without another who vouches.
 CREATE UNIQUE INDEX operator_first ON operator (created_by IS NULL) WHERE created_by IS NULL;
+
+-- What takes two operators: one asks, another decides. Who asked for it, or has changed it since, does not confirm it.
+CREATE TABLE proposal (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    action TEXT NOT NULL,
+    command TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    reason TEXT NOT NULL CHECK (reason <> ''),
+    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    asked_at INTEGER NOT NULL,
+    editors TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'done', 'refused', 'withdrawn', 'lapsed')),
+    decided_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    decided_at INTEGER,
+    decision TEXT NOT NULL,
+    CHECK ((state = 'open') = (decided_at IS NULL)),
+    CHECK (CASE state
+        WHEN 'done' THEN decided_by IS NOT asked_by AND (decided_by IS NOT NULL OR action = 'operator create')
+        WHEN 'refused' THEN decided_by IS NOT NULL AND decided_by IS NOT asked_by
+        WHEN 'withdrawn' THEN decided_by IS asked_by
+        ELSE decided_by IS NULL END),
+    CHECK (state <> 'done' OR decided_by IS NULL OR instr(' ' || editors || ' ', ' ' || decided_by || ' ') = 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX proposal_open ON proposal (asked_at, id) WHERE state = 'open';
+CREATE INDEX proposal_waits ON proposal (subject) WHERE state = 'open';
 
 CREATE TABLE api_key (
     id TEXT PRIMARY KEY,
@@ -207,15 +233,10 @@ CREATE TABLE bank_order (
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
     amount INTEGER NOT NULL CHECK (amount BETWEEN 1 AND 999999999999999),
-    state TEXT NOT NULL CHECK (state IN ('asked', 'confirmed')),
-    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    asked_at INTEGER NOT NULL,
-    confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    confirmed_at INTEGER,
+    proposal TEXT NOT NULL UNIQUE REFERENCES proposal DEFERRABLE INITIALLY DEFERRED,
+    booked_at INTEGER NOT NULL,
     payout TEXT REFERENCES payout DEFERRABLE INITIALLY DEFERRED,
     PRIMARY KEY (house, reference),
-    CHECK ((state = 'confirmed') = (confirmed_by IS NOT NULL AND confirmed_at IS NOT NULL)),
-    CHECK (confirmed_by <> asked_by),
     CHECK (payout IS NULL OR kind = 'withdrawal')
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bank_order_reference ON bank_order (reference);
@@ -257,7 +278,8 @@ CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence)
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
-CREATE INDEX transfer_bank_order ON transfer (bank_order) WHERE bank_order IS NOT NULL;
+CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, iif(kind = 'deposit', debit, credit))
+WHERE bank_order IS NOT NULL;
 
 CREATE TABLE event_counter (
     account INTEGER PRIMARY KEY REFERENCES account DEFERRABLE INITIALLY DEFERRED,
@@ -359,7 +381,7 @@ END;
 CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the bank order')
     WHERE NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.bank_order AND state = 'asked'
+        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.bank_order
         AND account = iif(NEW.kind = 'deposit', NEW.credit, NEW.debit) AND kind = NEW.kind
         AND amount = NEW.amount AND currency = NEW.currency);
 END;
@@ -429,29 +451,20 @@ CREATE TRIGGER refund_stays BEFORE UPDATE ON refund BEGIN SELECT RAISE(ROLLBACK,
 CREATE TRIGGER refund_remains BEFORE DELETE ON refund BEGIN SELECT RAISE(ROLLBACK, 'refunds never vanish'); END;
 
 CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order BEGIN
-    SELECT RAISE(ROLLBACK, 'bank order: begins asked') WHERE NEW.state <> 'asked';
-    SELECT RAISE(ROLLBACK, 'bank order: an operator asks for their own account')
-    WHERE (SELECT owner FROM account WHERE number = NEW.account) = NEW.asked_by;
+    SELECT RAISE(ROLLBACK, 'bank order: is not what two operators agreed to')
+    WHERE NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
+        AND p.action = iif(NEW.payout IS NULL, NEW.kind, 'payout') AND p.command ->> 'kind' = NEW.kind
+        AND p.command ->> 'house' = NEW.house AND p.command ->> 'reference' = NEW.reference
+        AND p.command ->> 'account' = NEW.account AND p.command ->> 'currency' = NEW.currency
+        AND p.command ->> 'amount' = NEW.amount AND p.command ->> 'payout' IS NEW.payout);
+    SELECT RAISE(ROLLBACK, 'bank order: an operator decides on their own account')
+    WHERE EXISTS (SELECT 1 FROM proposal p JOIN account a ON a.owner IN (p.asked_by, p.decided_by)
+        WHERE p.id = NEW.proposal AND a.number = NEW.account);
     SELECT RAISE(ROLLBACK, 'bank order: does not match the payout')
-    WHERE NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'asked'
-        AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount);
+    WHERE NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'ordered'
+        AND reference = NEW.reference AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount);
 END;
-CREATE TRIGGER bank_order_moves BEFORE UPDATE ON bank_order BEGIN
-    SELECT RAISE(ROLLBACK, 'bank order: is confirmed once, and changes in nothing else')
-    WHERE OLD.state <> 'asked' OR NEW.house <> OLD.house OR NEW.reference <> OLD.reference OR NEW.kind <> OLD.kind
-        OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
-        OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at OR NEW.payout IS NOT OLD.payout;
-    SELECT RAISE(ROLLBACK, 'bank order: confirmed without its transfer')
-    WHERE NEW.state = 'confirmed' AND NOT EXISTS (SELECT 1 FROM transfer
-        WHERE kind = NEW.kind AND bank_order = NEW.reference AND currency = NEW.currency AND amount = NEW.amount
-        AND debit = iif(NEW.kind = 'deposit', NEW.house, NEW.account)
-        AND credit = iif(NEW.kind = 'deposit', NEW.account, NEW.house));
-    SELECT RAISE(ROLLBACK, 'bank order: an operator confirms for their own account')
-    WHERE (SELECT owner FROM account WHERE number = NEW.account) = NEW.confirmed_by;
-    SELECT RAISE(ROLLBACK, 'bank order: confirmed without its payout')
-    WHERE NEW.state = 'confirmed' AND NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout
-        WHERE id = NEW.payout AND state = 'ordered' AND reference = NEW.reference);
-END;
+CREATE TRIGGER bank_order_stays BEFORE UPDATE ON bank_order BEGIN SELECT RAISE(ROLLBACK, 'bank orders never change'); END;
 CREATE TRIGGER bank_order_remains BEFORE DELETE ON bank_order BEGIN SELECT RAISE(ROLLBACK, 'bank orders never vanish'); END;
 
 -- Events tell of changes that happened, one each, without gaps.
@@ -585,10 +598,32 @@ CREATE TRIGGER operator_begins BEFORE INSERT ON operator WHEN NEW.created_by IS 
         OR (NEW.confirmed_by IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.confirmed_by AND ended_at IS NULL));
     SELECT RAISE(ROLLBACK, 'operator: made by one alone while there are others')
-    WHERE NEW.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator WHERE person <> NEW.created_by AND ended_at IS NULL);
+    WHERE NEW.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator
+        WHERE person <> NEW.created_by AND ended_at IS NULL AND roles GLOB 'admin*');
 END;
 CREATE TRIGGER operator_stays BEFORE UPDATE ON operator
-WHEN OLD.ended_at IS NOT NULL OR NEW.ended_at IS NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
+WHEN OLD.ended_at IS NOT NULL OR NEW.person <> OLD.person OR NEW.created_at <> OLD.created_at
     OR NEW.created_by IS NOT OLD.created_by OR NEW.confirmed_by IS NOT OLD.confirmed_by
-BEGIN SELECT RAISE(ROLLBACK, 'operators end once, and never change otherwise'); END;
+BEGIN SELECT RAISE(ROLLBACK, 'operators get other roles and end once, and never change otherwise'); END;
 CREATE TRIGGER operator_remains BEFORE DELETE ON operator BEGIN SELECT RAISE(ROLLBACK, 'operators never vanish'); END;
+
+CREATE TRIGGER proposal_is_new BEFORE INSERT ON proposal WHEN EXISTS (SELECT 1 FROM proposal WHERE id = NEW.id)
+BEGIN SELECT RAISE(ROLLBACK, 'proposals are never replaced'); END;
+CREATE TRIGGER proposal_begins BEFORE INSERT ON proposal BEGIN
+    SELECT RAISE(ROLLBACK, 'proposal: by somebody who is no operator')
+    WHERE EXISTS (SELECT 1 FROM operator WHERE person IN (NEW.asked_by, NEW.decided_by) AND ended_at IS NOT NULL);
+    SELECT RAISE(ROLLBACK, 'proposal: carried out by one alone while there are others')
+    WHERE NEW.state = 'done' AND NEW.decided_by IS NULL AND EXISTS (SELECT 1 FROM operator
+        WHERE person <> NEW.asked_by AND ended_at IS NULL AND roles GLOB 'admin*');
+END;
+CREATE TRIGGER proposal_moves BEFORE UPDATE ON proposal BEGIN
+    SELECT RAISE(ROLLBACK, 'proposal: is decided once, as it was shown')
+    WHERE OLD.state <> 'open' OR NEW.id <> OLD.id OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
+        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason OR NEW.editors <> OLD.editors));
+    SELECT RAISE(ROLLBACK, 'proposal: decided by somebody who is no operator')
+    WHERE EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NOT NULL);
+    SELECT RAISE(ROLLBACK, 'proposal: carried out by one alone')
+    WHERE NEW.state = 'done' AND NEW.decided_by IS NULL;
+END;
+CREATE TRIGGER proposal_remains BEFORE DELETE ON proposal BEGIN SELECT RAISE(ROLLBACK, 'proposals never vanish'); END;

@@ -22,30 +22,11 @@ CREATE TABLE challenge (
 );
 CREATE INDEX challenge_expires ON challenge (expires_at);
 
--- Somebody is to become an operator, or to be one no longer: one operator asks, another confirms.
-CREATE TABLE operator_proposal (
+CREATE TABLE appointment (
     email TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('appoint', 'end')),
     name TEXT NOT NULL,
-    person BIGINT REFERENCES operator,
-    asked_by BIGINT NOT NULL REFERENCES operator,
-    asked_at BIGINT NOT NULL,
-    confirmed_by BIGINT REFERENCES operator,
-    confirmed_at BIGINT,
-    CHECK ((kind = 'end') = (person IS NOT NULL)),
-    CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
-    CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
-);
-
--- Operators change how somebody signs in: one asks, another confirms, and the row is gone.
-CREATE TABLE access_order (
-    person BIGINT NOT NULL REFERENCES person,
-    kind TEXT NOT NULL CHECK (kind IN ('sign-out', 'block', 'unblock', 'remove-factors')),
-    asked_by BIGINT NOT NULL REFERENCES operator,
-    asked_at BIGINT NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (person, kind),
-    CHECK (asked_by <> person)
+    roles TEXT NOT NULL CHECK (roles <> ''),
+    proposal TEXT NOT NULL REFERENCES proposal
 );
 
 CREATE TABLE identity (
@@ -96,24 +77,32 @@ CREATE FUNCTION payout_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.created_at <> OLD.created_at OR NEW.bank_hint <> OLD.bank_hint OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
-        OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference))
+        OR (OLD.state = 'ordered' AND (NEW.state IN ('asked', 'ordered')
+        OR (NEW.state = 'paid' AND NEW.reference = OLD.reference))))
     THEN
         RAISE check_violation USING MESSAGE = 'payout: what was asked for never changes, and an end is an end';
     END IF;
-    IF NEW.bank_sealed <> (CASE NEW.state WHEN 'ordered' THEN OLD.bank_sealed ELSE '' END) THEN
+    IF NEW.bank_sealed <> (CASE WHEN NEW.state IN ('asked', 'ordered') THEN OLD.bank_sealed ELSE '' END) THEN
         RAISE check_violation USING MESSAGE = 'payout: its bank details stay until its end, and are gone then';
     END IF;
-    IF NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'asked' AND account = NEW.account
-        AND currency = NEW.currency AND amount = NEW.amount)
+    IF NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+        WHERE p.subject = 'account ' || NEW.account AND p.state = 'open' AND p.action = 'payout'
+        AND held ->> 'payout' = NEW.id AND held ->> 'reference' = NEW.reference)
     THEN
-        RAISE check_violation USING MESSAGE = 'payout: ordered without its order';
+        RAISE check_violation USING MESSAGE = 'payout: ordered without its proposal';
+    END IF;
+    IF NEW.state = 'asked' AND (NEW.reference IS NOT NULL OR EXISTS (
+        SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+        WHERE p.subject = 'account ' || NEW.account AND p.state = 'open' AND p.action = 'payout'
+        AND held ->> 'payout' = NEW.id))
+    THEN
+        RAISE check_violation USING MESSAGE = 'payout: put back while its proposal is open';
     END IF;
     IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
+        WHERE payout = NEW.id AND reference = NEW.reference AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount)
     THEN
-        RAISE check_violation USING MESSAGE = 'payout: paid without its confirmed order';
+        RAISE check_violation USING MESSAGE = 'payout: paid without its order';
     END IF;
     IF NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer
         WHERE debit = NEW.account AND currency = NEW.currency AND debit_sequence = NEW.sequence AND kind = 'withdrawal'

@@ -22,30 +22,12 @@ CREATE TABLE challenge (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX challenge_expires ON challenge (expires_at);
 
--- Somebody is to become an operator, or to be one no longer: one operator asks, another confirms.
-CREATE TABLE operator_proposal (
+-- Somebody is to become an operator: a link was mailed.
+CREATE TABLE appointment (
     email TEXT PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('appoint', 'end')),
     name TEXT NOT NULL,
-    person INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    asked_at INTEGER NOT NULL,
-    confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    confirmed_at INTEGER,
-    CHECK ((kind = 'end') = (person IS NOT NULL)),
-    CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
-    CHECK (confirmed_by <> asked_by AND confirmed_by <> person)
-) STRICT, WITHOUT ROWID;
-
--- Operators change how somebody signs in: one asks, another confirms, and the row is gone.
-CREATE TABLE access_order (
-    person INTEGER NOT NULL REFERENCES person DEFERRABLE INITIALLY DEFERRED,
-    kind TEXT NOT NULL CHECK (kind IN ('sign-out', 'block', 'unblock', 'remove-factors')),
-    asked_by INTEGER NOT NULL REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
-    asked_at INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (person, kind),
-    CHECK (asked_by <> person)
+    roles TEXT NOT NULL CHECK (roles <> ''),
+    proposal TEXT NOT NULL REFERENCES proposal DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE identity (
@@ -97,16 +79,21 @@ CREATE TRIGGER payout_moves BEFORE UPDATE ON payout BEGIN
     SELECT RAISE(ROLLBACK, 'payout: what was asked for never changes, and an end is an end')
     WHERE NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.currency <> OLD.currency OR NEW.amount <> OLD.amount
         OR NEW.created_at <> OLD.created_at OR NEW.bank_hint <> OLD.bank_hint OR NOT ((OLD.state = 'asked' AND NEW.state IN ('ordered', 'refused', 'cancelled'))
-        OR (OLD.state = 'ordered' AND NEW.state IN ('paid', 'refused') AND NEW.reference = OLD.reference));
+        OR (OLD.state = 'ordered' AND (NEW.state IN ('asked', 'ordered')
+        OR (NEW.state = 'paid' AND NEW.reference = OLD.reference))));
     SELECT RAISE(ROLLBACK, 'payout: its bank details stay until its end, and are gone then')
-    WHERE NEW.bank_sealed <> iif(NEW.state = 'ordered', OLD.bank_sealed, x'');
-    SELECT RAISE(ROLLBACK, 'payout: ordered without its order')
-    WHERE NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'asked' AND account = NEW.account
-        AND currency = NEW.currency AND amount = NEW.amount);
-    SELECT RAISE(ROLLBACK, 'payout: paid without its confirmed order')
+    WHERE NEW.bank_sealed <> iif(NEW.state IN ('asked', 'ordered'), OLD.bank_sealed, x'');
+    SELECT RAISE(ROLLBACK, 'payout: ordered without its proposal')
+    WHERE NEW.state = 'ordered' AND NOT EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'account ' || NEW.account AND p.state = 'open' AND p.action = 'payout'
+        AND p.command ->> 'payout' = NEW.id AND p.command ->> 'reference' = NEW.reference);
+    SELECT RAISE(ROLLBACK, 'payout: put back while its proposal is open')
+    WHERE NEW.state = 'asked' AND (NEW.reference IS NOT NULL OR EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'account ' || NEW.account AND p.state = 'open' AND p.action = 'payout'
+        AND p.command ->> 'payout' = NEW.id));
+    SELECT RAISE(ROLLBACK, 'payout: paid without its order')
     WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE payout = NEW.id AND reference = NEW.reference AND state = 'confirmed' AND account = NEW.account
+        WHERE payout = NEW.id AND reference = NEW.reference AND account = NEW.account
         AND currency = NEW.currency AND amount = NEW.amount);
     SELECT RAISE(ROLLBACK, 'payout: paid without its transfer')
     WHERE NEW.state = 'paid' AND NOT EXISTS (SELECT 1 FROM transfer

@@ -4,11 +4,9 @@ from typing import Final
 
 from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
-from qirsh.domain.operator import OperatorProposal
 from qirsh.store.interface import Query
 
 _ACCOUNT: Final = ", ".join(f"a.{name}" for name in Account.__struct_fields__)
-_PROPOSAL: Final = ", ".join(OperatorProposal.__struct_fields__)
 _KEY: Final = ", ".join(ApiKey.__struct_fields__)
 
 # Whom the others tell of what happens to operators: all who have not ended, whatever their state.
@@ -18,16 +16,13 @@ OPERATOR_ADDRESSES: Final = Query(
 )
 # Those who were erased since have no address any more.
 OPERATORS_LISTED: Final = Query(
-    "SELECT coalesce(l.email, ''), p.name, a.state, o.created_at, o.created_by, o.confirmed_by, o.ended_at, o.person"
-    " FROM operator o JOIN person p ON p.id = o.person JOIN account a ON a.number = p.account"
+    "SELECT coalesce(l.email, ''), p.name, a.state, o.created_at, o.created_by, o.confirmed_by, o.ended_at, o.person,"
+    " o.roles FROM operator o JOIN person p ON p.id = o.person JOIN account a ON a.number = p.account"
     " LEFT JOIN login l ON l.person = o.person ORDER BY o.created_at, o.person LIMIT $1"
 )
-OPERATOR_PROPOSALS: Final = Query(
-    f"SELECT {_PROPOSAL} FROM operator_proposal ORDER BY asked_at, email LIMIT $1"  # noqa: S608 - our own names
-)
-ACCESS_ORDERS: Final = Query(
-    "SELECT l.email, o.kind, o.asked_by, o.asked_at, o.reason FROM access_order o JOIN login l ON l.person = o.person"
-    " ORDER BY o.asked_at, o.person, o.kind LIMIT $1"
+APPOINTMENTS: Final = Query(
+    "SELECT a.email, a.name, a.roles, p.asked_by, p.decided_by, p.asked_at FROM appointment a"
+    " JOIN proposal p ON p.id = a.proposal ORDER BY p.asked_at, a.email LIMIT $1"
 )
 EMAIL_OF: Final = Query("SELECT email FROM login WHERE person = $1")
 CHALLENGES_OF: Final = Query("SELECT purpose, email FROM challenge WHERE person = $1 OR email = $2")

@@ -134,14 +134,15 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         "One of the two was appointed less than seven days ago, by the other or together with them. Let someone else"
         " confirm this, or wait.",
     ),
-    "last_operator": ProblemType(403, "Last operator", "There is no other operator. Appoint one first."),
+    "last_admin": ProblemType(403, "Last admin", "There is no other admin. Give another operator this role first."),
+    "already_decided": ProblemType(409, "Already decided", "This proposal has been decided."),
+    "proposal_lapsed": ProblemType(409, "Too old", "This proposal is older than seven days. Request it again."),
     "not_paid": ProblemType(409, "Not paid", "The payment has not been paid, so there is nothing to refund."),
     "already_paid": ProblemType(409, "Already paid", "The payment has been paid."),
     "cancelled": ProblemType(409, "Cancelled", "The payment has been cancelled by the merchant."),
     "expired": ProblemType(409, "Expired", "The payment has expired. Create a new one."),
     "not_expired": ProblemType(409, "Not expired", "The payment has not expired yet."),
     "move_not_allowed": ProblemType(409, "Not possible now", "The current state does not allow this."),
-    "already_confirmed": ProblemType(409, "Already confirmed", "This order has been confirmed."),
     "email_taken": ProblemType(409, "E-mail taken", "Another account already uses this e-mail address."),
     "reference_used": ProblemType(409, "Reference used", "An order with this reference exists for this house account."),
     "refund_exceeds": ProblemType(

@@ -6,11 +6,10 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import limits
-from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.command import Command
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
-from qirsh.domain.money import format_amount
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.store.reads import queries
@@ -18,6 +17,7 @@ from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 
+MISSING_ROLE: Final = "None of your roles allows this."
 HOUSE: Final = "bank"  # The house account through which money enters and leaves.
 
 
@@ -50,14 +50,22 @@ class Actor(msgspec.Struct, frozen=True):
 
 
 Params = dict[str, Any]
-Action = Callable[[Context, Actor, Params], Awaitable[Params]]
+Handler = Callable[[Context, Actor, Params], Awaitable[Params]]
+
+
+class Action(msgspec.Struct, frozen=True):
+    """An act, and the right that it takes. What changes something asks for the right again, in its commit."""
+
+    run: Handler
+    right: OperatorRight
 
 
 async def submit(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
     """The outcome, or a `ActionRefused` for a refusal."""
     outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
-        raise ActionRefused(outcome.why.value, PROBLEM_TYPES[outcome.why.value].detail)
+        why = outcome.why.value
+        raise ActionRefused(why, MISSING_ROLE if why == "missing_right" else PROBLEM_TYPES[why].detail)
     return outcome
 
 
@@ -108,15 +116,3 @@ def account_number(params: Params) -> int:
 def reference(params: Params) -> str:
     """The bank's."""
     return word_text(params, "reference", limits.REFERENCE_CHARACTERS_MAX)
-
-
-def order_words(order: BankOrder) -> Params:
-    """A bank order, as it is told."""
-    return {
-        "kind": order.kind,
-        "account": str(order.account),
-        "amount": format_amount(order.amount, order.currency),
-        "currency": order.currency,
-        "reference": order.reference,
-        "state": order.state,
-    }

@@ -6,19 +6,15 @@ from qirsh.domain import limits
 from qirsh.domain.account import Account, origin
 from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
 from qirsh.domain.bank_order import Kind
-from qirsh.domain.commands.account import IssueKey, MoveAccount, RequestCommercial, RevokeKey
-from qirsh.domain.commands.audit_log import RecordCheck
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
+from qirsh.domain.commands.account import CloseAccount, IssueKey, MoveAccount, RequestCommercial, RevokeKey
+from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
-from qirsh.domain.commands.stop import LiftStop, StopMoney
+from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import is_pin
 from qirsh.domain.tables import Tables
 from qirsh.language.business_name import is_plain_name
-from qirsh.store.integrity import attested_rows, staff_invariants, total_invariants
-from qirsh.store.integrity.invariant import Violation
-from qirsh.store.integrity.invariants import REMEMBERED
-from qirsh.store.interface import CannotTell
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import is_weak_pin
 from qirsh.web.http.context import Context
@@ -28,26 +24,26 @@ from qirsh.web.operator.action import (
     Action,
     ActionRefused,
     Actor,
+    Handler,
     Params,
     account_number,
     added_person,
     email_address,
     house,
-    order_words,
     reference,
     submit,
     word_text,
 )
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
+from qirsh.web.operator.full_check import run_audit
 from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
 from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, letters_on_pin
-from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS, letters_of_order
+from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
+from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
 
 _DAY_MS: Final = 24 * 3600 * 1000
-# What tells of hands in the database and not of money; some of it cannot be repaired, some is by itself.
-_NO_MONEY: Final = REMEMBERED | total_invariants.NAMES | staff_invariants.NAMES | {attested_rows.CREDENTIALS.name}
 
 
 async def add_person(context: Context, actor: Actor, params: Params) -> Params:
@@ -93,7 +89,7 @@ async def request_account(context: Context, actor: Actor, params: Params) -> Par
     return _account_words(account)
 
 
-def move_account(to: str) -> Action:
+def move_account(to: str) -> Handler:
     """The act that brings an account to a state."""
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
@@ -155,7 +151,7 @@ async def revoke_key(context: Context, actor: Actor, params: Params) -> Params:
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
-def ask_cash(kind: Kind) -> Action:
+def ask_cash(kind: Kind) -> Handler:
     """The act that asks for money to enter or leave."""
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
@@ -165,94 +161,49 @@ def ask_cash(kind: Kind) -> Action:
         amount = parse_amount(word_text(params, "amount", 20), currency)
         if amount is None:
             raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
-        command = RequestBankTransfer(
+        command = BookBankTransfer(
             kind=kind,
             house=await house(context),
             reference=reference(params),
             account=account_number(params),
             currency=currency,
             amount=amount,
-            operator=actor.id,
-            actor=actor.name,
         )
-        return order_words(await submit(context, command))
+        return await ask(context, actor, params, command)
 
     return act
 
 
-def confirm_cash(kind: Kind) -> Action:
-    """The act by which a second operator confirms, and the money moves."""
-
-    async def act(context: Context, actor: Actor, params: Params) -> Params:
-        bank, slip = await house(context), reference(params)
-        seen = await context.store.find(Tables.bank_orders, (bank, slip))
-        letters = await letters_of_order(context, seen)
-        asked_by = None if seen is None else seen.asked_by
-        order = await submit(
-            context,
-            ConfirmBankTransfer(
-                kind=kind,
-                house=bank,
-                reference=slip,
-                asked_by=asked_by,
-                operator=actor.id,
-                actor=actor.name,
-                letters=letters,
-            ),
-        )
-        return order_words(order)
-
-    return act
-
-
-async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
-    """Every rule at once, as `qirsh verify` would. Money that does not add up stops."""
-    found = await _verified(context)
-    result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
-    await submit(context, RecordCheck(actor.name, result, actor.person))
-    [(last, is_open)] = await context.store.select(queries.LAST_STOP)
-    broken = [violation.sentence for violation in found if violation.name not in _NO_MONEY]
-    if broken and not is_open:
-        await submit(context, StopMoney(last + 1, broken[0], actor.name))
-    return {
-        "violations": len(found),
-        "first": found[0].sentence if found else "",
-        "money": "stopped" if broken or is_open else "moves",
-    }
+async def close_account(context: Context, actor: Actor, params: Params) -> Params:
+    """An account is to end for good."""
+    return await ask(context, actor, params, CloseAccount(account_number(params)))
 
 
 async def lift_stop(context: Context, actor: Actor, params: Params) -> Params:
-    """Money moves again, once every rule of it holds. What the chain remembers may stay: it cannot be repaired."""
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    """Money is to move again, once every rule of it holds."""
     [(last, is_open)] = await context.store.select(queries.LAST_STOP)
     if not is_open:
         raise ActionRefused("move_not_allowed", "Payments are not paused.")
-    found = await _verified(context)
-    broken = [violation.sentence for violation in found if violation.name not in _NO_MONEY]
-    if broken:
-        raise ActionRefused("move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0]}")
-    stop = await submit(context, LiftStop(last, reason, actor.name, actor.person))
-    return {"stop": stop.id, "because": stop.reason, "money": "moves", "chainViolations": len(found)}
+    return await ask(context, actor, params, LiftStop(last))
 
 
 ACTIONS: Final[dict[str, Action]] = {
-    "person add": add_person,
-    "person pin": set_pin,
-    "account request": request_account,
-    "account verify": move_account("verified"),
-    "account approve": move_account("approved"),
-    "account reject": move_account("rejected"),
-    "account suspend": move_account("suspended"),
-    "account resume": move_account("resumed"),
-    "account close": move_account("closed"),
-    "key issue": issue_key,
-    "key revoke": revoke_key,
-    "deposit ask": ask_cash("deposit"),
-    "deposit confirm": confirm_cash("deposit"),
-    "withdraw ask": ask_cash("withdrawal"),
-    "withdraw confirm": confirm_cash("withdrawal"),
-    "audit run": run_audit,
-    "audit lift": lift_stop,
+    "person add": Action(add_person, OperatorRight.DECIDE),
+    "person pin": Action(set_pin, OperatorRight.ASK_HELP),
+    "account request": Action(request_account, OperatorRight.DECIDE),
+    "account verify": Action(move_account("verified"), OperatorRight.DECIDE),
+    "account approve": Action(move_account("approved"), OperatorRight.DECIDE),
+    "account reject": Action(move_account("rejected"), OperatorRight.DECIDE),
+    "account suspend": Action(move_account("suspended"), OperatorRight.RESTRICT),
+    "account resume": Action(move_account("resumed"), OperatorRight.RESUME),
+    "account close": Action(close_account, OperatorRight.ASK_CLOSE),
+    "key issue": Action(issue_key, OperatorRight.DECIDE),
+    "key revoke": Action(revoke_key, OperatorRight.RESTRICT),
+    "deposit ask": Action(ask_cash("deposit"), OperatorRight.ASK_MONEY),
+    "withdraw ask": Action(ask_cash("withdrawal"), OperatorRight.ASK_MONEY),
+    "audit run": Action(run_audit, OperatorRight.CHECK_LEDGER),
+    "audit lift": Action(lift_stop, OperatorRight.ASK_LIFT),
+    **PROPOSAL_ACTIONS,
     **OPERATOR_ACTIONS,
     **ACCESS_ACTIONS,
     **PEOPLE_ACTIONS,
@@ -260,13 +211,6 @@ ACTIONS: Final[dict[str, Action]] = {
     **BRAND_ACTIONS,
     **MESSAGE_ACTIONS,
 }
-
-
-async def _verified(context: Context) -> list[Violation]:
-    try:
-        return await context.verify()
-    except CannotTell as error:
-        raise ActionRefused("unavailable", str(error)) from error
 
 
 def _pin(params: Params) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.operator import AcceptAppointment
-from qirsh.domain.operator import OperatorProposal
+from qirsh.domain.operator import Appointment
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
 from qirsh.web.auth.email_challenge import find_challenge
@@ -29,37 +29,40 @@ _DEAD: Final = frozenset({Refusal.CODE_NOT_VALID, Refusal.SECOND_OPERATOR_NEEDED
 async def show_appointment(context: Context, request: Request) -> Response:
     """The form, with a new seed. Opening it uses nothing up: programs that check mails open links too."""
     page = await page_context_of(context, request)
-    proposal = await _proposal(context, request.arguments["token"])
-    if proposal is None:
+    appointment = await _appointment(context, request.arguments["token"])
+    if appointment is None:
         return _dead_page(page)
-    return _page(page, proposal, new_seed(context.entropy))
+    return _page(page, appointment, new_seed(context.entropy))
 
 
 async def accept_appointment(context: Context, request: Request) -> Response:
     """A new operator. A second tab finds the link used."""
     page, link = await page_context_of(context, request), request.arguments["token"]
     form = page.open_form(_PURPOSE, "password", "code", "seed", bound=(link,))
-    proposal = await _proposal(context, link)
-    if proposal is None:
+    appointment = await _appointment(context, link)
+    if appointment is None:
         return _dead_page(page)
     if context.limits is not None:
-        context.limits.count_code(request, _PURPOSE, proposal.email)
-    fault = await password_fault(context, form["password"], request.language, proposal.name, proposal.email)
+        context.limits.count_code(request, _PURPOSE, appointment.email)
+    fault = await password_fault(context, form["password"], request.language, appointment.name, appointment.email)
     # One that is not ours is none that their app shows codes of.
     seed = _unsealed(context, link, form["seed"]) or new_seed(context.entropy)
-    sealed = seal_seed(context.keyring, seed, proposal.email)
-    step = totp_step(context, proposal.email, sealed, form["code"].replace(" ", ""))
+    sealed = seal_seed(context.keyring, seed, appointment.email)
+    step = totp_step(context, appointment.email, sealed, form["code"].replace(" ", ""))
     if fault or step is None:
-        return _page(page, proposal, seed, status=422, fault=fault, is_wrong_code=step is None)
+        return _page(page, appointment, seed, status=422, fault=fault, is_wrong_code=step is None)
     outcome = await context.engine.submit(
         AcceptAppointment(
-            email=proposal.email,
+            email=appointment.email,
+            proposal=appointment.proposal,
             token_hash=token_hash(link.encode()),
             language=request.language,
             password_hash=await context.passwords.hash(form["password"]),
             totp_sealed=sealed,
             totp_step=step,
-            letters=await letters_to_operators(context, "operator_begun", name=proposal.name, new_email=proposal.email),
+            letters=await letters_to_operators(
+                context, "operator_begun", name=appointment.name, new_email=appointment.email
+            ),
         )
     )
     if type(outcome) is Refused:
@@ -69,11 +72,10 @@ async def accept_appointment(context: Context, request: Request) -> Response:
     return page.redirect(SIGN_IN, "sign-in.appointed")
 
 
-async def _proposal(context: Context, link: str) -> OperatorProposal | None:
+async def _appointment(context: Context, link: str) -> Appointment | None:
     """Whom the link was mailed to; None if it is not, or no longer, good for anything."""
     challenge = await find_challenge(context, _PURPOSE, link)
-    proposal = None if challenge is None else await context.store.find(Tables.operator_proposals, challenge.email)
-    return proposal if proposal is not None and proposal.kind == "appoint" else None
+    return None if challenge is None else await context.store.find(Tables.appointments, challenge.email)
 
 
 def _seal_purpose(link: str) -> bytes:
@@ -91,7 +93,7 @@ def _unsealed(context: Context, link: str, given: str) -> str | None:
 
 def _page(
     page: PageContext,
-    proposal: OperatorProposal,
+    appointment: Appointment,
     seed: str,
     *,
     status: int = 200,
@@ -104,11 +106,11 @@ def _page(
         "operator/appointment.html",
         status=status,
         link=link,
-        name=proposal.name,
-        email=proposal.email,
+        name=appointment.name,
+        email=appointment.email,
         seed=seed,
         sealed=urlsafe_b64encode(sealed).decode(),
-        uri=setup_uri(seed, proposal.email),
+        uri=setup_uri(seed, appointment.email),
         qr_svg=qr_svg,
         fault=fault,
         is_wrong_code=is_wrong_code,

@@ -8,6 +8,7 @@ from qirsh.domain import limits
 from qirsh.domain.account import Account
 from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.commands.brand import ApproveBrandChange, RefuseBrandChange
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import brands, queries
 from qirsh.web.http.context import Context
@@ -93,10 +94,10 @@ async def refuse_brand_change(context: Context, actor: Actor, params: Params) ->
 
 
 BRAND_ACTIONS: Final[dict[str, Action]] = {
-    "brand list": list_brand_changes,
-    "brand show": show_brand_change,
-    "brand approve": approve_brand_change,
-    "brand refuse": refuse_brand_change,
+    "brand list": Action(list_brand_changes, OperatorRight.DECIDE),
+    "brand show": Action(show_brand_change, OperatorRight.DECIDE),
+    "brand approve": Action(approve_brand_change, OperatorRight.DECIDE),
+    "brand refuse": Action(refuse_brand_change, OperatorRight.DECIDE),
 }
 
 

@@ -17,6 +17,7 @@ import msgspec
 from qirsh.domain.commands.audit_log import RecordFailure
 from qirsh.domain.commands.session import UseLoginCode
 from qirsh.domain.operator import Operator, may_act
+from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.person import normal_email
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
@@ -27,7 +28,7 @@ from qirsh.store.reads import queries
 from qirsh.web.auth.credentials import VerifiedLogin, authenticate
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES, Problem
-from qirsh.web.operator.action import ActionRefused, Actor
+from qirsh.web.operator.action import MISSING_ROLE, ActionRefused, Actor
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.peer import peer_user, user_name
 
@@ -63,8 +64,8 @@ async def perform(context: Context, request: OperatorRequest, user: int | None =
         act = ACTIONS.get(request.act)
         if act is None:
             return OperatorReply(code="unknown_act", detail=f"There is no act {request.act!r}.")
-        actor = await _actor(context, request, await user_name(user))
-        return OperatorReply(done=await act(context, actor, request.params))
+        actor = await _actor(context, request, act.right, await user_name(user))
+        return OperatorReply(done=await act.run(context, actor, request.params))
     except ActionRefused as error:
         return OperatorReply(code=error.code, detail=error.detail)
     except Problem as problem:
@@ -80,7 +81,7 @@ async def perform(context: Context, request: OperatorRequest, user: int | None =
         return OperatorReply(code="internal_error", detail="Something broke; the server's log says what.")
 
 
-async def _actor(context: Context, request: OperatorRequest, peer: str) -> Actor:
+async def _actor(context: Context, request: OperatorRequest, right: OperatorRight, peer: str) -> Actor:
     rows = await context.store.select(queries.OPERATORS)
     if rows[0][0] == 0:
         if request.act == "operator create":
@@ -91,6 +92,8 @@ async def _actor(context: Context, request: OperatorRequest, peer: str) -> Actor
     operator = await _proved(context, request, peer)
     if not await _is_acting(context, operator):
         raise ActionRefused("not_operator", PROBLEM_TYPES["not_operator"].detail)
+    if not may(operator.roles, right):
+        raise ActionRefused("missing_right", f"{MISSING_ROLE} It takes the right `{right}`.")
     return Actor(operator.person, peer)
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToShop
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.shop_message import ShopMessage
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.shop_messages import messages_of, unread_by_operators
@@ -55,9 +56,9 @@ async def send_message(context: Context, actor: Actor, params: Params) -> Params
 
 
 MESSAGE_ACTIONS: Final[dict[str, Action]] = {
-    "message list": list_messages,
-    "message show": show_messages,
-    "message send": send_message,
+    "message list": Action(list_messages, OperatorRight.LOOK),
+    "message show": Action(show_messages, OperatorRight.WRITE_TO_SHOPS),
+    "message send": Action(send_message, OperatorRight.WRITE_TO_SHOPS),
 }
 
 

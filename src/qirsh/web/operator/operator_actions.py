@@ -1,25 +1,21 @@
-"""How operators are made and ended: the first alone, the others by a link that only the new one reads."""
+"""How operators begin, get other roles and end: the first alone, others by a link that only the new one reads."""
 
 from typing import Final
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.operator import (
     AppointOperator,
-    ConfirmOperator,
+    ChangeRoles,
+    EndOperator,
     MakeOperator,
-    RequestOperatorEnd,
     WithdrawAppointment,
 )
-from qirsh.domain.mail import Letter
-from qirsh.domain.operator import OperatorProposal
+from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
 from qirsh.domain.person import Person
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people as people_queries
 from qirsh.web.auth.credentials import authenticate
-from qirsh.web.auth.email_challenge import new_link_token
-from qirsh.web.auth.outgoing_mail import letters, letters_to_operators
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
@@ -32,91 +28,70 @@ from qirsh.web.operator.action import (
     submit,
     word_text,
 )
+from qirsh.web.operator.proposal_actions import ask
+
+_ROLES_CHARACTERS_MAX: Final = 100
 
 
 async def create_operator(context: Context, actor: Actor, params: Params) -> Params:
     """The first operator, at once; every other one is asked for."""
-    return await (_first(context, actor, params) if actor.person is None else _appoint(context, actor, params))
-
-
-async def confirm_operator(context: Context, actor: Actor, params: Params) -> Params:
-    """A second operator agrees to what was asked for under an address."""
-    email = email_address(params)
-    proposal = await context.store.find(Tables.operator_proposals, email)
-    if proposal is None:
-        raise ActionRefused(
-            "not_found", "Nothing was requested for this address: `qirsh operator list` shows what was."
-        )
-    token = ""
-    link: tuple[Letter, ...] = ()
-    facts: tuple[Letter, ...] = ()
-    if proposal.kind == "appoint":
-        _check_mail(context)
-        token, link = await _link(context, actor, email)
-    else:
-        facts = await letters_to_operators(context, "operator_ended", name=proposal.name, new_email=email)
-    command = ConfirmOperator(
-        email=email,
-        kind=proposal.kind,
-        asked_by=proposal.asked_by,
-        operator=actor.id,
-        actor=actor.name,
-        token_hash=token_hash(token.encode()),
-        link=link,
-        letters=facts,
+    if actor.person is None:
+        return await _first(context, actor, params)
+    command = AppointOperator(
+        email_address(params), word_text(params, "name", limits.NAME_CHARACTERS_MAX), _roles(params)
     )
-    confirmed: OperatorProposal = await submit(context, command)
-    if confirmed.kind == "appoint":
-        return _told(confirmed, "link mailed")
-    await context.callers.poll()  # This process need not wait until it would look.
-    return _told(confirmed, "ended")
+    return await ask(context, actor, params, command)
+
+
+async def change_roles(context: Context, actor: Actor, params: Params) -> Params:
+    """Other roles for an operator."""
+    return await ask(context, actor, params, ChangeRoles(await _operator(context, params), _roles(params)))
 
 
 async def end_operator(context: Context, actor: Actor, params: Params) -> Params:
-    """A person is to be an operator no longer, which another confirms; or was to become one, and shall not."""
-    email, by = email_address(params), await _name(context, actor)
-    proposal = await context.store.find(Tables.operator_proposals, email)
-    if proposal is not None and proposal.kind == "appoint":
-        withdrawn: OperatorProposal = await submit(context, WithdrawAppointment(email, actor.id, actor.name))
-        return _told(withdrawn, "taken back")
-    facts = await letters_to_operators(context, "operator_end_asked", by=by, new_email=email)
-    asked: OperatorProposal = await submit(context, RequestOperatorEnd(email, actor.id, actor.name, facts))
-    return _told(asked, "end asked")
+    """A person is to be an operator no longer; or was to become one, and shall not."""
+    email = email_address(params)
+    if await context.store.find(Tables.appointments, email) is not None:
+        await submit(context, WithdrawAppointment(email, actor.id, actor.name))
+        return {"email": email, "state": "taken back"}
+    return await ask(context, actor, params, EndOperator(await _operator(context, params)))
 
 
 async def list_operators(context: Context, _actor: Actor, _words: Params) -> Params:
-    """All that there are and were, and what is asked for."""
+    """All that there are and were, and those who have a link."""
     rows = await context.store.select(people_queries.OPERATORS_LISTED, limits.OPERATORS_LISTED_MAX)
-    known = {person: email or f"operator {person}" for email, *_, person in rows}
+    known = {person: email or f"operator {person}" for email, *_, person, _roles in rows}
     operators = [
         {
             "email": email,
             "name": name,
+            "roles": roles,
             "state": _state(account_state, ended_at),
             "since": timestamp(created_at),
             "appointedBy": _makers(known, asked_by, confirmed_by),
         }
-        for email, name, account_state, created_at, asked_by, confirmed_by, ended_at, _ in rows
+        for email, name, account_state, created_at, asked_by, confirmed_by, ended_at, _, roles in rows
     ]
-    found = await context.store.select(people_queries.OPERATOR_PROPOSALS, limits.OPERATORS_LISTED_MAX)
-    proposals = [
+    found = await context.store.select(people_queries.APPOINTMENTS, limits.OPERATORS_LISTED_MAX)
+    appointments = [
         {
-            "email": proposal.email,
-            "name": proposal.name,
-            "state": await _proposed(context, proposal),
-            "since": timestamp(proposal.asked_at),
-            "appointedBy": _makers(known, proposal.asked_by, proposal.confirmed_by),
+            "email": email,
+            "name": name,
+            "roles": roles,
+            "state": await _link_state(context, email),
+            "since": timestamp(asked_at),
+            "appointedBy": _makers(known, asked_by, decided_by),
         }
-        for proposal in (OperatorProposal(*row) for row in found)
+        for email, name, roles, asked_by, decided_by, asked_at in found
     ]
-    return {"operators": operators, "proposals": proposals}
+    return {"operators": operators, "appointments": appointments}
 
 
 OPERATOR_ACTIONS: Final[dict[str, Action]] = {
-    "operator create": create_operator,
-    "operator confirm": confirm_operator,
-    "operator end": end_operator,
-    "operator list": list_operators,
+    "operator create": Action(create_operator, OperatorRight.ASK_SETUP),
+    "operator roles": Action(change_roles, OperatorRight.ASK_SETUP),
+    "operator end": Action(end_operator, OperatorRight.ASK_SETUP),
+    "operator list": Action(list_operators, OperatorRight.ASK_SETUP),
 }
 
 
@@ -136,55 +111,24 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
             raise
         person = found
     seed = new_seed(context.entropy)
-    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), actor.name))
+    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), _roles(params), actor.name))
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 
-async def _appoint(context: Context, actor: Actor, params: Params) -> Params:
-    _check_mail(context)
-    email, name = email_address(params), word_text(params, "name", limits.NAME_CHARACTERS_MAX)
-    token, link = await _link(context, actor, email)
-    facts = await letters_to_operators(
-        context, "operator_asked", by=await _name(context, actor), name=name, new_email=email
-    )
-    command = AppointOperator(
-        email=email,
-        name=name,
-        operator=actor.id,
-        actor=actor.name,
-        token_hash=token_hash(token.encode()),
-        link=link,
-        letters=facts,
-    )
-    asked: OperatorProposal = await submit(context, command)
-    return _told(asked, await _proposed(context, asked))
+def _roles(params: Params) -> str:
+    """Those that were named. Whoever names none gives all, which suits who begins."""
+    given = word_text(params, "roles", _ROLES_CHARACTERS_MAX, default=" ".join(ROLES))
+    roles = read_roles(given)
+    if roles is None:
+        raise ActionRefused("invalid", f"roles: must be one or more of {', '.join(ROLES)}")
+    return roles
 
 
-async def _link(context: Context, actor: Actor, email: str) -> tuple[str, tuple[Letter, ...]]:
-    """What the new one will open. Nobody else is told of it: the token is in the sealed letter alone."""
-    token = new_link_token(context, "operator", email, None)
-    person = await context.store.find(Tables.people, actor.id)
-    assert person is not None, "an operator who is nobody"
-    url = f"{context.base_url}/operator/{token}"
-    # Their own language is not known yet; most likely it is that of the operator who asks them.
-    return token, letters(context, "operator_link", to=email, language=person.language, by=person.name, url=url)
-
-
-def _check_mail(context: Context) -> None:
-    if not context.has_mail:
-        raise ActionRefused(
-            "no_mail",
-            "A new operator gets a link by mail, and this service sends none: set QIRSH_SMTP_URL and QIRSH_MAIL_FROM.",
-        )
-
-
-async def _name(context: Context, actor: Actor) -> str:
-    person = await context.store.find(Tables.people, actor.id)
-    return "" if person is None else person.name
-
-
-def _told(proposal: OperatorProposal, state: str) -> Params:
-    return {"email": proposal.email, "name": proposal.name, "state": state}
+async def _operator(context: Context, params: Params) -> int:
+    login = await context.store.find(Tables.logins, email_address(params))
+    if login is None:
+        raise ActionRefused("not_found", "No operator has this e-mail address: `qirsh operator list` shows them.")
+    return login.person
 
 
 def _state(account_state: str, ended_at: int | None) -> str:
@@ -193,13 +137,9 @@ def _state(account_state: str, ended_at: int | None) -> str:
     return account_state if account_state in {"suspended", "closed"} else "acting"
 
 
-async def _proposed(context: Context, proposal: OperatorProposal) -> str:
-    if proposal.kind == "end":
-        return "end asked"
-    challenge = await context.store.find(Tables.challenges, ("operator", proposal.email))
-    if challenge is None:
-        return "asked"
-    return "link mailed" if challenge.expires_at > context.clock() else "link too old"
+async def _link_state(context: Context, email: str) -> str:
+    challenge = await context.store.find(Tables.challenges, ("operator", email))
+    return "link mailed" if challenge is not None and challenge.expires_at > context.clock() else "link too old"
 
 
 def _makers(known: dict[int, str], *people: int | None) -> str:

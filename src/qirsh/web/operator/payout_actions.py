@@ -7,16 +7,14 @@ from typing import Final
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.bank_order import BankOrder
-from qirsh.domain.commands.bank_order import RequestBankTransfer
+from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.payout import RefusePayout
-from qirsh.domain.mail import Letter
 from qirsh.domain.money import format_amount
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.payout import Payout
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import unsealed
-from qirsh.store.reads import people, queries
-from qirsh.web.auth.outgoing_mail import letters
+from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
     Action,
@@ -24,11 +22,12 @@ from qirsh.web.operator.action import (
     Actor,
     Params,
     house,
-    order_words,
     reference,
     submit,
     word_text,
 )
+from qirsh.web.operator.payout_mail import payout_letters
+from qirsh.web.operator.proposal_actions import ask
 
 _LISTED_MAX: Final = 200
 _ID_CHARACTERS_MAX: Final = 64
@@ -43,54 +42,33 @@ async def list_payouts(context: Context, _actor: Actor, _words: Params) -> Param
 async def order_payout(context: Context, actor: Actor, params: Params) -> Params:
     """The bank has been told to send it: the first operator's half."""
     payout = await _payout(context, params)
-    command = RequestBankTransfer(
+    slip = reference(params)
+    command = BookBankTransfer(
         kind="withdrawal",
         house=await house(context),
-        reference=reference(params),
+        reference=slip,
         account=payout.account,
         currency=payout.currency,
         amount=payout.amount,
-        operator=actor.id,
-        actor=actor.name,
         payout=payout.id,
     )
-    return {"payout": payout.id, **order_words(await submit(context, command))}
+    return {"payout": payout.id, **await ask(context, actor, {"reason": f"payout {payout.id}", **params}, command)}
 
 
 async def refuse_payout(context: Context, actor: Actor, params: Params) -> Params:
     """No money will be sent, and who asked is told why."""
     payout = await _payout(context, params)
     reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
-    letters = await _letters(context, payout, "payout_refused", reason=reason)
+    letters = await payout_letters(context, payout, "payout_refused", reason=reason)
     refused = await submit(context, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
     return {"payout": refused.id, "account": str(refused.account), "state": refused.state}
 
 
 PAYOUT_ACTIONS: Final[dict[str, Action]] = {
-    "payout list": list_payouts,
-    "payout order": order_payout,
-    "payout refuse": refuse_payout,
+    "payout list": Action(list_payouts, OperatorRight.ASK_MONEY),
+    "payout order": Action(order_payout, OperatorRight.ASK_MONEY),
+    "payout refuse": Action(refuse_payout, OperatorRight.ASK_MONEY),
 }
-
-
-async def letters_of_order(context: Context, order: BankOrder | None) -> tuple[Letter, ...]:
-    """What is mailed once this order is confirmed, if it pays a payout request."""
-    if order is None or order.payout is None:
-        return ()
-    payout = await context.store.find(Tables.payouts, order.payout)
-    return () if payout is None else await _letters(context, payout, "payout_paid", reference=order.reference)
-
-
-async def _letters(context: Context, payout: Payout, kind: str, **params: str) -> tuple[Letter, ...]:
-    account = await context.store.find(Tables.accounts, payout.account)
-    if account is None or account.owner is None:
-        return ()
-    person = await context.store.find(Tables.people, account.owner)
-    emails = await context.store.select(people.EMAIL_OF, account.owner)
-    if person is None or not emails:
-        return ()
-    facts: dict[str, str | int] = {"amount": payout.amount, "currency": payout.currency, **params}
-    return letters(context, kind, to=emails[0][0], language=person.language, **facts)
 
 
 async def _payout(context: Context, params: Params) -> Payout:

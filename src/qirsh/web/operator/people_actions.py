@@ -11,6 +11,7 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.commands.audit_log import RecordLook
 from qirsh.domain.commands.identity import RejectIdentity
 from qirsh.domain.identity import SIDES
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import unseal_facts, unseal_picture
 from qirsh.store.reads import people as people_queries
@@ -135,12 +136,12 @@ async def list_keys(context: Context, _actor: Actor, params: Params) -> Params:
 
 
 PEOPLE_ACTIONS: Final[dict[str, Action]] = {
-    "identity list": list_identities,
-    "identity show": show_identity,
-    "identity reject": reject_identity,
-    "account list": list_accounts,
-    "account show": show_account,
-    "key list": list_keys,
+    "identity list": Action(list_identities, OperatorRight.DECIDE),
+    "identity show": Action(show_identity, OperatorRight.SEE_PAPERS),
+    "identity reject": Action(reject_identity, OperatorRight.DECIDE),
+    "account list": Action(list_accounts, OperatorRight.LOOK),
+    "account show": Action(show_account, OperatorRight.LOOK),
+    "key list": Action(list_keys, OperatorRight.LOOK),
 }
 
 

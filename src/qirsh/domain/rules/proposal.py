@@ -1,0 +1,227 @@
+"""One operator asks for what takes two, another decides, and the command is carried out with the decision."""
+
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.commands.proposal import (
+    AskProposal,
+    ConfirmProposal,
+    EditProposal,
+    EndProposal,
+    LapseProposal,
+    ProposedCommand,
+    encoded,
+)
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.proposal import Proposal, State, authors, is_lapsed, shown_digest
+from qirsh.domain.refusal import Refusal, Refused, first_of
+from qirsh.domain.rule import Rule, Rules
+from qirsh.domain.rules import access, account, bank_order, operator, stop
+from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party, why_not_pair
+from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
+from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
+
+_Decision = AskProposal | EditProposal | ConfirmProposal | EndProposal
+
+PROPOSED: Final[ProposedRules] = {
+    **bank_order.PROPOSED,
+    **account.PROPOSED,
+    **operator.PROPOSED,
+    **access.PROPOSED,
+    **stop.PROPOSED,
+}
+
+
+def reads(command: _Decision | LapseProposal, keys: RowKeys) -> None:
+    _rule(command.command).read_first(command.command, keys)
+
+
+def locks(command: _Decision, work: UnitOfWork, keys: RowKeys) -> None:
+    lapse_locks(command, work, keys)
+    number = _rule(command.command).account(command.command)
+    if number is not None:
+        lock_party(number, command.operator, keys)
+    if isinstance(command, AskProposal | ConfirmProposal):
+        keys.passkeys.update(command.passkeys)
+
+
+def lapse_locks(command: _Decision | LapseProposal, work: UnitOfWork, keys: RowKeys) -> None:
+    keys.proposals.add(command.id)
+    _rule(command.command).lock(command.command, work, keys)
+
+
+def ask(command: AskProposal, work: UnitOfWork) -> Proposal | Refused:
+    rule, wanted = _rule(command.command), command.command
+    proposal = Proposal(
+        id=command.id,
+        action=rule.action(wanted),
+        command=encoded(wanted),
+        subject=rule.subject(wanted),
+        reason=command.reason,
+        asked_by=command.operator,
+        asked_at=work.now,
+    )
+    before = work.proposals.get(command.id)
+    if before is not None:  # The same form again.
+        is_same = (before.asked_by, before.action, before.subject) == (
+            *(proposal.asked_by, proposal.action, proposal.subject),
+        )
+        return before if is_same else Refused(Refusal.NOT_FOUND)
+    own = None if rule.may_ask_for_self else _why_own(rule, wanted, work, command.operator)
+    if why := first_of(own, rule.why_not(wanted, work, command)):
+        return Refused(why)
+    work.proposals.add(proposal.id, proposal)
+    work.post(command.letters)
+    if rule.is_alone(work):
+        return _carry_out(command, work, proposal, decided_by=None)
+    rule.begin(wanted, work)
+    work.note(command.actor, rule.asked(wanted), proposal.subject, _told(proposal))
+    return proposal
+
+
+def edit(command: EditProposal, work: UnitOfWork) -> Proposal | Refused:
+    rule, wanted = _rule(command.command), command.command
+    proposal = work.proposals.get(command.id)
+    if proposal is None or not _is_of(command, proposal, command.before) or type(command.before) is not type(wanted):
+        return Refused(Refusal.NOT_FOUND)
+    own = _why_own(rule, wanted, work, command.operator)
+    if why := first_of(own, _why_closed(proposal, work)):
+        return Refused(why)
+    seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
+    rule.drop(command.before, work)  # What is kept for it is there for what it becomes.
+    if why := first_of(rule.why_not(wanted, work, command), seen):
+        rule.begin(command.before, work)
+        return Refused(why)
+    editors = sorted({*map(int, proposal.editors.split()), command.operator})
+    edited: Proposal = msgspec.structs.replace(
+        proposal,
+        action=rule.action(wanted),
+        command=encoded(wanted),
+        subject=rule.subject(wanted),
+        reason=command.reason,
+        editors=" ".join(map(str, editors)),
+    )
+    work.proposals.change(edited.id, edited)
+    rule.begin(wanted, work)
+    work.note(command.actor, "proposal.edited", edited.subject, _told(edited))
+    return edited
+
+
+def confirm(command: ConfirmProposal, work: UnitOfWork) -> Proposal | Refused:
+    rule, wanted = _rule(command.command), command.command
+    if rule.moves_money and work.is_money_stopped:
+        return Refused(Refusal.MONEY_STOPPED)
+    proposal = work.proposals.get(command.id)
+    if proposal is None or not _is_of(command, proposal, wanted):
+        return Refused(Refusal.NOT_FOUND)
+    is_author = command.operator in authors(proposal)
+    pair = why_not_pair(
+        work, asks=command.operator if is_author else proposal.asked_by, confirms=command.operator, asking=rule.ask
+    )
+    own = _why_own(rule, wanted, work, command.operator)
+    seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
+    if why := first_of(own, pair, _why_closed(proposal, work), rule.why_not(wanted, work, command), seen):
+        return Refused(why)
+    return _carry_out(command, work, proposal, decided_by=command.operator)
+
+
+def end(command: EndProposal, work: UnitOfWork) -> Proposal | Refused:
+    proposal = work.proposals.get(command.id)
+    if proposal is None or not _is_of(command, proposal, command.command):
+        return Refused(Refusal.NOT_FOUND)
+    seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
+    if why := first_of(_why_closed(proposal, work), seen):
+        return Refused(why)
+    state: State = "withdrawn" if command.operator == proposal.asked_by else "refused"
+    ended = _ended(work, proposal, command.command, state, decided_by=command.operator, decision=command.reason)
+    work.post(command.letters)
+    work.note(command.actor, f"proposal.{state}", ended.subject, _told(ended))
+    return ended
+
+
+def lapse(command: LapseProposal, work: UnitOfWork) -> bool:
+    proposal = work.proposals.get(command.id)
+    if proposal is None or not is_lapsed(proposal, work.now) or proposal.command != encoded(command.command):
+        return False
+    ended = _ended(work, proposal, command.command, "lapsed", decided_by=None, decision="")
+    work.note("the service", "proposal.lapsed", ended.subject, _told(ended))
+    return True
+
+
+def _rule(command: ProposedCommand) -> ProposedRule:
+    return PROPOSED[type(command)]
+
+
+def _is_of(command: EditProposal | ConfirmProposal | EndProposal, proposal: Proposal, held: ProposedCommand) -> bool:
+    """Whether what is locked for it is what the proposal holds."""
+    return command.asked_by == proposal.asked_by and encoded(held) == proposal.command
+
+
+def _why_own(rule: ProposedRule, wanted: ProposedCommand, work: UnitOfWork, who: int) -> Refusal | None:
+    number = rule.account(wanted)
+    account = None if number is None else work.accounts.get(number)
+    is_own = rule.person(wanted) == who or (account is not None and is_party(work, account, who))
+    return Refusal.OWN_REQUEST if is_own else None
+
+
+def _why_closed(proposal: Proposal, work: UnitOfWork) -> Refusal | None:
+    if proposal.state != "open":
+        return Refusal.ALREADY_DECIDED
+    return Refusal.PROPOSAL_LAPSED if is_lapsed(proposal, work.now) else None
+
+
+def _carry_out(
+    command: AskProposal | ConfirmProposal, work: UnitOfWork, proposal: Proposal, *, decided_by: int | None
+) -> Proposal:
+    rule, wanted = _rule(command.command), command.command
+    done: Proposal = msgspec.structs.replace(proposal, state="done", decided_by=decided_by, decided_at=work.now)
+    work.proposals.change(done.id, done)
+    rule.carry_out(wanted, work, done, command)
+    work.post(command.mailed.letters)
+    work.note(command.actor, rule.done(wanted), done.subject, _told(done))
+    return done
+
+
+def _ended(
+    work: UnitOfWork,
+    proposal: Proposal,
+    wanted: ProposedCommand,
+    state: State,
+    *,
+    decided_by: int | None,
+    decision: str,
+) -> Proposal:
+    ended: Proposal = msgspec.structs.replace(
+        proposal, state=state, decided_by=decided_by, decided_at=work.now, decision=decision
+    )
+    work.proposals.change(ended.id, ended)
+    _rule(wanted).drop(wanted, work)
+    return ended
+
+
+def _told(proposal: Proposal) -> str:
+    told = f"{proposal.id}, asked by operator {proposal.asked_by}: {proposal.reason}"
+    return f"{told}; {proposal.decision}" if proposal.decision else told
+
+
+def _confirms(command: ConfirmProposal, _work: UnitOfWork) -> OperatorRight:
+    return _rule(command.command).confirm
+
+
+def _asks(command: AskProposal | EditProposal, _work: UnitOfWork) -> OperatorRight:
+    return _rule(command.command).ask
+
+
+def _ends(command: EndProposal, _work: UnitOfWork) -> OperatorRight:
+    rule = _rule(command.command)
+    return rule.ask if command.operator == command.asked_by else rule.confirm
+
+
+RULES: Final[Rules] = {
+    AskProposal: by_operator(Rule(ask, lock=locks, read_first=reads), _asks),
+    EditProposal: by_operator(Rule(edit, lock=locks, read_first=reads), _asks),
+    ConfirmProposal: by_operator(Rule(confirm, lock=locks, read_first=reads), _confirms),
+    EndProposal: by_operator(Rule(end, lock=locks, read_first=reads), _ends),
+    LapseProposal: Rule(lapse, lock=lapse_locks, read_first=reads),
+}

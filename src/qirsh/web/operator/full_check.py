@@ -1,0 +1,52 @@
+"""Every rule at once, as `qirsh verify` would: for operators who want to know, and before a stop is lifted."""
+
+from typing import Final
+
+from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.stop import StopMoney
+from qirsh.store.integrity import attested_rows, staff_invariants, total_invariants
+from qirsh.store.integrity.invariant import Violation
+from qirsh.store.integrity.invariants import REMEMBERED
+from qirsh.store.interface import CannotTell
+from qirsh.store.reads import queries
+from qirsh.web.http.context import Context
+from qirsh.web.operator.action import ActionRefused, Actor, Params, submit
+
+# What tells of hands in the database and not of money; some of it cannot be repaired, some is by itself.
+_NO_MONEY: Final = REMEMBERED | total_invariants.NAMES | staff_invariants.NAMES | {attested_rows.CREDENTIALS.name}
+
+
+async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
+    """Money that does not add up stops."""
+    found = await _verified(context)
+    result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
+    await submit(context, RecordCheck(actor.name, result, actor.person))
+    [(last, is_open)] = await context.store.select(queries.LAST_STOP)
+    broken = _of_money(found)
+    if broken and not is_open:
+        await submit(context, StopMoney(last + 1, broken[0].sentence, actor.name))
+    return {
+        "violations": len(found),
+        "first": found[0].sentence if found else "",
+        "money": "stopped" if broken or is_open else "moves",
+    }
+
+
+async def check_before_lifting(context: Context) -> None:
+    """Every rule of money holds. What the chain remembers may stay: it cannot be repaired."""
+    broken = _of_money(await _verified(context))
+    if broken:
+        raise ActionRefused(
+            "move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0].sentence}"
+        )
+
+
+def _of_money(found: list[Violation]) -> list[Violation]:
+    return [violation for violation in found if violation.name not in _NO_MONEY]
+
+
+async def _verified(context: Context) -> list[Violation]:
+    try:
+        return await context.verify()
+    except CannotTell as error:
+        raise ActionRefused("unavailable", str(error)) from error

@@ -1,0 +1,191 @@
+"""Proposals at the operators' desk: what takes two is asked for by one, and decided by another."""
+
+from typing import Any, Final
+
+from qirsh.contract.timestamps import timestamp
+from qirsh.domain import limits
+from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.proposal import (
+    AskProposal,
+    ConfirmProposal,
+    EndProposal,
+    ProposedCommand,
+    decoded,
+)
+from qirsh.domain.money import format_amount
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.proposal import Proposal, shown_digest
+from qirsh.domain.tables import Tables
+from qirsh.store.reads.proposals import open_proposals
+from qirsh.web.auth.outgoing_mail import letters_to_person
+from qirsh.web.http.context import Context
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, reference, submit, word_text
+from qirsh.web.operator.proposal_effects import check_before, effects_of, letters_on_asking
+
+_ID_CHARACTERS_MAX: Final = 64
+_DIGEST_CHARACTERS: Final = 16  # Of what is shown: enough to tell two versions of one proposal apart.
+
+
+async def ask(context: Context, actor: Actor, params: Params, command: ProposedCommand) -> Params:
+    """What every act that takes two begins with."""
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    await check_before(context, command)
+    effects = await effects_of(context, actor, command)
+    asked: Proposal = await submit(
+        context,
+        AskProposal(
+            id=f"pr_{context.entropy(9).hex()}",
+            command=command,
+            reason=reason,
+            operator=actor.id,
+            actor=actor.name,
+            letters=await letters_on_asking(context, actor, command),
+            mailed=effects.mailed,
+            passkeys=effects.passkeys,
+        ),
+    )
+    return proposal_words(asked)
+
+
+async def confirm(context: Context, actor: Actor, proposal: Proposal, seen: bytes) -> Params:
+    """What another operator agrees to is carried out."""
+    command = _held(proposal)
+    await check_before(context, command)
+    effects = await effects_of(context, actor, command)
+    done: Proposal = await submit(
+        context,
+        ConfirmProposal(
+            id=proposal.id,
+            seen=seen,
+            asked_by=proposal.asked_by,
+            command=command,
+            operator=actor.id,
+            actor=actor.name,
+            mailed=effects.mailed,
+            passkeys=effects.passkeys,
+        ),
+    )
+    await context.callers.poll()  # This process need not wait until it would look.
+    return proposal_words(done)
+
+
+async def list_proposals(context: Context, _actor: Actor, _words: Params) -> Params:
+    """What waits for another operator, oldest first."""
+    found = await open_proposals(context.store, limits.LIST_ITEMS_MAX)
+    return {"items": [proposal_words(proposal) for proposal in found]}
+
+
+async def show_proposal(context: Context, _actor: Actor, params: Params) -> Params:
+    """What is asked for, by whom, and why."""
+    return proposal_words(await _found(context, params))
+
+
+async def confirm_proposal(context: Context, actor: Actor, params: Params) -> Params:
+    """Agree to what was shown."""
+    proposal = await _found(context, params)
+    return await confirm(context, actor, proposal, _seen(proposal, params))
+
+
+def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
+    """The act that refuses a proposal, or takes back one's own."""
+
+    async def act(context: Context, actor: Actor, params: Params) -> Params:
+        proposal = await _found(context, params)
+        if (proposal.asked_by == actor.id) != by_asker:
+            told = "You did not ask for it: refuse it." if by_asker else "You asked for it yourself: withdraw it."
+            raise ActionRefused("own_request", told)
+        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+        ended: Proposal = await submit(
+            context,
+            EndProposal(
+                id=proposal.id,
+                seen=_seen(proposal, params),
+                asked_by=proposal.asked_by,
+                command=_held(proposal),
+                reason=reason,
+                operator=actor.id,
+                actor=actor.name,
+                letters=()
+                if by_asker
+                else await letters_to_person(
+                    context, proposal.asked_by, "proposal_refused", action=proposal.action, reason=reason
+                ),
+            ),
+        )
+        return proposal_words(ended)
+
+    return act
+
+
+def confirm_bank_transfer(kind: str) -> Any:  # noqa: ANN401 - a handler
+    """The act that confirms the one proposal that waits for a slip of the bank."""
+
+    async def act(context: Context, actor: Actor, params: Params) -> Params:
+        slip = reference(params)
+        for proposal in await open_proposals(context.store, limits.PROPOSALS_LOOKED_AT_MAX):
+            command = decoded(proposal)
+            if isinstance(command, BookBankTransfer) and (command.kind, command.reference) == (kind, slip):
+                return await confirm(context, actor, proposal, shown_digest(proposal))
+        raise ActionRefused(
+            "not_found", f"No {kind} waits under this reference: `qirsh proposal list` shows what does."
+        )
+
+    return act
+
+
+PROPOSAL_ACTIONS: Final[dict[str, Action]] = {
+    "proposal list": Action(list_proposals, OperatorRight.LOOK),
+    "proposal show": Action(show_proposal, OperatorRight.LOOK),
+    "proposal confirm": Action(confirm_proposal, OperatorRight.LOOK),  # The commit asks for that of what it does.
+    "proposal refuse": Action(end_proposal(by_asker=False), OperatorRight.LOOK),
+    "proposal withdraw": Action(end_proposal(by_asker=True), OperatorRight.LOOK),
+    "deposit confirm": Action(confirm_bank_transfer("deposit"), OperatorRight.CONFIRM_MONEY),
+    "withdraw confirm": Action(confirm_bank_transfer("withdrawal"), OperatorRight.CONFIRM_MONEY),
+}
+
+
+def proposal_words(proposal: Proposal) -> Params:
+    """A proposal, as it is told."""
+    command = decoded(proposal)
+    told: Params = {
+        "id": proposal.id,
+        "action": proposal.action,
+        "state": proposal.state,
+        "about": proposal.subject,
+        "reason": proposal.reason,
+        "askedBy": f"operator {proposal.asked_by}",
+        "askedAt": timestamp(proposal.asked_at),
+        "digest": _digest_words(proposal),
+    }
+    if isinstance(command, BookBankTransfer):
+        told |= {
+            "amount": format_amount(command.amount, command.currency),
+            "currency": command.currency,
+            "account": str(command.account),
+            "reference": command.reference,
+        }
+    return told
+
+
+def _digest_words(proposal: Proposal) -> str:
+    return shown_digest(proposal).hex()[:_DIGEST_CHARACTERS]
+
+
+async def _found(context: Context, params: Params) -> Proposal:
+    proposal = await context.store.find(Tables.proposals, word_text(params, "id", _ID_CHARACTERS_MAX))
+    if proposal is None:
+        raise ActionRefused("not_found", "There is no such proposal: `qirsh proposal list` shows what waits.")
+    return proposal
+
+
+def _seen(proposal: Proposal, params: Params) -> bytes:
+    """The digest of what was shown; of something else than there is now, none that fits."""
+    given = word_text(params, "digest", _DIGEST_CHARACTERS)
+    return shown_digest(proposal) if given == _digest_words(proposal) else given.encode()
+
+
+def _held(proposal: Proposal) -> ProposedCommand:
+    command = decoded(proposal)
+    if command is None:
+        raise ActionRefused("already_decided", "This proposal has been decided.")
+    return command
