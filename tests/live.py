@@ -357,6 +357,11 @@ class World:
         """The same, waited for."""
         return self.run(self.done(act, operator, **words))
 
+    def agree(self, act: str, operator: int = 0, *, by: int = 1, **words: object) -> dict[str, Any]:
+        """What one operator asks for, and another confirms."""
+        asked = self.act(act, operator, **{"reason": "test", **words})
+        return self.act("proposal confirm", by, id=asked["id"], digest=asked["digest"])
+
     def deposit(self, account: str, amount_minor: int, currency: str = "USD") -> None:
         """Money from outside."""
         self.run(self._deposited(account, amount_minor, currency))
@@ -369,8 +374,9 @@ class World:
         """The code of the refusal, or empty."""
         reference = f"withdrawal {next(_NAMES)}"
         amount = f"{amount_minor // 100}.{amount_minor % 100:02d}"
-        await self.done("withdraw ask", account=account, currency=currency, amount=amount, reference=reference)
-        reply = await self.tried("withdraw confirm", {"reference": reference}, 1)
+        reply = await self.tried("withdraw ask", _slip(account, amount, currency, reference))
+        if reply.done is not None:
+            reply = await self.tried("withdraw confirm", {"reference": reference}, 1)
         return "" if reply.done is not None else reply.code
 
     def customer(self) -> Customer:
@@ -430,7 +436,7 @@ class World:
     async def _deposited(self, account: str, amount_minor: int, currency: str) -> None:
         reference = f"deposit {next(_NAMES)}"
         amount = f"{amount_minor // 100}.{amount_minor % 100:02d}"
-        await self.done("deposit ask", account=account, currency=currency, amount=amount, reference=reference)
+        await self.done("deposit ask", **_slip(account, amount, currency, reference))
         await self.done("deposit confirm", operator=1, reference=reference)
 
     async def _opened_shop(self) -> Merchant:
@@ -809,6 +815,10 @@ def environment(settings: Settings) -> dict[str, str]:
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told
+
+
+def _slip(account: str, amount: str, currency: str, reference: str) -> dict[str, Any]:
+    return {"account": account, "amount": amount, "currency": currency, "reference": reference, "reason": "test"}
 
 
 async def _waited(work: Awaitable[T]) -> T:

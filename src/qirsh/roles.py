@@ -19,6 +19,7 @@ from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.payment_indexer import PaymentIndexer
+from qirsh.workers.proposal_lapser import ProposalLapser
 from qirsh.workers.request_cleaner import RequestCleaner
 from qirsh.workers.request_recorder import RequestRecorder
 from qirsh.workers.response_cleaner import ResponseCleaner
@@ -50,6 +51,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(
             ResponseCleaner(context.store, context.engine, context.clock).run(), name="response-cleaner"
         ),
+        asyncio.create_task(ProposalLapser(context.store, context.engine, context.clock).run(), name="proposal-lapser"),
         asyncio.create_task(
             DeliveryCleaner(context.store, context.engine, context.clock, days=settings.delivery_days).run(),
             name="delivery-cleaner",

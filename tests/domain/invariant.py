@@ -8,6 +8,7 @@ from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
 from tests.domain.people_invariant import PEOPLE
+from tests.domain.proposal_invariant import PROPOSALS
 from tests.domain.totals import totals_of
 from tests.domain.webhook_invariant import WEBHOOKS
 from tests.domain.world import World
@@ -29,6 +30,7 @@ def complaints(world: World) -> list[str]:
         _counts,
         _totals,
         *PEOPLE,
+        *PROPOSALS,
         *WEBHOOKS,
     )
     return [complaint for check in checks for complaint in check(world)]
@@ -138,10 +140,11 @@ def _cash(world: World) -> Iterator[str]:
             if (row.kind, row.bank_order, row.debit, row.credit) == (order.kind, order.reference, *sides)
             and (row.currency, row.amount) == (order.currency, order.amount)
         ]
-        if len(found) != (order.state == "confirmed"):
+        if len(found) != 1:
             yield f"{order} has {len(found)} transfers"
-        if order.confirmed_by == order.asked_by:
-            yield f"{order} was confirmed by who asked"
+    moved = [row for row in world.transfers if row.kind in {"deposit", "withdrawal"}]
+    if len(moved) != len(world.bank_orders):
+        yield f"{len(moved)} transfers through house accounts, and {len(world.bank_orders)} orders"
 
 
 def _events(world: World) -> Iterator[str]:

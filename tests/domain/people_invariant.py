@@ -49,26 +49,6 @@ def _erased(world: World) -> Iterator[str]:
             yield f"a payout still tells where {person} banks"
 
 
-def _operators(world: World) -> Iterator[str]:
-    """Somebody always is one, all were made by others, and links are out only for those who are asked for."""
-    acting = [operator for operator in world.operators.values() if operator.ended_at is None]
-    if _counted(world, counter.OPERATOR) != len(acting) or (world.operators and not acting):
-        yield f"the operators are miscounted: {acting}"
-    for operator in world.operators.values():
-        made_by = [operator.created_by, operator.confirmed_by]
-        if operator.person in made_by or (made_by[0] == made_by[1] is not None):
-            yield f"{operator} was not made by two others"
-        for maker in filter(None, made_by):
-            if world.operators[maker].created_at > operator.created_at:
-                yield f"{operator} was made by somebody who was none yet"
-    for proposal in world.operator_proposals.values():
-        if proposal.confirmed_by in {proposal.asked_by, proposal.person or 0}:
-            yield f"{proposal} was confirmed by who asked for it, or by whom it is about"
-    for purpose, email in world.challenges:
-        if purpose == "operator" and email not in world.operator_proposals:
-            yield f"a link for {email}, whom nobody asked for"
-
-
 def _sessions(world: World) -> Iterator[str]:
     for session in world.sessions.values():
         person = world.people[session.person]
@@ -185,20 +165,7 @@ def _identities(world: World) -> Iterator[str]:
 
 
 def _payouts(world: World) -> Iterator[str]:
-    """One that is paid has exactly one order, and that one the one transfer that `invariant` demands of it."""
     opened = Counter(payout.account for payout in world.payouts.values() if is_open(payout))
-    for payout in world.payouts.values():
-        orders = [order for order in world.bank_orders.values() if order.payout == payout.id]
-        # What was ordered before a refusal stays, and is never confirmed.
-        expected = {"ordered": [["asked"]], "paid": [["confirmed"]], "refused": [[], ["asked"]]}
-        if [order.state for order in orders] not in expected.get(payout.state, [[]]):
-            yield f"{payout} has the orders {orders}"
-        for order in orders:
-            asked = ("withdrawal", payout.account, payout.currency, payout.amount, payout.reference)
-            if (order.kind, order.account, order.currency, order.amount, order.reference) != asked:
-                yield f"{order} is not what {payout} asked for"
-        if bool(payout.bank_sealed) != is_open(payout):
-            yield f"{payout} tells where to pay, or does not"
     for account in world.accounts:
         if _counted(world, counter.open_payouts(account)) != opened[account]:
             yield f"the open payouts of account {account} are miscounted"
@@ -221,7 +188,6 @@ def _counted(world: World, name: str) -> int:
 PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _logins,
     _erased,
-    _operators,
     _sessions,
     _passkeys,
     _staff,

@@ -3,16 +3,12 @@
 Most of it fits together, so that it is carried out: answers fit what was mailed, and addresses those they belong to.
 """
 
-import hashlib
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from qirsh.domain.access_order import KINDS as ACCESS_ORDERS
-from qirsh.domain.commands.access_order import ConfirmAccessOrder, RequestAccessOrder
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.audit_log import RecordExport, RecordFailure, RecordLook
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer, RequestBankTransfer
 from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.login_credentials import (
     AddPasskey,
@@ -29,32 +25,32 @@ from qirsh.domain.commands.login_credentials import (
     UnlockPin,
 )
 from qirsh.domain.commands.mail import MailFailed, MailSent, Notify
-from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, ConfirmOperator, RequestOperatorEnd
 from qirsh.domain.commands.payment import Pay
-from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
 from qirsh.domain.commands.session import CloseSessions, OpenSession, UseLoginCode
-from qirsh.domain.mail import Letter
-from tests.domain.market import HELD, PIN, WRONG_PIN, Market
+from tests.domain.market import PIN, WRONG_PIN, Market
 from tests.domain.people_cases import CODE
+from tests.domain.proposal_wish import (
+    NEW_EMAILS,
+    PASSKEYS,
+    PAYOUTS,
+    Wishes,
+    ask_payout,
+    letters,
+    payout_forms,
+    rights,
+    token,
+)
 
-NEW_EMAILS: Final = ("new@example.com", "newer@example.com")
-PASSKEYS: Final = tuple(b"key %d" % number for number in range(14))
 RECOVERY: Final = tuple(bytes([digit]) * 32 for digit in b"abc")
-# The id says what was asked for, so that an order can fit it.
-PAYOUTS: Final = tuple(f"po_{number}" for number in range(8))
 
-letters = st.sampled_from([(), (Letter("", b"sealed"),)])
 new_emails = st.sampled_from(NEW_EMAILS)
 macs = st.sampled_from([(CODE,)] * 5 + [(b"wrong",), ()])
 hashes = st.sampled_from(["", "-", "-", "new hash"])
 steps = st.integers(0, 4)
 recovery_codes = st.sampled_from([b"", b"", b"", *RECOVERY])
 passkeys = st.sampled_from(PASSKEYS)
-access_kinds = st.sampled_from(ACCESS_ORDERS)
 sign_counts = st.integers(0, 3)
-payouts = st.sampled_from(PAYOUTS)
-rights = st.sampled_from([True] * 5 + [False])  # Whether an answer is what was mailed.
 # By the serial of the submission that began them.
 some_sessions = st.sampled_from([tuple(b"%032d" % serial for serial in range(72)), ()])
 sent_letters = st.integers(0, 71).map("letter {}".format)
@@ -68,11 +64,6 @@ class Member(NamedTuple):
     email: str
 
 
-def token(purpose: str, email: str, right: bool = True) -> bytes:  # noqa: FBT001, FBT002 - drawn
-    """What is in the link that is mailed there, or what somebody guesses."""
-    return hashlib.sha256(f"{purpose if right else 'a guess'} {email}".encode()).digest()
-
-
 def letter_id(serial: int) -> str:
     """Of the letter that a submission sends."""
     return f"letter {serial}"
@@ -84,35 +75,14 @@ def settle(market: Market) -> None:
     market.move(market.join("Leaver").account, "verified")
     market.do(AddPasskey(PASSKEYS[0], market.customer.id, b"public", 0, "phone", ()))
     market.do(AddPasskey(PASSKEYS[1], market.other.id, b"public", 1, "phone", ()))
-    market.do(_ask_payout(market, PAYOUTS[0]))
-    market.do(_ask_payout(market, PAYOUTS[1]))
-    market.do(_order(market, PAYOUTS[1], reference="slip p", operator=market.first.id))
+    market.do(ask_payout(market, PAYOUTS[0]))
+    market.do(ask_payout(market, PAYOUTS[1]))
+    market.do(payout_forms(market)[2].ask(market.first.id))  # The second of them is ordered.
     market.do(StartChallenge("sign-up", NEW_EMAILS[0], None, token("sign-up", NEW_EMAILS[0]), CODE, ()))
     market.do(StartChallenge("email", NEW_EMAILS[1], market.customer.id, token("email", NEW_EMAILS[1]), b"", ()))
     for login in list(market.logins.values()):
         market.do(StartChallenge("reset", login.email, login.person, token("reset", login.email), b"", ()))
         market.do(StartChallenge("pin", login.email, login.person, token("pin", login.email), CODE, ()))
-
-
-def _ask_payout(market: Market, payout: str, pin: bytes = PIN) -> RequestPayout:
-    who = market.other if int(payout[-1]) % 4 == 3 else market.customer
-    amount = 1 + int(payout[-1]) * (HELD // 8)
-    return RequestPayout(payout, who.account, who.id, "USD", amount, b"sealed bank", (pin,))
-
-
-def _order(market: Market, payout: str, *, reference: str, operator: int) -> RequestBankTransfer:
-    asked = _ask_payout(market, payout)
-    return market.ask(
-        kind="withdrawal",
-        reference=reference,
-        account=asked.account,
-        amount=asked.amount,
-        operator=operator,
-        payout=payout,
-    )
-
-
-Wishes = st.SearchStrategy[Any]
 
 
 class Town:
@@ -331,34 +301,6 @@ class Town:
             some_sessions,
         ) | st.builds(lambda one, sessions: ForgetSessions(one.person, sessions), self.poor, some_sessions)
 
-    def asked_payouts(self) -> Wishes:
-        pins = st.sampled_from([PIN] * 7 + [WRONG_PIN])
-        return st.builds(lambda payout, pin: _ask_payout(self.market, payout, pin), payouts, pins)
-
-    def what_becomes_of_payouts(self) -> Wishes:
-        """Ordered, confirmed, cancelled, refused."""
-        orders = st.builds(
-            lambda payout, reference, by: _order(self.market, payout, reference=reference, operator=by),
-            payouts,
-            st.sampled_from(["slip a", "slip b", "slip p", "slip q"]),
-            self.operators,
-        )
-        confirms = st.builds(
-            lambda reference, asked_by, by, sent: ConfirmBankTransfer(
-                "withdrawal", self.market.house, reference, asked_by, by, "test", sent
-            ),
-            st.sampled_from(["slip p", "slip p", "slip q", "slip b"]),
-            self.operators,
-            self.operators,
-            letters,
-        )
-        who = self.anybody.map(lambda one: one.person) | st.just(self.market.customer.id)
-        cancels = st.builds(CancelPayout, payouts, who)
-        refusals = st.builds(
-            lambda payout, by, sent: RefusePayout(payout, "no", by, "test", sent), payouts, self.operators, letters
-        )
-        return orders | confirms | cancels | refusals
-
     def stories(self) -> Wishes:
         """What one after the other leads somewhere, where single wishes hardly ever do."""
         newcomers = [one for one in self.market.logins.values() if one.person > self.market.owner.id]
@@ -394,91 +336,8 @@ class Town:
             ],
             new_emails,
         )
-        asking = st.just([_ask_payout(self.market, payout) for payout in PAYOUTS])
-        first, second = self.market.first.id, self.market.second.id
-        appointing = st.builds(
-            lambda email, accepts: [
-                AppointOperator(email, "New", first, "test", token("operator", email)),
-                ConfirmOperator(email, "appoint", first, second, "test", token("operator", email)),
-                *([AcceptAppointment(email, token("operator", email), "tr", "-", b"seed", 1)] if accepts else []),
-            ],
-            new_emails,
-            rights,
-        )
-        ending = st.builds(
-            lambda email: [
-                RequestOperatorEnd(email, first, "test"),
-                ConfirmOperator(email, "end", first, second, "test"),
-            ],
-            new_emails,
-        )
-        helping = st.builds(
-            lambda email, kind, found: [
-                RequestAccessOrder(email, kind, "lost phone", first, "test"),
-                ConfirmAccessOrder(email, kind, first, second, "test", found),
-            ],
-            self.emails,
-            access_kinds,
-            st.sampled_from([PASSKEYS, PASSKEYS, ()]),
-        )
-        return leaving | moving | joining | asking | appointing | ending | helping
-
-    def appointments(self) -> Wishes:
-        """Of new operators, and ends of old ones; by whoever may, or by the newest."""
-        who = self.operators | st.just(len(self.market.people) + 1)
-        candidates = st.sampled_from([*NEW_EMAILS, *NEW_EMAILS, "customer@example.com"])
-        asks = st.builds(
-            lambda email, by, sent: AppointOperator(email, "New", by, "test", token("operator", email), (), sent),
-            candidates,
-            who,
-            letters,
-        )
-        agrees = st.builds(
-            lambda email, kind, asked_by, by, sent: ConfirmOperator(
-                email, kind, asked_by, by, "test", token("operator", email), (), sent
-            ),
-            st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
-            st.sampled_from(["appoint", "appoint", "end"]),
-            who,
-            who,
-            letters,
-        )
-        accepts = st.builds(
-            lambda email, right, sent: AcceptAppointment(
-                email, token("operator", email, right), "tr", "-", b"seed", 1, sent
-            ),
-            new_emails,
-            rights,
-            letters,
-        )
-        ends = st.builds(
-            lambda email, by, sent: RequestOperatorEnd(email, by, "test", sent),
-            st.sampled_from([*NEW_EMAILS, "operator.two@example.com"]),
-            who,
-            letters,
-        )
-        return asks | agrees | accepts | ends
-
-    def access_orders(self) -> Wishes:
-        """Asked for, and agreed to by whoever has seen whose order it is."""
-        asks = st.builds(
-            lambda email, kind, by: RequestAccessOrder(email, kind, "lost phone", by, "test"),
-            self.emails,
-            access_kinds,
-            self.operators,
-        )
-        agrees = st.builds(
-            lambda email, kind, asked_by, by, found, sent: ConfirmAccessOrder(
-                email, kind, asked_by, by, "test", found, sent
-            ),
-            self.emails,
-            access_kinds,
-            self.operators | st.none(),
-            self.operators,
-            st.sampled_from([PASSKEYS, PASSKEYS, ()]),
-            letters,
-        )
-        return asks | agrees
+        asking = st.just([ask_payout(self.market, payout) for payout in PAYOUTS])
+        return leaving | moving | joining | asking
 
     def mails(self) -> Wishes:
         """Sent, tried again, written for what was sealed; and what is only noted."""
@@ -494,14 +353,11 @@ class Town:
 def about_people(town: Town) -> list[Wishes]:
     """Those that are named more often are drawn more often."""
     often = [town.challenges(), town.joins(), town.passkeys(), town.sessions(), town.identities(), town.erasures()]
-    often += [town.secrets(), town.asked_payouts(), town.what_becomes_of_payouts()]
+    often += [town.secrets()]
     return often * 2 + [
-        town.what_becomes_of_payouts(),
         town.secrets(),
         town.second_factors(),
         town.uses_of_passkeys(),
-        town.appointments(),
-        town.access_orders(),
         town.profiles(),
         town.mails(),
     ]

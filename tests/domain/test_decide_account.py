@@ -8,6 +8,7 @@ import pytest
 from qirsh.domain.account import Kind, State
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.commands.account import (
+    CloseAccount,
     IssueKey,
     MoveAccount,
     OpenHouseAccount,
@@ -62,14 +63,39 @@ def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, stat
     number = {"personal": market.join("Newcomer").account, "commercial": market.shop, "house": market.house}[kind]
     market.change("accounts", number, state=state)
     command = MoveAccount(account=number, to=to, operator=market.first.id, reason="why", actor="person 1")
-    if (kind, state, to) not in ALLOWED:
+    if (kind, state, to) not in ALLOWED or to == "closed":
         assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
         return
     market.now += 1000
     moved = market.do(command)
     assert (moved.state, moved.updated_at, market.accounts[number]) == (to, START + 1000, moved)
-    action = "resumed" if state == "suspended" and to != "closed" else to
+    action = "resumed" if state == "suspended" else to
     assert market.audit[-1] == AuditEntry(START + 1000, "person 1", f"account.{action}", f"account {number}", "why")
+
+
+@pytest.mark.parametrize("state", LIVE_STATES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_operators_close_what_the_table_lets_be_closed_and_nothing_else(kind: Kind, state: State) -> None:
+    market = Market()
+    number = {"personal": market.join("Newcomer").account, "commercial": market.shop, "house": market.house}[kind]
+    market.change("accounts", number, state=state)
+    ask = market.propose(CloseAccount(number))
+    if (kind, state, "closed") not in ALLOWED:
+        assert market.refuse(ask).why is Refusal.MOVE_NOT_ALLOWED
+        return
+    market.do(ask)
+    assert market.accounts[number].state == state
+    assert market.audit[-1].action == "account.close_asked"
+    market.now += 1000
+    market.do(market.confirm())
+    assert (market.accounts[number].state, market.accounts[number].updated_at) == ("closed", START + 1000)
+    assert (market.audit[-1].action, market.audit[-1].subject) == ("account.closed", f"account {number}")
+
+
+@pytest.mark.parametrize("name", ["till", "test_customer", "mint"])
+def test_a_test_account_is_not_closed(market: Market, name: str) -> None:
+    ask = market.propose(CloseAccount(getattr(market, name)))
+    assert market.refuse(ask).why is Refusal.MOVE_NOT_ALLOWED
 
 
 @pytest.mark.parametrize("to", STATES)
@@ -308,11 +334,15 @@ def test_nobody_rotates_the_key_of_another_account(market: Market) -> None:
 
 def test_an_account_that_holds_money_is_not_closed(market: Market) -> None:
     market.buy(amount=1)
-    close = MoveAccount(account=market.shop, to="closed", operator=market.first.id, reason="", actor="test")
-    assert market.refuse(close).why is Refusal.MONEY_LEFT
-    market.do(market.ask(kind="withdrawal", account=market.shop, amount=1, reference="last"))
-    market.do(market.confirm("last"))
-    assert market.do(close).state == "closed"
+    assert market.refuse(market.propose(CloseAccount(market.shop))).why is Refusal.MONEY_LEFT
+    market.agree(market.book(kind="withdrawal", account=market.shop, amount=1, reference="last"))
+    market.do(market.propose(CloseAccount(market.shop)))
+    market.buy(amount=1)
+    assert market.refuse(market.confirm()).why is Refusal.MONEY_LEFT
+    close = market.confirm()
+    market.agree(market.book(kind="withdrawal", account=market.shop, amount=1, reference="very last"))
+    market.do(close)
+    assert market.accounts[market.shop].state == "closed"
 
 
 @pytest.mark.parametrize("to", ["suspended", "closed"])

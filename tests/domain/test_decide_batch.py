@@ -6,11 +6,12 @@ import pytest
 from hypothesis import event, given, settings
 
 from qirsh.domain.batch import Submission
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer
+from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.idempotency import is_forgettable
 from qirsh.domain.payment import at_version, refunded
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
+from tests.domain.people_cases import ask_payout
 from tests.domain.test_account import ALLOWED as ACCOUNT_MOVES
 from tests.domain.test_payment import ALLOWED as PAYMENT_MOVES
 from tests.domain.wish import SEED, batches
@@ -46,8 +47,11 @@ def check_step(before: World, after: World) -> None:
         assert state == account.state or (account.kind, account.state, state) in ACCOUNT_MOVES
     for grown in ("transfers", "events", "audit", "credentials", "payment_words"):
         assert getattr(after, grown)[: len(getattr(before, grown))] == getattr(before, grown)
-    for kept in ("payments", "accounts", "balances", "people", "bank_orders", "api_keys"):
+    for kept in ("payments", "accounts", "balances", "people", "bank_orders", "api_keys", "proposals"):
         assert set(getattr(after, kept)) >= set(getattr(before, kept))
+    for key, proposal in before.proposals.items():
+        assert proposal.state == "open" or after.proposals[key] == proposal
+    assert before.bank_orders.items() <= after.bank_orders.items()
     gone = set(before.stored_responses) - set(after.stored_responses)
     assert all(is_forgettable(before.stored_responses[key], after.now) for key in gone)
     assert before.refunds.items() <= after.refunds.items()
@@ -99,8 +103,5 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_fails_the_batch_a
     market: Market = SEED.fork()
     tables = market.tables()
     with pytest.raises(KeyError):
-        market.together(
-            market.ask(reference="new slip"),
-            ConfirmBankTransfer("deposit", market.house, "new slip", market.first.id, market.second.id, "test"),
-        )
+        market.together(ask_payout(market, "po_new"), RefusePayout("po_new", "no", market.first.id, "test"))
     assert market.tables() == tables

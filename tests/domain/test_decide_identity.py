@@ -8,14 +8,17 @@ from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSess
 from qirsh.domain.commands.login_credentials import AddPasskey, ChangePin, RemovePasskey, StartChallenge
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout, RequestPayout
 from qirsh.domain.commands.person import ChangeProfile, Join
+from qirsh.domain.commands.proposal import LapseProposal
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.staff import AcceptInvitation
 from qirsh.domain.identity import Identity
 from qirsh.domain.person import Person
+from qirsh.domain.proposal import PROPOSAL_MS
 from qirsh.domain.refusal import Refusal, Refused
 from tests.domain.invariant import complaints
 from tests.domain.market import HELD, PIN, Market
 from tests.domain.people_cases import EMAIL, ask_payout, passkey, submit
+from tests.domain.proposal_cases import end
 from tests.domain.staff_cases import inviting, saving
 from tests.domain.staff_cases import join as hire
 
@@ -204,11 +207,11 @@ def test_an_operator_is_not_erased(market: Market) -> None:
 def test_a_payout_is_paid_by_two_operators_and_the_money_moves_once(market: Market) -> None:
     payout = market.do(ask_payout(market))
     assert (payout.state, market.held(market.customer.account)) == ("asked", 100_000)
-    order = market.ask(kind="withdrawal", amount=500, payout="po_1")
-    assert market.do(order).payout == "po_1"
+    assert market.do(market.ask(kind="withdrawal", amount=500, payout="po_1")).action == "payout"
     assert (market.payouts["po_1"].state, market.payouts["po_1"].reference) == ("ordered", "slip")
-    again = msgspec.structs.replace(order, reference="another slip")
-    assert market.refuse(again).why is Refusal.MOVE_NOT_ALLOWED
+    for reference in ("slip", "another slip"):
+        again = market.ask(kind="withdrawal", amount=500, payout="po_1", reference=reference)
+        assert market.refuse(again).why is Refusal.MOVE_NOT_ALLOWED
     assert market.refuse(market.confirm(operator=market.first.id)).why is Refusal.SECOND_OPERATOR_NEEDED
     market.do(market.confirm())
     assert market.held(market.customer.account) == 99_500
@@ -229,8 +232,8 @@ def test_what_a_payout_asks_for_is_spent_by_nothing_else(market: Market) -> None
     assert market.refuse(market.pay(dear)) == Refused(Refusal.INSUFFICIENT_FUNDS)
     again = msgspec.structs.replace(ask_payout(market, "po_2"), amount=HELD - 499)
     assert market.refuse(again) == Refused(Refusal.INSUFFICIENT_FUNDS)
-    market.do(market.ask(kind="withdrawal", amount=HELD - 499, reference="by an operator"))
-    assert market.refuse(market.confirm("by an operator")) == Refused(Refusal.INSUFFICIENT_FUNDS)
+    by_operator = market.ask(kind="withdrawal", amount=HELD - 499, reference="by an operator")
+    assert market.refuse(by_operator) == Refused(Refusal.INSUFFICIENT_FUNDS)
     market.buy(amount=HELD - 500)
     market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
     market.do(market.confirm())
@@ -238,19 +241,36 @@ def test_what_a_payout_asks_for_is_spent_by_nothing_else(market: Market) -> None
     assert market.held(market.customer.account) == 0
 
 
-@pytest.mark.parametrize("is_ordered", [False, True])
-def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market, *, is_ordered: bool) -> None:
+def test_what_was_held_for_a_payout_that_ended_can_be_spent(market: Market) -> None:
     market.do(ask_payout(market))
-    if is_ordered:
-        market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
-        assert market.refuse(CancelPayout("po_1", market.customer.id)).why is Refusal.MOVE_NOT_ALLOWED
-    market.do(RefusePayout("po_1", "the bank sent it back", market.first.id, "test"))
+    market.do(RefusePayout("po_1", "no such bank", market.first.id, "test"))
     market.buy(amount=HELD)
-    if is_ordered:
-        # Its order is dead: the money that it was for has been spent, and more of it may come.
-        market.deposit(market.customer.account, 500)
-        assert market.refuse(market.confirm()).why is Refusal.MOVE_NOT_ALLOWED
     assert complaints(market) == []
+
+
+@pytest.mark.parametrize("how", ["refused", "withdrawn", "lapsed"])
+def test_a_payout_that_is_not_paid_after_all_is_as_it_was_asked_for(market: Market, how: str) -> None:
+    asked = market.do(ask_payout(market))
+    market.do(market.ask(kind="withdrawal", amount=500, payout="po_1"))
+    cancel, refuse = CancelPayout("po_1", market.customer.id), RefusePayout("po_1", "no", market.first.id, "test")
+    assert market.refuse(cancel).why is Refusal.MOVE_NOT_ALLOWED
+    assert market.refuse(refuse).why is Refusal.MOVE_NOT_ALLOWED
+    confirm = market.confirm()
+    if how == "lapsed":
+        market.now += PROPOSAL_MS
+        assert market.do(LapseProposal(confirm.id, confirm.command))
+    else:
+        market.do(end(market, operator=market.first.id if how == "withdrawn" else market.second.id))
+    assert market.payouts["po_1"] == msgspec.structs.replace(asked, updated_at=market.now)
+    assert market.refuse(market.pay(market.create(amount=HELD))).why is Refusal.INSUFFICIENT_FUNDS
+    cancelled, ordered = market.fork(), market
+    cancelled.do(cancel)
+    cancelled.buy(amount=HELD)
+    assert cancelled.refuse(cancelled.confirm()).why is Refusal.ALREADY_DECIDED
+    ordered.do(ordered.ask(kind="withdrawal", amount=500, payout="po_1"))  # With the same slip of the bank.
+    ordered.do(ordered.confirm())
+    assert (ordered.payouts["po_1"].state, ordered.held(ordered.customer.account)) == ("paid", HELD - 500)
+    assert complaints(cancelled) == complaints(ordered) == []
 
 
 def test_a_payout_ends_once(market: Market) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qirsh.domain.commands.account import MoveAccount
+from qirsh.domain.commands.account import CloseAccount
 from qirsh.domain.commands.payment import CancelPayment, ExpirePayment
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.event import Event
@@ -139,9 +139,9 @@ def test_no_money_goes_back_to_an_account_that_is_closed_for_good(market: Market
 def test_a_payer_whose_account_is_closed_in_the_same_batch_gets_nothing_back_after_it(market: Market) -> None:
     paid = market.buy(amount=HELD)
     market.buy(amount=HELD, currency="EUR")
-    close = MoveAccount(market.customer.account, "closed", market.first.id, "", "test")
-    closed, refused = market.together(close, refund_of(paid, "re_a"))
-    assert (closed.state, refused) == ("closed", Refused(Refusal.PAYER_CLOSED))
+    market.do(market.propose(CloseAccount(market.customer.account)))
+    closed, refused = market.together(market.confirm(), refund_of(paid, "re_a"))
+    assert (closed.state, refused) == ("done", Refused(Refusal.PAYER_CLOSED))
     assert complaints(market) == []
 
 

@@ -1,15 +1,17 @@
 """Money that does not add up stands still; all else goes on."""
 
+import msgspec
 import pytest
 
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.batch import Answer, Submission
 from qirsh.domain.commands.audit_log import RecordCheck
-from qirsh.domain.commands.payment import CancelPayment, CreatePayment
+from qirsh.domain.commands.payment import CancelPayment, CreatePayment, Pay
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.stop import Stop
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.market import Market
@@ -77,8 +79,12 @@ def test_money_moves_again_when_the_stop_is_lifted_and_can_be_stopped_again(mark
     payment = market.create()
     stop(market)
     market.now += 5
-    assert market.do(LiftStop(1, "mended", "operator 1")) == Stop(1, market.now - 5, WHY, market.now, "operator 1")
-    assert market.audit[-1] == AuditEntry(market.now, "operator 1", "money.resumed", "stop 1", "mended")
+    market.do(market.propose(LiftStop(1)))
+    assert market.refuse(market.pay(payment)) == STOPPED
+    market.do(msgspec.structs.replace(market.confirm(), actor="operator 2"))
+    assert market.stops == {1: Stop(1, market.now - 5, WHY, market.now, "operator 2")}
+    told = f"{max(market.proposals)}, asked by operator {market.first.id}: needed"
+    assert market.audit[-1] == AuditEntry(market.now, "operator 2", "money.resumed", "stop 1", told)
     assert market.do(market.pay(payment)).status == "paid"
     market.do(StopMoney(2, "again", "auditor"))
     assert market.refuse(market.pay(market.create())) == STOPPED
@@ -89,6 +95,14 @@ def test_a_check_leaves_an_audit_entry(market: Market) -> None:
     assert market.audit[-1] == AuditEntry(market.now, "operator 1", "ledger.checked", "all rules", "no violations")
 
 
+def test_what_follows_the_lift_in_its_own_batch_is_carried_out(market: Market) -> None:
+    payment, withdrawal = market.create(), market.ask_withdrawal()
+    stop(market)
+    market.do(market.propose(LiftStop(1)))
+    early, _, late, paid = market.together(withdrawal, market.confirm(), withdrawal, market.pay(payment))
+    assert (early, late.state, paid.status) == (STOPPED, "done", "paid")
+
+
 def test_every_command_that_adds_a_transfer_is_known_to_move_money() -> None:
     market = Market()
     payment, withdrawal = market.create(), market.ask_withdrawal()
@@ -96,4 +110,5 @@ def test_every_command_that_adds_a_transfer_is_known_to_move_money() -> None:
         before = len(market.transfers)
         market.do(command)
         assert len(market.transfers) == before + 1
-        assert RULES[type(command)].moves_money
+    assert RULES[Pay].moves_money
+    assert PROPOSED[type(withdrawal.command)].moves_money

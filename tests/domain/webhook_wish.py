@@ -19,7 +19,7 @@ from qirsh.domain.commands.webhook import (
 from qirsh.domain.webhook import WebhookResult
 from qirsh.domain.webhook_schedule import WAITS_MS
 from tests.domain.market import Market
-from tests.domain.people_wish import letters
+from tests.domain.proposal_wish import letters
 from tests.domain.webhook_cases import creating, failure, happen, success
 
 Wishes = st.SearchStrategy[Any]

@@ -8,13 +8,14 @@ import apsw
 import pytest
 
 from qirsh.domain.batch import Answer
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer
+from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.payment import Payment
 from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Overloaded
 from qirsh.store.interface import StoreBroken, StoreUnavailable
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
+from tests.domain.people_cases import ask_payout
 from tests.engine.watched import MARKET, Desk, asking, fail_to_render, house, render, run, settled
 
 
@@ -89,13 +90,11 @@ def test_a_command_that_needs_what_its_neighbour_has_just_made_is_carried_out_to
     async def scene(desk: Desk) -> None:
         market = Market()
         await desk.replay(market)
-        asked, confirmed = await asyncio.gather(
-            desk.engine.submit(market.ask(reference="new slip")),
-            desk.engine.submit(
-                ConfirmBankTransfer("deposit", market.house, "new slip", market.first.id, market.second.id, "test")
-            ),
+        asked, refused = await asyncio.gather(
+            desk.engine.submit(ask_payout(market)),
+            desk.engine.submit(RefusePayout("po_1", "no", market.first.id, "test")),
         )
-        assert (granted(asked).state, granted(confirmed).state) == ("asked", "confirmed")
+        assert (granted(asked).state, granted(refused).state) == ("asked", "refused")
         assert desk.store.batches[-3:] == [2, 1, 1]
 
     run(tmp_path, scene)

@@ -1,24 +1,39 @@
 """A process hears of a stop from its own commits at once, and from others' by the poll, which may be late."""
 
 from itertools import count
+from typing import Any
 
 from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.command import Command
 from qirsh.domain.commands.stop import LiftStop, StopMoney
-from qirsh.domain.identifier import Identifiers
-from qirsh.domain.stop import Stop
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
+from tests.domain.market import Market
 
 
-def committed(command: StopMoney | LiftStop, **stops: Stop | None) -> UnitOfWork:
-    work = UnitOfWork(now=1, epoch=0, identifiers=Identifiers(bytes(32)), payment_numbers=count(1))
-    work.stops.known = {0: None, 1: stops.get("first")}
-    Batch([Submission(command)]).decide(work)
+def stopped() -> Market:
+    market = Market()
+    market.do(StopMoney(1, "why", "auditor"))
+    return market
+
+
+def committed(market: Market, command: Command[Any]) -> UnitOfWork:
+    batch = Batch([Submission(command)])
+    work = UnitOfWork(now=market.now, epoch=0, identifiers=market.identifiers, payment_numbers=count(1))
+    market.fill(work, batch.keys_to_read())
+    market.fill(work, batch.keys_to_lock(work))
+    batch.decide(work)
     return work
 
 
-STOPPED = committed(StopMoney(1, "why", "auditor"))
-LIFTED = committed(LiftStop(1, "mended", "operator 1"), first=Stop(1, 1, "why"))
+def lifted() -> UnitOfWork:
+    market = stopped()
+    market.do(market.propose(LiftStop(1)))
+    return committed(market, market.confirm())
+
+
+STOPPED = committed(Market(), StopMoney(1, "why", "auditor"))
+LIFTED = lifted()
 
 
 def test_what_this_process_commits_counts_at_once() -> None:
@@ -27,6 +42,13 @@ def test_what_this_process_commits_counts_at_once() -> None:
     assert stop.reason == "why"
     stop.hear(LIFTED)
     assert stop.reason is None
+
+
+def test_a_lift_that_is_only_asked_for_changes_nothing() -> None:
+    market, stop = stopped(), MoneyStop()
+    stop.hear(STOPPED)
+    stop.hear(committed(market, market.propose(LiftStop(1))))
+    assert stop.reason == "why"
 
 
 def test_what_others_commit_is_learned_by_asking() -> None:

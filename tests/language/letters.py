@@ -49,6 +49,8 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "operator_begun": {"name": "هالة أيدن", "new_email": "hala@home.example"},
     "operator_end_asked": {"by": "سمير حداد", "new_email": "hala@home.example"},
     "operator_ended": {"name": "Hala Aydın", "new_email": "hala@home.example"},
+    "operator_roles_changed": {"name": "هالة أيدن", "new_email": "hala@home.example", "roles": "treasury auditor"},
+    "proposal_refused": {"action": "account close", "reason": "The shop has answered meanwhile"},
     "paid": {
         "amount": 10_098,
         "currency": "USD",

@@ -16,46 +16,28 @@ from msgspec import json
 from msgspec.structs import astuple
 
 from qirsh.domain.batch import Answer, Batch, Submission
-from qirsh.domain.commands.access_order import RequestAccessOrder
-from qirsh.domain.commands.account import IssueKey
-from qirsh.domain.commands.bank_account import AddBankAccount
-from qirsh.domain.commands.brand import ApproveBrandChange, SetBrandColour
+from qirsh.domain.commands.access import ChangeAccess, RemoveFactors
+from qirsh.domain.commands.account import CloseAccount, IssueKey
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
-from qirsh.domain.commands.operator import AppointOperator, ConfirmOperator, RequestOperatorEnd
+from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
-from qirsh.domain.commands.payment_attempt import RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
-from qirsh.domain.commands.request_log import RecordRequests
+from qirsh.domain.commands.proposal import ConfirmProposal, EditProposal, EndProposal, LapseProposal, decoded
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
-from qirsh.domain.commands.shop_message import ReadShopMessages, WriteToOperators, WriteToShop
-from qirsh.domain.commands.staff_payment import CreatePaymentByHand
-from qirsh.domain.commands.statement import AnnounceStatement
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
-from qirsh.domain.commands.till import CloseTill, CreatePaymentAtTill
 from qirsh.domain.commands.total import FollowTotals, RecordTotals
-from qirsh.domain.commands.webhook import (
-    RecordWebhookResults,
-    RemoveWebhookEndpoint,
-    ResendDeliveries,
-    RotateWebhookSecret,
-    StartReplay,
-    TellWebhookOwner,
-    TurnReplayPage,
-    UpdateWebhookEndpoint,
-)
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
-from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.payment_index import PaymentIndex, PaymentPlace
-from qirsh.domain.request_log import KeyUse
+from qirsh.domain.proposal import PROPOSAL_MS, Proposal, shown_digest
 from qirsh.domain.seal import NOTHING, Cover
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.clock import ManualClock
@@ -64,14 +46,11 @@ from qirsh.store.interface import Store
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
-from tests.domain.brand_cases import asking_for_brand
 from tests.domain.market import PIN, Market
-from tests.domain.request_cases import logged
-from tests.domain.staff_cases import TILL, inviting, join, opening, refunding, saving
 from tests.domain.totals import totals_of
-from tests.domain.webhook_cases import creating, failure, happen, success
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
+from tests.store.filled_shop import fill_in_staff, fill_in_webhooks
 
 
 class Filled(Market):
@@ -87,7 +66,7 @@ class Filled(Market):
         of_test = self.create(merchant=self.till, currency="TRY")
         self.tested: Payment = self.do(self.pay(of_test, person=self.owner.id, payer=self.test_customer))
         self.do(self.ask_withdrawal())
-        self.do(self.ask(reference="asked", account=self.other.account))
+        self.asked: Proposal = self.do(self.ask(reference="asked", account=self.other.account))
         self.do(IssueKey("key_1", self.shop, bytes(32), "wxyz", "till", "payments:read", None, "test"))
         self.do(OpenSession(bytes(range(32)), self.customer.id, self.customer.account, "test"))
         asked = CreatePayment(merchant=self.shop, amount=1, currency="SYP")
@@ -115,14 +94,15 @@ class Filled(Market):
             )
         self.do(IndexPayments(block=1, after=0, until=labelled.number, words=index.words()))
         self._fill_in_people()
-        self._fill_in_webhooks()
-        self._fill_in_staff()
+        self._fill_in_proposals()
+        self.hooked = fill_in_webhooks(self)
+        fill_in_staff(self, self.pending)
         self._fill_in_totals()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
         self.do(StopMoney(1, "a sum was wrong", "test"))
-        self.do(LiftStop(1, "it was mended", "test"))
+        self.agree(LiftStop(1))
         self.do(SealEntries(1, NOTHING, self.covers()))
 
     def _fill_in_totals(self) -> None:
@@ -133,77 +113,43 @@ class Filled(Market):
 
     def _fill_in_people(self) -> None:
         """Something of each kind, waiting and decided."""
-        person = self.join("Newcomer")
+        person = self.newcomer = self.join("Newcomer")
         facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
         self.do(SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
         self.do(RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
-        self.do(RequestAccessOrder("customer@example.com", "block", "lost phone", self.first.id, "test"))
-        self.do(AppointOperator("third@example.com", "Üçüncü", self.first.id, "test", b"t" * 32))
-        self.do(ConfirmOperator("third@example.com", "appoint", self.first.id, self.second.id, "test", b"t" * 32))
-        self.do(RequestOperatorEnd("operator.two@example.com", self.second.id, "test"))
+        self.do(ChangeAccess("customer@example.com", "sign-out", "lost phone", self.first.id, "test"))
+        for name, roles in (("Third", "auditor"), ('"Üçüncü"', "treasury support")):
+            self.do(self.propose(AppointOperator("third@example.com", name, roles)))
+            self.appointed: Proposal = self.do(self.confirm(link=b"t" * 32))
         self.do(StartChallenge("sign-up", "ç@example.com", None, b"s" * 32, b"mac", ()))
         self.do(AddPasskey(b"\x00key", self.customer.id, b"public", 7, "هاتف", ()))
         self.do(RequestPayout("po_1", self.customer.account, self.customer.id, "EUR", 700, b"sealed", (PIN,)))
         self.do(RequestPayout("po_2", self.customer.account, self.customer.id, "EUR", 900, b"sealed", (PIN,)))
         self.do(self.ask(reference="payout", kind="withdrawal", currency="EUR", amount=900, payout="po_2"))
-        self.do(self.confirm("payout"))
+        self.do(self.confirm())
+        self.do(RequestPayout("po_3", self.owner.account, self.owner.id, "EUR", 300, b"sealed", (PIN,)))
+        told = {"reference": "told", "kind": "withdrawal", "account": self.owner.account, "payout": "po_3"}
+        self.ordered: Proposal = self.do(self.ask(**told, currency="EUR", amount=300))
 
-    def _fill_in_webhooks(self) -> None:
-        """Events that arrived at once, after a failure, not yet and never; a replay; endpoints in each state."""
-        # A shop of its own: its events are counted from one, whatever else happens in this world.
-        self.hooked = shop = self.open_shop(self.owner)
-        till, _, _ = self.test_accounts(shop)
-        self.do(creating(shop))
-        self.do(creating(shop, "we_gone"))
-        self.do(creating(till, "we_test", types=("refund.created",), description="متجر"))
-        happen(self, 6, shop)
-        happen(self, 1, till)
-        now = self.now
-        first = (success(1, now), failure(2, now), failure(3, now, status=None, reason="timeout"), failure(4, now))
-        self.do(RecordWebhookResults(first, (("we_1", 6, ""),)))
-        self.do(RecordWebhookResults((success(2, now + 1), *(failure(4, now + each) for each in range(1, 10)))))
-        self.do(ResendDeliveries("we_1", shop, (5,), "test"))
-        self.do(StartReplay("we_1", shop, first=1, until=4, actor="test"))
-        self.do(TurnReplayPage("we_1", (), next=2))
-        self.do(RecordWebhookResults((failure(1, now, endpoint="we_gone"),)))
-        self.do(RemoveWebhookEndpoint("we_gone", shop, "test"))
-        self.do(RotateWebhookSecret("we_test", till, b"\x00\xff", overlap_ms=1000, actor="test"))
-        self.do(RecordWebhookResults((failure(1, now, endpoint="we_test", status=410),)))
-        self.do(TellWebhookOwner("we_test", "stopped", (Letter("stopped", b"\0"),)))
-        self.do(creating(shop, "we_resting"))
-        self.do(UpdateWebhookEndpoint(self.do(creating(shop, "we_paused")).id, shop, "test", state="paused"))
-        busy = failure(1, now, endpoint="we_resting", status=503, retry_after_ms=60_000)
-        self.do(RecordWebhookResults((busy,)))
+    def _fill_in_proposals(self) -> None:
+        """In each state, and one that was changed since it was asked for."""
+        first, second = self.first.id, self.second.id
+        self.do(self.propose(EndOperator(second), operator=second))
+        self.lost = self.do(self.propose(RemoveFactors("customer@example.com", self.customer.id)))
+        self.do(self._ending(self.lost, "غير مقنع", second))
+        self.do(self._ending(self.do(self.propose(ChangeRoles(second, "auditor"))), "", first))
+        self.now -= PROPOSAL_MS
+        closing_account = CloseAccount(self.newcomer.account)
+        lapsed = self.do(self.propose(closing_account))
+        self.now += PROPOSAL_MS
+        self.do(LapseProposal(lapsed.id, closing_account))
+        before, after = (self.book(reference=name, account=self.other.account) for name in ("before", "edited"))
+        edited = self.do(self.propose(before))
+        change = EditProposal(edited.id, shown_digest(edited), first, before, after, "it says so", second, "test")
+        self.edited: Proposal = self.do(change)
 
-    def _fill_in_staff(self) -> None:
-        """A cashier who has refunded some of what they may, a viewer, and a link that nobody has opened."""
-        cashier = join(self, self.other, "cashier", {"EUR": 150}).person
-        join(self, self.first, "viewer")
-        bought = self.buy(amount=100, currency="EUR")
-        self.do(refunding(self, bought, amount=40, member=cashier, day_began_at=self.now - 1000))
-        self.do(CreatePaymentByHand(merchant=self.shop, amount=1, currency="USD", member=cashier))
-        self.do(inviting(self))
-        self.do(AddBankAccount("ba_1", self.shop, b"\x00\xff", self.owner.id))
-        self.do(opening(self))
-        self.do(CreatePaymentAtTill(TILL, self.shop, 100))
-        sums = {"amount": AMOUNT_MAX, "minimum": None, "maximum": None}
-        closed = self.do(opening(self, id="till_closed", account=self.till, name="صندوق", currency="TRY", **sums))
-        self.do(CloseTill(closed.id, self.till, self.owner.id))
-        self.do(SetBrandColour(self.shop, "#0f5c4d", self.owner.id))
-        self.do(asking_for_brand(self, name=self.accounts[self.shop].name))
-        self.do(ApproveBrandChange(self.shop, "bc_1", self.till, self.second.id, "test"))
-        self.do(asking_for_brand(self, id="bc_2", logo="b" * 64, picture=b"\x00\xff", seen="bc_1", name="متجر"))
-        self.do(saving(self, name="هنا 🧾", query="q=%D9%87&status=paid"))
-        self.do(saving(self, account=self.till, member=cashier))
-        self.do(AnnounceStatement(self.shop, 202611, ()))
-        self.do(WriteToShop("msg_1", self.shop, "ماذا تبيعون؟", self.second.id, "test"))
-        self.do(WriteToOperators("msg_2", self.shop, "Bread\nand books", self.owner.id))
-        self.do(ReadShopMessages(self.shop, ("msg_2",), operator=self.second.id))
-        refused = logged("req_1", path="/api/v1/remote-payments/هنا", status=404, code="not_found", skipped=2**40)
-        other = logged("req_2", account=self.shop, payment=self.pending.number, address="2001:db8::7")
-        tried = (FailedAttempt("pa_1", self.pending.number, self.now, "wrong_pin"),)
-        self.do(RecordAttempts((*tried, FailedAttempt("pa_2", self.pending.number, self.now, "limit"))))
-        self.do(RecordRequests((refused, other), (KeyUse("key_1", self.now, "192.0.2.1"),)))
+    def _ending(self, proposal: Proposal, reason: str, operator: int) -> EndProposal:
+        return EndProposal(**_decided_on(proposal), reason=reason, operator=operator)
 
     def covers(self) -> tuple[Cover, ...]:
         """All that is there. A database counts rows from 1."""
@@ -227,11 +173,21 @@ class Filled(Market):
         return accounts | people | operators | {name: getattr(self, name).number for name in payments}
 
 
+def _decided_on(proposal: Proposal) -> dict[str, Any]:
+    named = {"id": proposal.id, "asked_by": proposal.asked_by, "command": decoded(proposal)}
+    return named | {"seen": shown_digest(proposal), "actor": "test"}
+
+
 def _answer(outcome: Payment, _work: UnitOfWork) -> Answer:
     return Answer(201, str(outcome.number).encode())
 
 
 FILLED: Final = Filled()
+
+
+def confirming(asked: Proposal) -> ConfirmProposal:
+    """The second operator's word on what a database has."""
+    return ConfirmProposal(**_decided_on(asked), operator=FILLED.second.id)
 
 
 class Denied(Exception):

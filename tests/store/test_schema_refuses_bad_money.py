@@ -13,30 +13,21 @@ from typing import Final
 import pytest
 
 from tests.store.conftest import Engine
-from tests.store.filled import Denied, Hand, PostgresHand, SqliteHand
+from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
+from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
+from tests.store.operator_guards import (
+    APPOINTED_ALONE,
+    BAD_OPERATORS,
+    GOOD_OPERATORS,
+    OPERATOR,
+    OPERATORS_TO_NOWHERE,
+    REPLACED_OPERATORS,
+)
+from tests.store.order_guards import BAD_ORDERS, GOOD_ORDERS, ORDERS_TO_NOWHERE, REPLACED_ORDERS, TWICE
 from tests.store.staff_guards import BAD_STAFF, GOOD_STAFF, REPLACED_STAFF, STAFF_TO_NOWHERE
 from tests.store.total_guards import BAD_TOTALS, GOOD_TOTALS, REPLACED_TOTALS, TOTALS_TO_NOWHERE
 from tests.store.webhook_guards import BAD_WEBHOOKS, GOOD_WEBHOOKS, REPLACED_WEBHOOKS, WEBHOOKS_TO_NOWHERE
 
-# The next transfer of 500 from :customer to :shop in USD; what a case changes in it is the case.
-TRANSFER: Final = {
-    "kind": "'pay'",
-    "debit": ":customer",
-    "credit": ":shop",
-    "currency": "'USD'",
-    "amount": "500",
-    "debit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :customer AND currency = 'USD')",
-    "debit_balance": "(SELECT amount - 500 FROM balance WHERE account = :customer AND currency = 'USD')",
-    "credit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :shop AND currency = 'USD')",
-    "credit_balance": "(SELECT amount + 500 FROM balance WHERE account = :shop AND currency = 'USD')",
-    "payment": ":pending",
-    "bank_order": "NULL",
-    "reverses": "NULL",
-    "created_at": "1800000000000",
-}
-BALANCES: Final = """
-    UPDATE balance SET (amount, sequence) = (amount - 500, sequence + 1) WHERE account = :customer AND currency = 'USD';
-    UPDATE balance SET (amount, sequence) = (amount + 500, sequence + 1) WHERE account = :shop AND currency = 'USD';"""
 PAID: Final = """
     UPDATE payment SET status = 'paid', payer = :customer, paid_at = 1800000000000, updated_at = 1800000000000,
     version = 2 WHERE number = :pending;"""
@@ -44,11 +35,6 @@ EVENT: Final = """
     INSERT INTO event SELECT :shop, last + 1, 0, 'remote_payment.paid', :pending, 2, 1800000000000
     FROM event_counter WHERE account = :shop;
     UPDATE event_counter SET last = last + 1 WHERE account = :shop;"""
-
-
-def transfer(verb: str = "INSERT", **changes: str) -> str:
-    columns = TRANSFER | changes
-    return f"{verb} INTO transfer ({', '.join(columns)}) VALUES ({', '.join(columns.values())});"
 
 
 # In a currency that the till has not held.
@@ -64,49 +50,7 @@ MINT: Final = TO_TILL | {
 }
 
 
-def deposit(account: str, reference: str, **changes: str) -> str:
-    """The transfer of 10,000 that the order asks for."""
-    columns = {
-        "kind": "'deposit'",
-        "debit": ":house",
-        "credit": account,
-        "amount": "10000",
-        "debit_sequence": "(SELECT sequence + 1 FROM balance WHERE account = :house AND currency = 'USD')",
-        "debit_balance": "(SELECT amount - 10000 FROM balance WHERE account = :house AND currency = 'USD')",
-        "credit_sequence": f"(SELECT sequence + 1 FROM balance WHERE account = {account} AND currency = 'USD')",
-        "credit_balance": f"(SELECT amount + 10000 FROM balance WHERE account = {account} AND currency = 'USD')",
-        "payment": "NULL",
-        "bank_order": reference,
-    }
-    return transfer(**columns | changes)
-
-
-def order(reference: str, **changes: str) -> str:
-    """A deposit of 10,000 USD that the first operator asks for."""
-    columns = {
-        "house": ":house",
-        "reference": reference,
-        "kind": "'deposit'",
-        "account": ":other",
-        "currency": "'USD'",
-        "amount": "10000",
-        "state": "'asked'",
-        "asked_by": ":first",
-        "asked_at": "1800000000000",
-    } | changes
-    return f"INSERT INTO bank_order ({', '.join(columns)}) VALUES ({', '.join(columns.values())});"
-
-
 FIRST_ACCOUNT: Final = "(SELECT account FROM person WHERE id = :first)"
-
-
-def confirm(by: str) -> str:
-    confirmed = f"state = 'confirmed', confirmed_by = {by}, confirmed_at = 1800000000000"
-    return f"UPDATE bank_order SET {confirmed} WHERE reference = 'asked';"
-
-
-ASKED: Final = deposit(":other", "'asked'")
-ORDER_BALANCES: Final = BALANCES.replace("500", "10000").replace(":customer", ":house").replace(":shop", ":other")
 
 
 def back(amount: int = 100, **changes: str) -> str:
@@ -146,44 +90,6 @@ REFUND: Final = (
     back() + refund_row() + REFUNDED + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 3")
 )
 
-# The order of 7.00 EUR that the customer has asked to have at the bank.
-OF_PAYOUT: Final = {
-    "kind": "'withdrawal'",
-    "account": ":customer",
-    "currency": "'EUR'",
-    "amount": "700",
-    "payout": "'po_1'",
-}
-PAYOUT_ORDER: Final = order("'over'", **OF_PAYOUT)
-PAYOUT_ORDERED: Final = "UPDATE payout SET state = 'ordered', reference = 'over' WHERE id = 'po_1';"
-_EUROS: Final = "(SELECT {} FROM balance WHERE account = {} AND currency = 'EUR')"
-# It has moved, and its order is confirmed.
-PAYOUT_MOVED: Final = (
-    PAYOUT_ORDER
-    + PAYOUT_ORDERED
-    + transfer(
-        kind="'withdrawal'",
-        debit=":customer",
-        credit=":house",
-        currency="'EUR'",
-        amount="700",
-        debit_sequence=_EUROS.format("sequence + 1", ":customer"),
-        debit_balance=_EUROS.format("amount - 700", ":customer"),
-        credit_sequence=_EUROS.format("sequence + 1", ":house"),
-        credit_balance=_EUROS.format("amount + 700", ":house"),
-        payment="NULL",
-        bank_order="'over'",
-    )
-    + """UPDATE balance SET amount = amount - 700, held = held - 700, sequence = sequence + 1
-    WHERE account = :customer AND currency = 'EUR';
-    UPDATE balance SET amount = amount + 700, sequence = sequence + 1 WHERE account = :house AND currency = 'EUR';
-    UPDATE bank_order SET state = 'confirmed', confirmed_by = :second, confirmed_at = 1800000000000
-    WHERE reference = 'over';"""
-)
-PAYOUT_PAID: Final = (
-    "UPDATE payout SET state = 'paid', bank_sealed = (SELECT bank_sealed FROM payout WHERE id = 'po_2'),"
-    " sequence = (SELECT {} FROM balance WHERE account = :customer AND currency = 'EUR') WHERE id = 'po_1'"
-)
 AUDIT: Final = "INSERT INTO audit (id, at, actor, action, subject, detail) VALUES ({}, 1, 'a', 'b', 'c', 'd')"
 
 # What is typed, and what the database says.
@@ -225,11 +131,11 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "a balance that vanishes": ("DELETE FROM balance WHERE account = :customer", "never vanish"),
     # Transfers.
     "an overdraft": (
-        order("'over'", kind="'withdrawal'", account=":shop", amount="501")
+        agreed({"kind": "withdrawal", "account": FILLED.shop, "amount": 501})
         + transfer(
             kind="'withdrawal'",
             payment="NULL",
-            bank_order="'over'",
+            bank_order="'new'",
             debit=":shop",
             credit=":house",
             debit_sequence=TRANSFER["credit_sequence"],
@@ -301,8 +207,8 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "follow|debit <> credit|transfer_check",
     ),
     "a transfer from live to test": (
-        order("'over'", account=":till")
-        + deposit(":till", "'over'", credit_sequence="1", credit_balance="10000", currency="'USD'"),
+        agreed({"account": FILLED.till})
+        + deposit(":till", "'new'", credit_sequence="1", credit_balance="10000", currency="'USD'"),
         "modes",
     ),
     "a transfer from test to live": (
@@ -552,125 +458,10 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "UPDATE payment SET status = 'expired', version = 2, updated_at = expires_at - 1 WHERE number = :pending",
         "expired before its time",
     ),
-    # Bank orders.
-    "a bank order confirmed by its asker": (ASKED + confirm(":first"), "confirmed_by <> asked_by|bank_order_check"),
-    "a bank order confirmed without its transfer": (confirm(":second"), "confirmed without its transfer"),
-    "a bank order confirmed by nobody": (
-        ASKED + "UPDATE bank_order SET state = 'confirmed' WHERE reference = 'asked'",
-        "state = 'confirmed'|bank_order_check",
-    ),
-    "a bank order that is made confirmed": (
-        (
-            "INSERT INTO bank_order VALUES (:house, 'new', 'deposit', :other, 'USD', 1, 'confirmed', :first, 1,"
-            " :second, 1, NULL)"
-        ),
-        "begins asked",
-    ),
-    "a bank order for more than was asked": (
-        "UPDATE bank_order SET amount = 20000 WHERE reference = 'asked'",
-        "changes in nothing else",
-    ),
-    "a bank order for someone else": (
-        "UPDATE bank_order SET account = :customer WHERE reference = 'asked'",
-        "changes in nothing else",
-    ),
-    "a bank order confirmed twice": (
-        "UPDATE bank_order SET confirmed_at = 1 WHERE reference = 'slip'",
-        "is confirmed once",
-    ),
+    # What is held.
     "more held than there is": (
         "UPDATE balance SET held = amount + 1 WHERE account = :customer AND currency = 'USD'",
         "held <= amount|balance_check",
-    ),
-    "a payout that is made paid": (
-        """INSERT INTO payout SELECT 'po_3', account, currency, amount, bank_sealed, 'paid', 'payout', '', 1, 1, '',
-        NULL FROM payout WHERE id = 'po_2'""",
-        "begins asked",
-    ),
-    "a payout ordered without its order": (
-        "UPDATE payout SET state = 'ordered', reference = 'r' WHERE id = 'po_1'",
-        "ordered without its order",
-    ),
-    "a payout ordered by another's order": (
-        "UPDATE payout SET state = 'ordered', reference = 'asked' WHERE id = 'po_1'",
-        "ordered without its order",
-    ),
-    "a payout ordered to another bank": (
-        PAYOUT_ORDER + PAYOUT_ORDERED.replace("state =", "bank_sealed = (SELECT hash FROM api_key LIMIT 1), state ="),
-        "bank details stay",
-    ),
-    "a payout that ends and keeps its bank details": (
-        "UPDATE payout SET state = 'cancelled' WHERE id = 'po_1'",
-        "bank details stay",
-    ),
-    **{
-        f"an order for a payout with another {what}": (
-            order("'over'", **{**OF_PAYOUT, what: value}),
-            "does not match the payout",
-        )
-        for what, value in {"account": ":other", "currency": "'USD'", "amount": "701"}.items()
-    },
-    "an order for a payout that is paid": (
-        order("'over'", **{**OF_PAYOUT, "amount": "900", "payout": "'po_2'"}),
-        "does not match the payout",
-    ),
-    "a payout paid without its confirmed order": (
-        PAYOUT_ORDER
-        + PAYOUT_ORDERED
-        + "UPDATE payout SET state = 'paid', bank_sealed = (SELECT bank_sealed FROM payout WHERE id = 'po_2')"
-        " WHERE id = 'po_1'",
-        "without its confirmed order",
-    ),
-    "a payout paid by no transfer of its own": (
-        PAYOUT_MOVED + PAYOUT_PAID.format("sequence - 1"),
-        "payout: paid without its transfer",
-    ),
-    "a payout to another bank account, by what is kept of it": (
-        "UPDATE payout SET bank_hint = '9999', state = 'cancelled' WHERE id = 'po_1'",
-        "never changes",
-    ),
-    "a payout of another amount": (
-        "UPDATE payout SET amount = 1, state = 'cancelled' WHERE id = 'po_1'",
-        "never changes",
-    ),
-    "a payout that was paid and is asked for again": (
-        "UPDATE payout SET state = 'asked', reference = NULL WHERE id = 'po_2'",
-        "an end is an end",
-    ),
-    "a payout that vanished": ("DELETE FROM payout WHERE id = 'po_1'", "never vanish"),
-    "a payout whose order is for another": (
-        "UPDATE bank_order SET payout = 'po_1' WHERE reference = 'asked'",
-        "changes in nothing else|bank_order_check",
-    ),
-    "a bank order that vanished": ("DELETE FROM bank_order WHERE reference = 'asked'", "never vanish"),
-    "a deposit that nobody asked for": (deposit(":other", "'unasked'"), "does not match"),
-    "a deposit without a slip": (deposit(":other", "NULL"), "does not match|transfer_check"),
-    "a deposit of another amount": (
-        deposit(
-            ":other",
-            "'asked'",
-            amount="10001",
-            debit_balance="(SELECT amount - 10001 FROM balance WHERE account = :house AND currency = 'USD')",
-            credit_balance="(SELECT amount + 10001 FROM balance WHERE account = :other AND currency = 'USD')",
-        ),
-        "does not match",
-    ),
-    "a deposit to someone else": (deposit(":customer", "'asked'"), "does not match"),
-    "a deposit that was booked before": (
-        ASKED + ORDER_BALANCES + confirm(":second") + ASKED,
-        "does not match",
-    ),
-    "an order of an operator for their own account": (
-        order("'own'", account=FIRST_ACCOUNT),
-        "asks for their own account",
-    ),
-    "an order of an operator's account that they confirm": (
-        order("'own'", account="(SELECT account FROM person WHERE id = :second)")
-        + deposit(
-            "(SELECT account FROM person WHERE id = :second)", "'own'", credit_sequence="1", credit_balance="10000"
-        )
-        + confirm(":second").replace("'asked';", "'own';"),
-        "confirms for their own account",
     ),
     # Counters.
     **{
@@ -735,56 +526,6 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "an audit entry that changed": ("UPDATE audit SET actor = 'nobody' WHERE id = 1", "never change"),
     "an audit entry that vanished": ("DELETE FROM audit WHERE id = 1", "never vanish"),
-    "a second first operator": ("INSERT INTO operator VALUES (3, NULL, 1, NULL, NULL)", "operator"),
-    "an operator who needs nobody any more": (
-        "UPDATE operator SET created_by = NULL WHERE person = :second",
-        "operator",
-    ),
-    "an operator who made themselves one": ("INSERT INTO operator VALUES (3, 3, 1, NULL, NULL)", "operator|CHECK"),
-    "two operators who made each other": (
-        "INSERT INTO operator VALUES (3, 4, 1, NULL, NULL), (4, 3, 1, NULL, NULL)",
-        "made by somebody who is none",
-    ),
-    "an operator to whom nobody agreed": (
-        "INSERT INTO operator VALUES (3, :first, 1, NULL, NULL)",
-        "made by one alone",
-    ),
-    "an operator of a former operator": (
-        (
-            "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
-            "INSERT INTO operator VALUES (3, :second, 1, :first, NULL)"
-        ),
-        "made by somebody who is none",
-    ),
-    "an operator whom a former operator agreed to": (
-        (
-            "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
-            "INSERT INTO operator VALUES (3, :first, 1, :second, NULL)"
-        ),
-        "made by somebody who is none",
-    ),
-    "an operator whom one made twice": ("INSERT INTO operator VALUES (3, :first, 1, :first, NULL)", "operator|CHECK"),
-    "an operator whom nobody asked for": ("INSERT INTO operator VALUES (3, NULL, 1, :first, NULL)", "operator|CHECK"),
-    "an operator who was always one": (
-        "UPDATE operator SET ended_at = created_at + 1, created_at = 1 WHERE person = :second",
-        "operators end once",
-    ),
-    "an operator who ends twice": (
-        (
-            "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
-            "UPDATE operator SET ended_at = 1800000000001 WHERE person = :second"
-        ),
-        "operators end once",
-    ),
-    "an operator who vanished": ("DELETE FROM operator WHERE person = :second", "operators never vanish"),
-    "an appointment that one alone agreed to": (
-        "UPDATE operator_proposal SET confirmed_by = asked_by, confirmed_at = 1 WHERE kind = 'appoint'",
-        "operator_proposal|CHECK",
-    ),
-    "an end that its own operator agreed to": (
-        "UPDATE operator_proposal SET asked_by = :first, confirmed_by = person, confirmed_at = 1 WHERE kind = 'end'",
-        "operator_proposal|CHECK",
-    ),
     "a customer who becomes the house": (
         "UPDATE account SET kind = 'house', owner = NULL, state = 'open' WHERE number = :customer",
         "never change",
@@ -794,6 +535,8 @@ BAD: Final[dict[str, tuple[str, str]]] = {
         "never change",
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
+    **BAD_OPERATORS,
+    **BAD_ORDERS,
     **BAD_WEBHOOKS,
     **BAD_STAFF,
     **BAD_TOTALS,
@@ -811,9 +554,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "a transfer replaced by its place with the taker": (
-        deposit(":other", "'asked'", credit_sequence="1", credit_balance="10000").replace(
-            "INSERT", "INSERT OR REPLACE", 1
-        ),
+        agreed() + deposit(":other", "'new'", "INSERT OR REPLACE", credit_sequence="1", credit_balance="10000"),
         "never replaced",
     ),
     "a transfer replaced by its payment": (
@@ -863,14 +604,6 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         (
             "INSERT OR REPLACE INTO refund SELECT 're_new', payment, 9, amount, 'x', '{}', sequence, 9 FROM refund"
             " WHERE id = 're_1'"
-        ),
-        "never replaced",
-    ),
-    "a bank order replaced by another amount": (
-        (
-            "INSERT OR REPLACE INTO bank_order SELECT house, reference, kind, account, currency, 1, 'asked',"
-            " asked_by, asked_at,"
-            " NULL, NULL, NULL FROM bank_order WHERE reference = 'slip'"
         ),
         "never replaced",
     ),
@@ -927,14 +660,8 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         ),
         "never replaced",
     ),
-    "the first operator replaced": (
-        "INSERT OR REPLACE INTO operator VALUES (3, NULL, 1, NULL, NULL)",
-        "never replaced",
-    ),
-    "the first operator replaced by the second": (
-        "UPDATE OR REPLACE operator SET created_by = NULL WHERE person = :second",
-        "operators end once",
-    ),
+    **REPLACED_OPERATORS,
+    **REPLACED_ORDERS,
     **REPLACED_WEBHOOKS,
     **REPLACED_STAFF,
     **REPLACED_TOTALS,
@@ -953,6 +680,8 @@ TRUNCATED: Final = (
     "account",
     "person",
     "operator",
+    "proposal",
+    "payout",
     "constant",
     "seal",
     "stop",
@@ -995,6 +724,19 @@ def test_only_its_guard_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
     accepted_without_guards(any_hand, BAD[name][0])
 
 
+@pytest.mark.parametrize("name", TWICE)
+def test_the_database_refuses_a_second_row_for(any_hand: Hand, name: str) -> None:
+    refused(any_hand, *TWICE[name])
+
+
+def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: Hand) -> None:
+    any_hand.type("UPDATE operator SET roles = 'treasury' WHERE person = :second")
+    before = any_hand.rows()
+    any_hand.type(APPOINTED_ALONE + OPERATOR.format("admin", ":first", "NULL"))
+    after = any_hand.rows()
+    assert [len(after[name]) - len(before[name]) for name in ("proposal", "operator")] == [1, 1]
+
+
 @pytest.mark.parametrize("name", REPLACED)
 def test_sqlite_refuses(hand: SqliteHand, name: str) -> None:
     refused(hand, *REPLACED[name])
@@ -1031,7 +773,6 @@ GOOD: Final[dict[str, str]] = {
     + refund_row(id="'re_newer'", amount="200", version="4")
     + REFUNDED.replace("= 100, version = 3", "= 300, version = 4")
     + EVENT.replace("'remote_payment.paid', :pending, 2", "'refund.created', :paid, 4"),
-    "a deposit that a second operator confirms": ASKED + ORDER_BALANCES + confirm(":second"),
     "a payment that is cancelled": """
     UPDATE payment SET status = 'cancelled', cancelled_at = 1800000000000, updated_at = 1800000000000, version = 2
     WHERE number = :pending;"""
@@ -1041,12 +782,10 @@ GOOD: Final[dict[str, str]] = {
     + EVENT.replace("remote_payment.paid", "remote_payment.expired").replace(
         "2, 1800000000000", "2, (SELECT expires_at FROM payment WHERE number = :pending)"
     ),
-    "a payout that is ordered": PAYOUT_ORDER + PAYOUT_ORDERED,
-    "a payout that is paid": PAYOUT_MOVED
-    + PAYOUT_PAID.format("sequence")
-    + "; UPDATE counter SET last = 0 WHERE name = 'open payouts of account ' || CAST(:customer AS TEXT)",
     "a counter that grows": "UPDATE counter SET last = last + 1 WHERE name = 'payment'",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
+    **GOOD_OPERATORS,
+    **GOOD_ORDERS,
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
     **GOOD_TOTALS,
@@ -1065,14 +804,13 @@ def test_the_database_accepts(any_engine: Engine, tmp_path: Path, name: str) -> 
 PAYMENT: Final = """INSERT INTO payment SELECT 99, {}, NULL, amount, {}, status, note, metadata, reference, return_url,
     cancel_url, created_at, updated_at, expires_at, NULL, NULL, 0, version FROM payment WHERE number = :pending"""
 TO_NOWHERE: Final[dict[str, str]] = {
-    "an order for nobody": (
-        "INSERT INTO bank_order VALUES (:house, 'new', 'deposit', 404, 'USD', 1, 'asked', :first, 1, NULL, NULL, NULL)"
-    ),
     "a payment to nobody": PAYMENT.format("404", "currency"),
     "a payment in no currency": PAYMENT.format("merchant", "'XXX'"),
     "a pay for no payment": transfer(payment="404"),
     "test money for nobody": transfer(**MINT | {"credit": "404"}),
     "a PIN of nobody": "INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1",
+    **OPERATORS_TO_NOWHERE,
+    **ORDERS_TO_NOWHERE,
     **WEBHOOKS_TO_NOWHERE,
     **STAFF_TO_NOWHERE,
     **TOTALS_TO_NOWHERE,

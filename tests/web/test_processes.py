@@ -5,7 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -106,7 +106,8 @@ def test_the_first_money_of_a_currency_comes_from_all_processes_at_once(four: Li
         references = [f"first {rounds} {round_} {number}" for number in range(8)]
 
         async def ask(reference: str, account: str, currency: str) -> None:
-            await four.done("deposit ask", account=account, currency=currency, amount="0.05", reference=reference)
+            slip: dict[str, Any] = {"account": account, "currency": currency, "amount": "0.05", "reference": reference}
+            await four.done("deposit ask", **slip, reason="test")
 
         async def race(references: list[str], ids: list[str], person: Customer, currency: str) -> list[str]:
             await asyncio.gather(*(ask(reference, person.account, currency) for reference in references))
@@ -388,10 +389,11 @@ def test_a_deposit_that_is_confirmed_at_every_process_is_made_once(four: Live, r
 
     for round_ in range(rounds):
         reference = f"confirmed everywhere {rounds} {round_}"
-        four.act("deposit ask", account=customer.account, currency="USD", amount="0.10", reference=reference)
+        slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "0.10"}
+        four.act("deposit ask", **slip, reference=reference, reason="test")
         told = four.run(race(reference))
         assert "" in told
-        assert set(told) <= {"", "already_confirmed"}, told
+        assert set(told) <= {"", "already_decided"}, told
         assert four.balance(customer) == FUNDS + 10 * (round_ + 1)
 
 

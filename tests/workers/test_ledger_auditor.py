@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -65,7 +65,8 @@ def test_money_from_nowhere_stops_all_movement_until_it_is_gone_and_the_stop_is_
     answer = served.send(pay(customer, pending))
     told = refused(answer, 503, "money_stopped")
     assert (told["title"], answer.headers["retry-after"]) == ("Payments paused", "60")
-    served.act("deposit ask", account=customer.account, currency="USD", amount="1.00", reference="later")
+    slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "1.00", "reference": "later"}
+    served.act("deposit ask", **slip, reason="cash")
     reply = served.run(served.tried("deposit confirm", {"reference": "later"}, operator=1))
     assert reply.code == "money_stopped"
 
@@ -85,17 +86,24 @@ def test_money_from_nowhere_stops_all_movement_until_it_is_gone_and_the_stop_is_
     }
     served.database.meddle("balance", raised(customer.account, -5))
     assert served.send(pay(customer, pending)).status_code == 503  # Right again, and still stopped.
-    done = served.act("audit lift", reason="put back")
-    assert done == {"stop": 1, "because": sentence, "money": "moves", "chainViolations": 0}
+    asked = served.act("audit lift", reason="put back")
+    assert (asked["action"], asked["state"], asked["about"]) == ("audit lift", "open", "stop 1")
+    assert served.send(READY).status_code == 503  # One operator alone lifts nothing.
+    decision = {"id": asked["id"], "digest": asked["digest"]}
+    assert served.run(served.tried("proposal confirm", decision)).code == "second_operator_needed"
+    assert served.act("proposal confirm", 1, **decision)["state"] == "done"
     assert served.send(READY).status_code == 200
     assert served.send(pay(customer, pending)).status_code == 200
     served.act("deposit confirm", operator=1, reference="later")
     assert served.act("audit run")["violations"] == 0
     with served.books() as books:
         told_of = "SELECT action, actor, detail FROM audit WHERE action LIKE 'money.%' ORDER BY id"
-        stopped, resumed = books.select(told_of)
+        stopped, lifting, resumed = books.select(told_of)
     assert stopped == ("money.stopped", "ledger auditor", sentence)
-    assert (resumed[0], resumed[2]) == ("money.resumed", "put back")
+    told_by = f"{asked['id']}, asked by {asked['askedBy']}: put back"
+    assert (lifting[0], lifting[2]) == ("money.lift_asked", told_by)
+    assert (resumed[0], resumed[2]) == ("money.resumed", told_by)
+    assert lifting[1] != resumed[1]
 
 
 def test_a_stop_is_felt_in_every_process_and_after_a_restart(postgres: PostgresServer) -> None:
@@ -108,7 +116,7 @@ def test_a_stop_is_felt_in_every_process_and_after_a_restart(postgres: PostgresS
         for call in world.everywhere(pay(customer, payment)):
             refused(world.send(call), 503, "money_stopped")
         world.database.meddle("balance", raised(customer.account, -5))
-        world.act("audit lift", reason="put back")
+        world.agree("audit lift", reason="put back")
         for call in world.everywhere(READY):
             wait_until(lambda call=call: world.send(call).status_code == 200, 2)  # type: ignore[misc]
         assert world.send(pay(customer, payment)).status_code == 200
@@ -117,7 +125,8 @@ def test_a_stop_is_felt_in_every_process_and_after_a_restart(postgres: PostgresS
 def test_an_act_of_the_command_line_that_runs_alone_knows_of_the_stop(engine: PostgresServer | None) -> None:
     with in_process(engine, shops=1, people=1) as world:
         customer = world.customers[0]
-        world.act("deposit ask", account=customer.account, currency="USD", amount="1.00", reference="one")
+        slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "1.00", "reference": "one"}
+        world.act("deposit ask", **slip, reason="cash")
         world.database.meddle("balance", raised(customer.account, 5))
         assert world.act("audit run")["money"] == "stopped"
         settings, operators = world.settings, world.operators
@@ -165,12 +174,23 @@ BROKEN: Final = {
     "a payment deleted": "DELETE FROM payment WHERE number = :paid",
     "a refund without a transfer": "UPDATE payment SET refunded_amount = 1 WHERE number = :paid",
     "an event deleted": "DELETE FROM event WHERE payment = :paid",
-    "a bank order's amount": "UPDATE bank_order SET amount = amount + 1 WHERE state = 'confirmed'",
-    "a bank order confirmed without its transfer": (
-        "UPDATE bank_order SET state = 'confirmed', confirmed_by = :second, confirmed_at = 1 WHERE reference = 'asked'"
+    "a bank order's amount": "UPDATE bank_order SET amount = amount + 1 WHERE reference = 'slip 0'",
+    "a bank order booked without its transfer": (
+        "INSERT INTO bank_order SELECT house, 'asked', kind, account, currency, amount,"
+        " (SELECT min(id) FROM proposal WHERE state = 'open' AND action = 'deposit'), booked_at, NULL"
+        " FROM bank_order WHERE reference = 'slip 0'"
     ),
     "a bank order that one operator confirmed alone": (
-        "UPDATE bank_order SET confirmed_by = asked_by WHERE reference = 'slip'"
+        "UPDATE proposal SET decided_by = asked_by"
+        " WHERE id = (SELECT proposal FROM bank_order WHERE reference = 'slip 0')"
+    ),
+    "a bank order confirmed by who has changed it": (
+        "UPDATE proposal SET editors = CAST(decided_by AS TEXT)"
+        " WHERE id = (SELECT proposal FROM bank_order WHERE reference = 'slip 0')"
+    ),
+    "a bank order whose proposal is open": (
+        "UPDATE proposal SET state = 'open', decided_by = NULL, decided_at = NULL"
+        " WHERE id = (SELECT proposal FROM bank_order WHERE reference = 'slip 0')"
     ),
     "a payout without its bank order": "UPDATE bank_order SET payout = NULL WHERE reference = 'payout'",
     "a refund's amount": "UPDATE refund SET amount = amount + 1 WHERE id = 're_1'",

@@ -311,8 +311,8 @@ KINDS: Final[dict[str, Kind]] = {
     "proposal_refused": Kind(
         _("Your proposal was declined"),
         (
-            _("Another operator declined what you proposed (%(action)s)."),
-            _("Reason: %(reason)s"),
+            _("Another operator declined what you proposed (%(action)s), for this reason:"),
+            Alone("reason"),
             WHEN,
         ),
     ),

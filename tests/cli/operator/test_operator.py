@@ -37,7 +37,10 @@ def either(request: pytest.FixtureRequest, made: object) -> House:  # noqa: ARG0
 def test_the_first_operator_needs_nobody_and_appoints_the_next_by_mail(empty: House) -> None:
     first = empty.act("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin", stdin=PASSWORD)
     by = proof({"email": "a@x.org", "password": PASSWORD, "totpSecret": first["totpSecret"]})
-    words = ("operator", "create", "--email", "b@x.org", "--name", "B")
+    unexplained = ("operator", "create", "--email", "b@x.org", "--name", "B")
+    words = (*unexplained, "--reason", "two are needed")
+    mute = empty.invoke(*unexplained, **by)
+    assert (mute.returncode, "say with --reason why" in mute.stderr) == (2, True)
     alone = empty.invoke(*words)
     assert alone.returncode == 2
     assert "QIRSH_OPERATOR_TOTP_SECRET" in alone.stderr
@@ -55,31 +58,22 @@ def test_the_first_operator_needs_nobody_and_appoints_the_next_by_mail(empty: Ho
     own = empty.invoke("account", "verify", first["account"], **by)
     assert (own.returncode, own.stdout) == (1, "")
     assert own.stderr.startswith("refused: own_request: ")
-    last = empty.invoke("operator", "end", "a@x.org", **by)
-    assert (last.returncode, last.stderr.split(":")[1]) == (1, " last_operator")
+    last = empty.invoke("operator", "end", "a@x.org", "--reason", "alone", **by)
+    assert (last.returncode, last.stderr.split(":")[1]) == (1, " last_admin")
+    back = empty.invoke("operator", "end", "b@x.org", "--reason", "not them", **by)
+    assert "The link that was mailed no longer works." in back.stdout
 
 
-def test_two_operators_appoint_and_end_in_plain_words(served: tuple[House, Running]) -> None:
-    house, _ = served
-    first, second = house.operator(), house.operator("operator2")
-    asked = house.invoke("operator", "create", "--email", "new@x.org", "--name", "Yeni", **first)
-    assert "once another operator has run `qirsh operator confirm`" in asked.stdout
-    own = house.invoke("operator", "confirm", "new@x.org", **first)
-    assert own.stderr.startswith("refused: second_operator_needed: ")
-    assert "A link was mailed" in house.invoke("operator", "confirm", "new@x.org", **second).stdout
-    email = second["QIRSH_OPERATOR_EMAIL"]
-    assert "Removal requested" in house.invoke("operator", "end", email, **first).stdout
-    own = house.invoke("operator", "confirm", email, **second)
-    assert own.stderr.startswith("refused: own_request: ")
-    printed = house.invoke("operator", "list", **first).stdout
-    for words in ("acting", first["QIRSH_OPERATOR_EMAIL"], "Requested:", "link mailed", "end asked", "new@x.org"):
-        assert words in printed
-    listed = house.act("operator", "list", **first)
-    assert [row["state"] for row in listed["operators"]] == ["acting", "acting"]
-    assert {row["email"]: row["state"] for row in listed["proposals"]} == {
-        "new@x.org": "link mailed",
-        email: "end asked",
-    }
+def test_the_first_operator_must_be_able_to_appoint_others(empty: House) -> None:
+    words = ("operator", "create", "--email", "a@x.org", "--name", "A", "--password-stdin")
+    ended = empty.invoke(*words, "--role", "support", stdin=PASSWORD)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("refused: invalid: roles: the first operator must be an admin")
+    assert empty.invoke(*words, "--role", "king", stdin=PASSWORD).returncode == 2
+    first = empty.act(*words, "--role", "support", "--role", "admin", stdin=PASSWORD)
+    by = proof({"email": "a@x.org", "password": PASSWORD, "totpSecret": first["totpSecret"]})
+    [listed] = empty.act("operator", "list", **by)["operators"]
+    assert listed["roles"] == "admin support"
 
 
 def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House, Running]) -> None:
@@ -119,21 +113,30 @@ def test_money_moves_once_and_by_two_operators_however_often_it_is_asked_for(eit
     account = either.demo()["merchant"]["account"]
     ask = ("deposit", "ask", account, "100.98", "USD", "--reference", "slip 1")
     confirm = ("deposit", "confirm", "--reference", "slip 1")
-    assert either.act(*ask, **first)["state"] == "asked"
-    again = either.invoke(*ask, **first)
-    assert again.returncode == 1
-    assert again.stderr.startswith("refused: reference_used: ")
-    assert "This attempt moved nothing" in again.stderr
+    asked = either.act(*ask, **first)
+    assert (asked["state"], asked["amount"], asked["reason"]) == ("open", "100.98", "bank reference slip 1")
+    again = either.act(*ask, **first)
+    assert again["id"] != asked["id"]
+    several = either.invoke(*confirm, **second)
+    assert (several.returncode, several.stdout) == (1, "")
+    assert several.stderr.startswith("refused: several_wait: 2 proposals wait under this reference")
+    assert "qirsh proposal list" in several.stderr
+    withdraw = ("proposal", "withdraw", again["id"], "--digest", again["digest"], "--reason", "typed twice")
+    assert either.act(*withdraw, **first)["state"] == "withdrawn"
     self_confirmed = either.invoke(*confirm, **first)
     assert (self_confirmed.returncode, self_confirmed.stderr.split(":")[1]) == (1, " second_operator_needed")
     assert balance(either, account) == []
-    assert either.act(*confirm, **second)["state"] == "confirmed"
+    assert either.act(*confirm, **second)["state"] == "done"
     twice = either.invoke(*confirm, "--json", **second)
-    assert (twice.returncode, json.loads(twice.stdout)["code"]) == (1, "already_confirmed")
+    assert (twice.returncode, json.loads(twice.stdout)["code"]) == (1, "already_decided")
+    used = either.invoke(*ask, **first)
+    assert used.stderr.startswith("refused: reference_used: ")
+    assert "This attempt moved nothing" in used.stderr
     assert balance(either, account) == [("USD", 10098)]
-    back = ("withdraw", "ask", account, "100.98", "USD", "--reference", "slip 2")
-    assert either.act(*back, **second)["kind"] == "withdrawal"
-    assert either.act("withdraw", "confirm", "--reference", "slip 2", **first)["state"] == "confirmed"
+    back = ("withdraw", "ask", account, "100.98", "USD", "--reference", "slip 2", "--reason", "to their bank")
+    asked = either.act(*back, **second)
+    assert (asked["action"], asked["reason"]) == ("withdrawal", "to their bank")
+    assert either.act("withdraw", "confirm", "--reference", "slip 2", **first)["state"] == "done"
     assert balance(either, account) == [("USD", 0)]
 
 

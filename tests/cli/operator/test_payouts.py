@@ -54,7 +54,7 @@ def test_two_operators_pay_what_somebody_asked_for(house: House) -> None:
     assert "a second operator" in ordered.stdout
     own = house.invoke("withdraw", "confirm", "--reference", "ft 1", **by)
     assert own.stderr.startswith("refused: second_operator_needed: ")
-    assert house.act("withdraw", "confirm", "--reference", "ft 1", **second)["state"] == "confirmed"
+    assert house.act("withdraw", "confirm", "--reference", "ft 1", **second)["state"] == "done"
     assert house.invoke("payout", "list", **by).stdout == "No open payouts.\n"
 
 

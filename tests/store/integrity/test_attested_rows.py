@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from qirsh.domain.credential_log import digest
+from qirsh.domain.tables import ATTESTED
 from qirsh.store.integrity import attested_rows
 from qirsh.store.integrity.invariant import Violation
 from tests.chain import row_bytes
@@ -65,7 +66,7 @@ REFUSED: Final = {
     "a passkey's key": (f"UPDATE passkey SET public_key = {BLOB}", "its key and person never change"),
     "an operator's person": (
         "UPDATE operator SET person = 404, ended_at = 9999999999999 WHERE person = :second",
-        "operators end once",
+        "operators get other roles and end once",
     ),
     "an earlier generation": (
         (
@@ -148,8 +149,12 @@ NAMED: Final = {
         f"account {FILLED.shop} is not as its last entry of the credential log says",
     ),
     "a new operator": (
-        f"INSERT INTO operator VALUES ({CUSTOMER}, :first, 1, :second, NULL)",
+        f"INSERT INTO operator VALUES ({CUSTOMER}, 'support', :first, 1, :second, NULL)",
         f"operator of person {CUSTOMER} is there without an entry of the credential log",
+    ),
+    "an operator with other roles": (
+        "UPDATE operator SET roles = 'auditor' WHERE person = :second",
+        f"operator of person {FILLED.second.id} is not as its last entry of the credential log says",
     ),
     "an operator who ends": (
         "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second",
@@ -256,3 +261,9 @@ def _own(hand: Hand, sql: str) -> str:
     for word, value in (("blob", "07" * 32), ("one", "31"), ("two", "32")):
         sql = sql.replace(f"{{{word}}}", f"x'{value}'" if is_sqlite else f"'\\x{value}'")
     return sql
+
+
+def test_the_docs_name_what_counts_of_each_table_in_its_order() -> None:
+    told = dict(re.findall(r"^\| `(\w+)` \| [\w/]+ \| (.+) \|$", DOCS, re.MULTILINE))
+    named = {name: re.sub(r"name \(.+?\)", "public_name", columns) for name, columns in told.items()}
+    assert named == {table.name: ", ".join(table.attested) for table in ATTESTED}

@@ -58,10 +58,13 @@ INSERT INTO event_counter SELECT {SHOP}, count(*) FROM place;
 INSERT INTO payout (id, account, currency, amount, bank_sealed, state, reference, reason, created_at, updated_at)
 SELECT 'po ' || CAST({FIRST_PAYMENT} + i AS TEXT), payer, 'USD', 1, bank_sealed, 'paid',
     'order ' || CAST({FIRST_PAYMENT} + i AS TEXT), '', i, i FROM place, payout WHERE id = 'po_2';
-INSERT INTO bank_order (house, reference, kind, account, currency, amount, state, asked_by, asked_at, confirmed_by,
-    confirmed_at, payout)
-SELECT :house, 'order ' || CAST({FIRST_PAYMENT} + i AS TEXT), 'withdrawal', payer, 'USD', 1, 'confirmed', :first, i,
-    :second, i, 'po ' || CAST({FIRST_PAYMENT} + i AS TEXT) FROM place;
+INSERT INTO proposal (id, action, command, subject, reason, asked_by, asked_at, editors, state, decided_by, decided_at,
+    decision)
+SELECT 'pr ' || CAST({FIRST_PAYMENT} + i AS TEXT), 'payout', command, 'account ' || CAST(payer AS TEXT), 'x',
+    :first, i, '', 'done', :second, i, '' FROM place, proposal WHERE id = '{FILLED.ordered.id}';
+INSERT INTO bank_order (house, reference, kind, account, currency, amount, proposal, booked_at, payout)
+SELECT :house, 'order ' || CAST({FIRST_PAYMENT} + i AS TEXT), 'withdrawal', payer, 'USD', 1,
+    'pr ' || CAST({FIRST_PAYMENT} + i AS TEXT), i, 'po ' || CAST({FIRST_PAYMENT} + i AS TEXT) FROM place;
 INSERT INTO transfer (kind, debit, credit, currency, amount, debit_sequence, debit_balance, credit_sequence,
     credit_balance, bank_order, created_at)
 SELECT 'withdrawal', payer, :house, 'TRY', 1, batch + 1, 1, i + 1, 1, 'order ' || CAST({FIRST_PAYMENT} + i AS TEXT), i

@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 
 from qirsh.domain.batch import Batch, Submission
-from qirsh.domain.commands.bank_order import ConfirmBankTransfer
 from qirsh.domain.commands.payout import CancelPayout, RefusePayout
 from qirsh.domain.commands.webhook import RecordWebhookResults
 from qirsh.domain.refusal import Refusal, Refused
@@ -16,21 +15,23 @@ from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.postgres.store import open_postgres
 from tests.domain.webhook_cases import failure
 from tests.domain.world import ENTROPY_SEED
-from tests.store.filled import FILLED
+from tests.store.filled import FILLED, confirming
 
 _SCENE_S: Final = 60.0
 _ENDED: Final = "UPDATE payout SET state = 'cancelled', bank_sealed = '' WHERE id = 'po_1'"
 _CONFIRMED: Final = (
-    f"UPDATE bank_order SET state = 'confirmed', confirmed_by = {FILLED.second.id}, confirmed_at = 1"  # noqa: S608 - ours
-    " WHERE reference = 'asked'"
+    f"UPDATE proposal SET state = 'done', decided_by = {FILLED.second.id}, decided_at = 1"  # noqa: S608 - ours
+    f" WHERE id = '{FILLED.asked.id}'"
 )
+_CHANGED: Final = f"UPDATE proposal SET reason = 'another', editors = '1' WHERE id = '{FILLED.asked.id}'"  # noqa: S608 - ours
 _ORDER: Final = FILLED.ask(reference="new", kind="withdrawal", currency="EUR", amount=700, payout="po_1")
 _WAITING: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 )
 # What another does meanwhile, and what the command then hears.
 _MEANWHILE: Final[dict[str, tuple[str, Any, Refusal]]] = {
-    "an order is confirmed": (_CONFIRMED, FILLED.confirm("asked"), Refusal.ALREADY_CONFIRMED),
+    "a proposal is confirmed": (_CONFIRMED, FILLED.confirm(FILLED.asked.id), Refusal.ALREADY_DECIDED),
+    "a proposal is changed": (_CHANGED, FILLED.confirm(FILLED.asked.id), Refusal.CHANGED_MEANWHILE),
     "a payout is cancelled that its owner cancels": (
         _ENDED,
         CancelPayout("po_1", FILLED.customer.id),
@@ -83,15 +84,7 @@ def test_an_order_is_not_confirmed_whose_payout_is_refused_meanwhile(url: str) -
         asked = await submitted(store, _ORDER)
         await store.close()
         refused = "UPDATE payout SET state = 'refused', bank_sealed = '' WHERE id = 'po_1'"
-        confirm = ConfirmBankTransfer(
-            kind=asked.kind,
-            house=asked.house,
-            reference=asked.reference,
-            asked_by=asked.asked_by,
-            operator=FILLED.second.id,
-            actor="test",
-        )
-        return await _met(url, refused, confirm)
+        return await _met(url, refused, confirming(asked))
 
     assert asyncio.run(scene()) == Refused(Refusal.MOVE_NOT_ALLOWED)
 

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 import pytest
 
-from qirsh.domain.commands.account import MoveAccount
+from qirsh.domain.commands.account import CloseAccount, MoveAccount
 from qirsh.domain.commands.payment import CancelPayment
 from qirsh.domain.commands.webhook import (
     ForgetDeliveries,
@@ -38,7 +38,7 @@ from qirsh.store.reads.webhooks import (
     success_rate,
 )
 from tests.domain.webhook_cases import creating, failure, success
-from tests.store.filled import FILLED
+from tests.store.filled import FILLED, confirming
 from tests.store.test_conformance import ENGINES, Database, Make, Play, asking, player, submit
 
 SHOP: Final = FILLED.hooked
@@ -70,8 +70,15 @@ async def busy(store: Store, now: int = NOW, **changes: Any) -> list[str]:  # no
     return [each.endpoint.id for each in await busy_queues(store, now=now, **arguments | changes)]
 
 
-def moved(state: str) -> MoveAccount:
-    return MoveAccount(account=SHOP, to=state, operator=FILLED.first.id, reason="", actor="test")
+async def move(opened: Store, state: str) -> None:
+    if state == "closed":
+        [asked] = await submit(opened, FILLED.propose(CloseAccount(SHOP)))
+        await submit(opened, confirming(asked))
+    else:
+        await submit(opened, MoveAccount(account=SHOP, to=state, operator=FILLED.first.id, reason="", actor="test"))
+    moved = await opened.find(Tables.accounts, SHOP)
+    assert moved is not None
+    assert moved.state == state
 
 
 # For the sender.
@@ -155,7 +162,7 @@ def test_nothing_is_sent_for_an_account_that_may_not_act_nor_for_its_test_accoun
     async def scene(opened: Store) -> None:
         await submit(opened, UpdateWebhookEndpoint("we_test", TILL, "test", state="enabled"))
         assert await busy(opened, LATER) == ["we_1", "we_resting", "we_test"]
-        await submit(opened, moved(state))
+        await move(opened, state)
         assert await busy(opened, LATER) == []
 
     store(scene)

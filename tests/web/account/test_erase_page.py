@@ -123,14 +123,14 @@ def test_no_money_goes_back_to_somebody_who_was_erased(world: InProcess) -> None
 def test_two_operators_pay_out_what_came_to_a_closed_account_and_put_nothing_in(world: InProcess) -> None:
     account = world.person(verified=True).account
     world.deposit(account, 500)
-    words: dict[str, Any] = {"account": account, "currency": "USD", "amount": "5.00"}
+    words: dict[str, Any] = {"account": account, "currency": "USD", "amount": "5.00", "reason": "test"}
     world.act("deposit ask", **words, reference="in")
     alter(world, account, state="closed")  # As by a refund of days when that was not refused.
     assert world.run(world.tried("deposit confirm", {"reference": "in"}, 1)).code == "account_suspended"
     assert world.run(world.tried("deposit ask", {**words, "reference": "later"}, 0)).code == "account_suspended"
     world.act("withdraw ask", **words, reference="out")
     assert world.run(world.tried("withdraw confirm", {"reference": "out"}, 0)).code == "second_operator_needed"
-    assert world.act("withdraw confirm", operator=1, reference="out")["state"] == "confirmed"
+    assert world.act("withdraw confirm", operator=1, reference="out")["state"] == "done"
     assert world.held(account) == 0
     assert world.run(world.withdrawn(account, 1)) == "insufficient_funds"
     assert world.violations() == []
@@ -175,8 +175,7 @@ def test_an_operator_is_not_erased_while_they_are_one(world: InProcess) -> None:
     guest = Guest(world)
     assert guest.sign_in(email, code=world.code_of(email)).status_code == 303
     assert "You are an operator of this service" in left(guest)
-    world.act("operator end", 1, email=email)
-    world.act("operator confirm", email=email)
+    world.agree("operator end", 1, by=0, email=email)
     world.clock.advance(60_000)
     assert guest.sign_in(email, code=world.code_of(email)).status_code == 303
     guest.open(PAGE)

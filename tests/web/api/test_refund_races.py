@@ -106,8 +106,11 @@ def test_a_refund_that_comes_with_the_end_of_the_payers_account_goes_back_or_lea
         anywhere.deposit(customer.account, 10)
         payment_id = anywhere.paid(merchant, customer, amount=10)
 
-        async def race(account: str = customer.account, payment_id: str = payment_id) -> tuple[str, str]:
-            closing = anywhere.tried("account close", {"account": account})
+        asked = anywhere.act("account close", account=customer.account, reason="they have left")
+        decision = {"id": asked["id"], "digest": asked["digest"]}
+
+        async def race(decision: dict[str, str] = decision, payment_id: str = payment_id) -> tuple[str, str]:
+            closing = anywhere.tried("proposal confirm", decision, 1)
             reply, answer = await asyncio.gather(closing, anywhere.sent(refund(merchant.key, payment_id)))
             return reply.code, outcome(answer)
 

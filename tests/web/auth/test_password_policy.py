@@ -114,7 +114,7 @@ def test_the_first_operator_is_judged_too(desk: InProcess) -> None:
 
 
 async def _created(desk: InProcess, words: dict[str, str]) -> None:
-    await ACTIONS["operator create"](desk.context, Actor(None), dict(words))
+    await ACTIONS["operator create"].run(desk.context, Actor(None), dict(words))
 
 
 @pytest.mark.parametrize("part", ["4@8({[<3691!|70$5+2%", "4@8({[<369&61!|7$5+%z", "p4$$w0rd!1", "abc", "x"])

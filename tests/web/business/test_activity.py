@@ -6,24 +6,44 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 
 import qirsh
 from qirsh.domain.account import MOVES
+from qirsh.domain.bank_order import Kind
+from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.account import CloseAccount
+from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
+from qirsh.domain.commands.proposal import ProposedCommand
+from qirsh.domain.commands.stop import LiftStop
+from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.language.local_time import local_day
 from tests.live import InProcess
 from tests.web.business.staff import CAPS, home, join, owner, refund_form, take
 from tests.web.business.test_brand import request
 
 SOURCES: Final = Path(qirsh.__file__).parent
+# One of each that takes two operators, and of each kind that has a name of its own.
+PROPOSALS: Final[tuple[ProposedCommand, ...]] = (
+    *(BookBankTransfer(kind, 1, "slip", 2, "USD", 100) for kind in get_args(Kind)),
+    CloseAccount(2),
+    AppointOperator("hala@bank.example", "Hala", "admin"),
+    ChangeRoles(3, "admin"),
+    EndOperator(3),
+    RemoveFactors("hala@home.example", 3),
+    LiftStop(1),
+)
+OF_SHOPS: Final = [command for command in PROPOSALS if PROPOSED[type(command)].subject(command).startswith("account ")]
 # What stands for the names in the actions that rules put together.
 PARTS: Final = {
     "account.{action}": [f"account.{state}" for states in MOVES["commercial"].values() for state in states]
     + ["account.resumed"],
-    "{order.kind}.asked": ["deposit.asked", "withdrawal.asked"],
-    "{order.kind}.confirmed": ["deposit.confirmed", "withdrawal.confirmed"],
+    "rule.asked(wanted)": [PROPOSED[type(command)].asked(command) for command in OF_SHOPS],
+    "rule.done(wanted)": [PROPOSED[type(command)].done(command) for command in OF_SHOPS],
+    "proposal.{state}": ["proposal.refused", "proposal.withdrawn"],
     "staff.two_step_{word}": ["staff.two_step_required", "staff.two_step_not_required"],
     "staff.{action}": ["staff.role_changed", "staff.caps_changed", "staff.left", "staff.removed"],
     "webhook_endpoint.{action}": [
@@ -51,7 +71,8 @@ def test_every_action_that_can_be_noted_for_a_shop_has_a_label(still: InProcess)
     template = (SOURCES / "web" / "business" / "templates" / "activity.html").read_text()
     labels = set(re.findall(r'"(\w+\.\w+)": _\(', template))
     noted = {action for action in noted_actions() if not action.startswith(NOT_OF_SHOPS)}
-    assert {"key.rotated", "account.resumed", "view.saved"} <= noted
+    assert {type(command) for command in PROPOSALS} == set(PROPOSED)
+    assert {"key.rotated", "account.resumed", "view.saved", "account.close_asked", "proposal.lapsed"} <= noted
     assert noted - labels == set()
     boss, merchant = owner(still)
     still.act("account suspend", account=merchant.account)

@@ -137,7 +137,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "url_not_registered",
         "not_expired",
         "move_not_allowed",
-        "already_confirmed",
+        "already_decided",
     }
     pages = {
         "code_not_valid",
@@ -150,7 +150,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "bank_account_new",
     }
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
-    operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_operator"}
+    operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_admin", "proposal_lapsed"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators
 
 

@@ -1,10 +1,11 @@
-"""Two operators change how a person signs in, and it is felt at once."""
+"""Operators change how a person signs in, and it is felt at once. To remove second factors takes two of them."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from qirsh.domain.commands.login_credentials import AddPasskey
+from qirsh.web.operator.actions import ACTIONS
 from tests.guest import Guest
 from tests.live import BALANCES, PASSWORD, Call, Customer, InProcess, in_process, refused, sign_in
 from tests.mailbox import mails_to
@@ -21,25 +22,25 @@ def house(engine: PostgresServer | None) -> Iterator[InProcess]:
 
 
 def change(house: InProcess, customer: Customer, kind: str) -> None:
-    house.act("access ask", email=customer.email, kind=kind, reason="called from their number")
-    house.act("access confirm", operator=1, email=customer.email, kind=kind)
+    done = house.act(f"access {kind}", email=customer.email, reason="called from their number")
+    assert done == {"email": customer.email, "state": "done"}
 
 
 def code(house: InProcess, act: str, operator: int = 0, /, **words: str) -> str:
     return house.run(house.tried(act, words, operator)).code
 
 
-def test_a_person_is_signed_out_by_two(house: InProcess) -> None:
+def test_a_person_is_signed_out_by_one(house: InProcess) -> None:
     customer, guest = tenant(house)
-    house.act("access ask", email=customer.email, kind="sign-out", reason="stolen phone")
-    [item] = house.act("access list")["items"]
-    assert (item["email"], item["kind"], item["reason"]) == (customer.email, "sign-out", "stolen phone")
-    assert code(house, "access confirm", 0, email=customer.email, kind="sign-out") == "second_operator_needed"
     assert guest.is_signed_in()
-    house.act("access confirm", operator=1, email=customer.email, kind="sign-out")
+    change(house, customer, "sign-out")
     assert not guest.is_signed_in()
     assert house.send(Call("GET", BALANCES, customer.token)).status_code == 401
-    assert house.act("access list")["items"] == []
+    assert house.act("proposal list")["items"] == []
+    with house.books() as books:
+        person = login_of(house, customer.email).person
+        noted = books.select("SELECT action, detail FROM audit WHERE subject = ? ORDER BY id DESC", f"person {person}")
+    assert noted[0] == ("access.changed", "sign-out: called from their number")
     assert "access_signed_out" in [mail.kind for mail in mails_to(house, customer.email)]
     assert house.send(sign_in(customer.email)).status_code == 201
 
@@ -67,19 +68,37 @@ def test_who_has_lost_the_phone_gets_in_with_the_password(house: InProcess) -> N
     person = login_of(house, customer.email).person
     house.run(house.context.engine.submit(AddPasskey(b"key", person, b"public", 0, "phone", ())))
     assert house.send(sign_in(customer.email)).status_code == 401
-    change(house, customer, "remove-factors")
+    asked = house.act("access remove-factors", email=customer.email, reason="called from their number")
+    decided = {"id": asked["id"], "digest": asked["digest"]}
+    assert code(house, "proposal confirm", 0, **decided) == "second_operator_needed"
+    assert house.send(sign_in(customer.email)).status_code == 401
+    assert house.act("proposal confirm", 1, **decided)["state"] == "done"
     assert house.send(sign_in(customer.email)).status_code == 201
+    assert "access_factors_removed" in [mail.kind for mail in mails_to(house, customer.email)]
     with house.books() as books:
         assert books.select("SELECT count(*) FROM passkey WHERE person = ?", person) == [(0,)]
 
 
-def test_what_cannot_be_asked_for(house: InProcess) -> None:
-    customer = house.customer()
-    words = {"email": customer.email, "reason": "because"}
-    assert code(house, "access ask", kind="dance", **words) == "invalid"
-    assert code(house, "access ask", kind="block", **{**words, "email": "nobody@home.example"}) == "not_found"
-    assert code(house, "access ask", kind="block", **{**words, "email": house.operators[0].email}) == "own_request"
-    operator = house.operators[1].email
-    assert code(house, "access ask", kind="remove-factors", **{**words, "email": operator}) == "move_not_allowed"
-    assert code(house, "access confirm", 1, kind="block", email=customer.email) == "not_found"
-    assert code(house, "access confirm", 1, kind="block", email="nobody@home.example") == "not_found"
+def test_a_passkey_that_came_meanwhile_goes_too(house: InProcess) -> None:
+    customer, guest = tenant(house)
+    turn_on(house, guest)
+    person = login_of(house, customer.email).person
+    asked = house.act("access remove-factors", email=customer.email, reason="lost phone")
+    house.run(house.context.engine.submit(AddPasskey(b"newer", person, b"public", 0, "phone", ())))
+    house.act("proposal confirm", 1, id=asked["id"], digest=asked["digest"])
+    with house.books() as books:
+        assert books.select("SELECT count(*) FROM passkey WHERE person = ?", person) == [(0,)]
+
+
+@pytest.mark.parametrize("act", [name for name in ACTIONS if name.startswith("access ")])
+def test_what_cannot_be_done(house: InProcess, act: str) -> None:
+    words = {"email": house.customer().email, "reason": "because"}
+    assert code(house, act, **{**words, "email": "nobody@home.example"}) == "not_found"
+    assert code(house, act, **{**words, "email": "nobody"}) == "invalid"
+    assert code(house, act, **{**words, "reason": ""}) == "invalid"
+    assert code(house, act, **{**words, "email": house.operators[0].email}) == "own_request"
+
+
+def test_an_operator_keeps_their_second_factor(house: InProcess) -> None:
+    words = {"email": house.operators[1].email, "reason": "because"}
+    assert code(house, "access remove-factors", **words) == "move_not_allowed"

@@ -8,7 +8,7 @@ import pytest
 
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.payment import CancelPayment
-from qirsh.domain.commands.stop import LiftStop, StopMoney
+from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import PASSWORD_CHARACTERS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.stop import Stop
 from qirsh.engine import batcher
@@ -121,15 +121,14 @@ def test_the_receipt_tells_what_was_given_back(world: Live) -> None:
 
 def test_a_customer_is_not_blamed_when_all_money_is_stopped(still: InProcess) -> None:
     visitor = at(still).signed_in(still.customer())
-    submit = still.context.engine.submit
-    stop = still.run(submit(StopMoney(1, "a sum is wrong", "test")))
+    stop = still.run(still.context.engine.submit(StopMoney(1, "a sum is wrong", "test")))
     assert isinstance(stop, Stop)
     try:
         visitor.confirm()
         visitor.open()
         assert "Payments are paused The problem is not with your account" in visitor.text
     finally:
-        still.run(submit(LiftStop(stop.id, "it was mended", "test")))
+        still.agree("audit lift", reason="it was mended")
 
 
 def test_the_receipt_leads_back_to_the_shop(world: Live) -> None:

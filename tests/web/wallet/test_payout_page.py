@@ -247,17 +247,33 @@ def test_what_is_ordered_can_no_longer_be_taken_back(still: InProcess) -> None:
     guest.read(ADDRESS)
     path = f"{ADDRESS}/{payout}/cancel"
     form = guest.form(path)
-    still.act("payout order", id=payout, reference=f"late {payout}")
+    ordered = still.act("payout order", id=payout, reference=f"late {payout}")
     guest.post(path, form)
     assert "can no longer be cancelled" in guest.read(ADDRESS)
     assert payouts(guest) == [(payout, "ordered")]
     again = still.run(still.tried("payout order", {"id": payout, "reference": f"twice {payout}"}, 0))
     assert again.code == "move_not_allowed"
-    # What the bank would not send is refused, and its order moves nothing any more.
-    still.act("payout refuse", id=payout, reason="The bank has sent it back")
+    # What the bank would not send is refused: first its order, which moves nothing any more, and then the payout.
+    refuse = {"id": payout, "reason": "The bank has sent it back"}
+    reply = still.run(still.tried("payout refuse", refuse, 0))
+    assert (reply.code, "`qirsh proposal list`" in reply.detail) == ("move_not_allowed", True)
+    still.act("proposal refuse", 1, id=ordered["id"], digest=ordered["digest"], reason="The bank has sent it back")
     reply = still.run(still.tried("withdraw confirm", {"reference": f"late {payout}"}, 1))
-    assert reply.code == "move_not_allowed"
+    assert reply.code == "not_found"
+    assert payouts(guest) == [(payout, "asked")]
+    assert still.run(still.tried("payout refuse", refuse, 0)).code == ""
     assert payouts(guest) == [(payout, "refused")]
+
+
+def test_what_was_ordered_for_nothing_can_be_taken_back_again(still: InProcess) -> None:
+    guest = Guest(still).entered(still.customer())
+    payout = asked(guest)
+    ordered = still.act("payout order", id=payout, reference=f"withdrawn {payout}")
+    still.act("proposal withdraw", id=ordered["id"], digest=ordered["digest"], reason="another bank")
+    guest.read(ADDRESS)
+    path = f"{ADDRESS}/{payout}/cancel"
+    guest.post(path, guest.form(path))
+    assert payouts(guest) == [(payout, "cancelled")]
 
 
 def test_a_refusal_is_told_with_its_reason(still: InProcess) -> None:

@@ -50,8 +50,10 @@ _WHAT_NOW: Final = {
     " For other money, use another reference.",
     "already_decided": "This attempt changed nothing.",
     "second_operator_needed": "Nothing has moved. Another operator than the one who requested it must confirm it.",
-    "asker_not_operator": "Nothing has moved. Request the deposit or withdrawal again under another reference.",
-    "appointed_recently": "Nothing has moved. `qirsh operator list` shows who was appointed when, and by whom.",
+    "asker_not_operator": "Nothing has moved. Have it refused, and let another operator request it.",
+    "appointed_recently": "Nothing has moved. `qirsh operator list`, by an admin, shows who was appointed when, and by"
+    " whom.",
+    "missing_right": "Nothing was done. Have an operator do it whose role allows it: docs/operators.md lists them.",
 }
 
 
@@ -63,7 +65,9 @@ def as_json_option(arguments: F) -> F:
 _INTERNAL: Final = "Kept in the audit entry, for operators: the owner and the staff do not see it."
 
 
-def _reasoned(help_text: str) -> Callable[[F], F]:
+def _reasoned(help_text: str, *, is_required: bool) -> Callable[[F], F]:
+    if is_required:
+        return click.option("--reason", required=True, help=help_text)
     return click.option("--reason", default="", help=help_text)
 
 
@@ -122,10 +126,10 @@ def account_request(*, personal_account: str, name: str, origins: tuple[str, ...
     send_action("account request", params, as_json=as_json)
 
 
-def _add_move(verb: str, summary: str, reason_help: str = _INTERNAL) -> None:
+def _add_move(verb: str, summary: str, reason_help: str = _INTERNAL, *, is_reason_required: bool = False) -> None:
     @account_group.command(verb, help=summary)
     @click.argument("account")
-    @_reasoned(reason_help)
+    @_reasoned(reason_help, is_required=is_reason_required)
     @as_json_option
     def move(*, account: str, reason: str, as_json: bool) -> None:
         send_action(f"account {verb}", {"account": account, "reason": reason}, as_json=as_json)
@@ -140,7 +144,7 @@ _add_move(
 )
 _add_move("suspend", "Stop an account; reading still works.")
 _add_move("resume", "Let a suspended account act again.")
-_add_move("close", "Propose to end an account for good. Refused while it holds money.")
+_add_move("close", "Propose to end an account for good. Refused while it holds money.", is_reason_required=True)
 
 
 @click.group("key")

@@ -17,14 +17,7 @@ _MAILED: Final = (
     " verification."
 )
 _TAKEN_BACK: Final = "The appointment is cancelled. The link that was mailed no longer works."
-_roles = click.option(
-    "--role",
-    "roles",
-    type=click.Choice(ROLES),
-    multiple=True,
-    help="What they may do; can be repeated. Without it: everything.",
-)
-_reason = click.option("--reason", default="", help="Why; for all but the first one. Other operators read it.")
+_WHY: Final = "Why; other operators read it, and it is kept in the audit entry."
 
 
 @click.group("operator")
@@ -36,8 +29,14 @@ def operator_group() -> None:
 @click.option("--email", required=True)
 @click.option("--name", required=True)
 @click.option("--password-stdin", is_flag=True, help="Of the first one: read the password from standard input.")
-@_roles
-@_reason
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice(ROLES),
+    multiple=True,
+    help="What they may do; can be repeated. Without it: everything.",
+)
+@click.option("--reason", default="", help=f"{_WHY} Not for the first one.")
 @as_json_option
 def operator_create(
     *, email: str, name: str, password_stdin: bool, roles: tuple[str, ...], reason: str, as_json: bool
@@ -51,23 +50,28 @@ def operator_create(
             "there is already an operator: a new one chooses their own password, by the link that is mailed to them"
         )
         raise click.UsageError(message)
+    elif not reason:
+        message = "there is already an operator: say with --reason why there is to be another one"
+        raise click.UsageError(message)
     send_action("operator create", params, as_json=as_json, show=_show)
 
 
 @operator_group.command("roles")
 @click.argument("email")
-@_roles
-@_reason
+@click.option(
+    "--role", "roles", type=click.Choice(ROLES), multiple=True, required=True, help="All that they are to have."
+)
+@click.option("--reason", required=True, help=_WHY)
 @as_json_option
 def operator_roles(*, email: str, roles: tuple[str, ...], reason: str, as_json: bool) -> None:
     """Request other roles for an operator, which another admin confirms."""
-    params = {"email": email, "roles": " ".join(roles or ROLES), "reason": reason}
+    params = {"email": email, "roles": " ".join(roles), "reason": reason}
     send_action("operator roles", params, as_json=as_json, show=show_asked)
 
 
 @operator_group.command("end")
 @click.argument("email")
-@_reason
+@click.option("--reason", required=True, help=_WHY)
 @as_json_option
 def operator_end(*, email: str, reason: str, as_json: bool) -> None:
     """Request the removal of an operator, which another admin confirms; or cancel an appointment."""

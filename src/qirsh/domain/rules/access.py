@@ -45,8 +45,8 @@ def change(command: ChangeAccess, work: UnitOfWork) -> Person | Refused:
         person = work.people.get(person.id)
         assert person is not None
     if command.change != "sign-out":
-        blocked_at = work.now if command.change == "block" else None
-        work.people.change(person.id, msgspec.structs.replace(person, blocked_at=blocked_at))
+        person = msgspec.structs.replace(person, blocked_at=work.now if command.change == "block" else None)
+        work.people.change(person.id, person)
     work.post(command.letters)
     work.note(command.actor, "access.changed", f"person {person.id}", f"{command.change}: {command.reason}")
     return person

@@ -345,8 +345,13 @@ def change_pin(command: ChangePin, work: UnitOfWork) -> int | Refused:
     return command.person
 
 
+def _right_to_set_pin(command: ChangePin, work: UnitOfWork) -> OperatorRight:
+    """The first one of a person goes with adding them."""
+    return OperatorRight.DECIDE if work.pins.get(command.person) is None else OperatorRight.ASK_HELP
+
+
 RULES: Final[Rules] = {
-    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks), OperatorRight.ASK_HELP),
+    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks), _right_to_set_pin),
     StartChallenge: Rule(start, lock=start_locks),
     ForgetChallenge: Rule(forget, lock=forget_locks),
     ResetPassword: Rule(reset, lock=reset_locks, read_first=reset_reads),

@@ -59,6 +59,21 @@ def why_not_pair(work: UnitOfWork, *, asks: int, confirms: int, asking: Operator
     return Refusal.APPOINTED_RECENTLY if is_new_pair(one, other, work.now) else None
 
 
+def why_not_editors(
+    work: UnitOfWork, editors: frozenset[int], *, confirms: int, asking: OperatorRight
+) -> Refusal | None:
+    """The same of those who have changed it since: what is confirmed is their wish as well."""
+    other = work.operators.get(confirms)
+    assert other is not None, "confirmed by nobody"
+    for editor in sorted(editors):
+        one = work.operators.get(editor)
+        assert one is not None, "changed by nobody"
+        if one.ended_at is not None or not may(one.roles, asking):
+            return Refusal.ASKER_NOT_OPERATOR
+    is_new = any(is_new_pair(one, other, work.now) for one in map(work.operators.get, editors) if one is not None)
+    return Refusal.APPOINTED_RECENTLY if is_new else None
+
+
 def lock_party(account: int, operator: int, keys: RowKeys) -> None:
     """The rows that tell whether an operator has a part in what an account does."""
     keys.accounts.add(account)

@@ -132,6 +132,7 @@ def order(work: UnitOfWork, payout_id: str, reference: str) -> None:
     """An operator has told the bank to send it."""
     payout = work.payouts.get(payout_id)
     assert payout is not None, "the order was made from a payout"
+    assert payout.state == "asked", "ordered twice"
     ordered = msgspec.structs.replace(payout, state="ordered", reference=reference, updated_at=work.now)
     work.payouts.change(payout.id, ordered)
 
@@ -140,6 +141,7 @@ def put_back(work: UnitOfWork, payout_id: str) -> None:
     """Nobody else agreed to what the bank was told."""
     payout = work.payouts.get(payout_id)
     assert payout is not None, "the order was made from a payout"
+    assert payout.state == "ordered", "put back by what did not order it"
     work.payouts.change(payout.id, msgspec.structs.replace(payout, state="asked", reference=None, updated_at=work.now))
 
 

@@ -18,7 +18,7 @@ from qirsh.domain.proposal import Proposal, State, authors, is_lapsed, shown_dig
 from qirsh.domain.refusal import Refusal, Refused, first_of
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import access, account, bank_order, operator, stop
-from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party, why_not_pair
+from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party, why_not_editors, why_not_pair
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -34,21 +34,38 @@ PROPOSED: Final[ProposedRules] = {
 
 
 def reads(command: _Decision | LapseProposal, keys: RowKeys) -> None:
-    _rule(command.command).read_first(command.command, keys)
+    for wanted in _held(command):
+        _rule(wanted).read_first(wanted, keys)
 
 
 def locks(command: _Decision, work: UnitOfWork, keys: RowKeys) -> None:
     lapse_locks(command, work, keys)
-    number = _rule(command.command).account(command.command)
-    if number is not None:
-        lock_party(number, command.operator, keys)
+    for wanted in _held(command):
+        number = _rule(wanted).account(wanted)
+        if number is not None:
+            lock_party(number, command.operator, keys)
+            if isinstance(command, EditProposal):
+                lock_party(number, command.asked_by, keys)
     if isinstance(command, AskProposal | ConfirmProposal):
         keys.passkeys.update(command.passkeys)
 
 
 def lapse_locks(command: _Decision | LapseProposal, work: UnitOfWork, keys: RowKeys) -> None:
     keys.proposals.add(command.id)
-    _rule(command.command).lock(command.command, work, keys)
+    for wanted in _held(command):
+        _rule(wanted).lock(wanted, work, keys)
+
+
+def confirm_reads(command: ConfirmProposal, keys: RowKeys) -> None:
+    reads(command, keys)
+    keys.proposals.add(command.id)  # For who has changed it. One more since then is another digest.
+
+
+def confirm_locks(command: ConfirmProposal, work: UnitOfWork, keys: RowKeys) -> None:
+    locks(command, work, keys)
+    proposal = work.proposals.get(command.id)
+    if proposal is not None:
+        keys.operators.update(authors(proposal))
 
 
 def ask(command: AskProposal, work: UnitOfWork) -> Proposal | Refused:
@@ -85,13 +102,11 @@ def edit(command: EditProposal, work: UnitOfWork) -> Proposal | Refused:
     proposal = work.proposals.get(command.id)
     if proposal is None or not _is_of(command, proposal, command.before) or type(command.before) is not type(wanted):
         return Refused(Refusal.NOT_FOUND)
-    own = _why_own(rule, wanted, work, command.operator)
-    if why := first_of(own, _why_closed(proposal, work)):
-        return Refused(why)
+    own = first_of(*(_why_own(rule, each, work, command.operator) for each in _held(command)))
+    if own is None and not rule.may_ask_for_self:  # Nor does it become one about who asked.
+        own = _why_own(rule, wanted, work, proposal.asked_by)
     seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
-    rule.drop(command.before, work)  # What is kept for it is there for what it becomes.
-    if why := first_of(rule.why_not(wanted, work, command), seen):
-        rule.begin(command.before, work)
+    if why := first_of(own, _why_closed(proposal, work), rule.why_not(wanted, work, command), seen):
         return Refused(why)
     editors = sorted({*map(int, proposal.editors.split()), command.operator})
     edited: Proposal = msgspec.structs.replace(
@@ -103,6 +118,7 @@ def edit(command: EditProposal, work: UnitOfWork) -> Proposal | Refused:
         editors=" ".join(map(str, editors)),
     )
     work.proposals.change(edited.id, edited)
+    rule.drop(command.before, work)
     rule.begin(wanted, work)
     work.note(command.actor, "proposal.edited", edited.subject, _told(edited))
     return edited
@@ -110,8 +126,6 @@ def edit(command: EditProposal, work: UnitOfWork) -> Proposal | Refused:
 
 def confirm(command: ConfirmProposal, work: UnitOfWork) -> Proposal | Refused:
     rule, wanted = _rule(command.command), command.command
-    if rule.moves_money and work.is_money_stopped:
-        return Refused(Refusal.MONEY_STOPPED)
     proposal = work.proposals.get(command.id)
     if proposal is None or not _is_of(command, proposal, wanted):
         return Refused(Refusal.NOT_FOUND)
@@ -120,7 +134,10 @@ def confirm(command: ConfirmProposal, work: UnitOfWork) -> Proposal | Refused:
         work, asks=command.operator if is_author else proposal.asked_by, confirms=command.operator, asking=rule.ask
     )
     own = _why_own(rule, wanted, work, command.operator)
-    seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
+    seen: Refusal | None = Refusal.CHANGED_MEANWHILE
+    if command.seen == shown_digest(proposal):  # So that it is known who they are.
+        others = authors(proposal) - {proposal.asked_by, command.operator}
+        seen = why_not_editors(work, others, confirms=command.operator, asking=rule.ask)
     if why := first_of(own, pair, _why_closed(proposal, work), rule.why_not(wanted, work, command), seen):
         return Refused(why)
     return _carry_out(command, work, proposal, decided_by=command.operator)
@@ -151,6 +168,23 @@ def lapse(command: LapseProposal, work: UnitOfWork) -> bool:
 
 def _rule(command: ProposedCommand) -> ProposedRule:
     return PROPOSED[type(command)]
+
+
+def _held(command: _Decision | LapseProposal) -> tuple[ProposedCommand, ...]:
+    """What it is about; of a change, also what that was before."""
+    return (command.before, command.command) if isinstance(command, EditProposal) else (command.command,)
+
+
+def _unless_money_is_stopped(rule: Rule) -> Rule:
+    """Told before anything about who acts, as of all that moves money. Which that is, the proposal's command knows."""
+
+    def decide(command: ConfirmProposal, work: UnitOfWork) -> Proposal | Refused:
+        if _rule(command.command).moves_money and work.is_money_stopped:
+            return Refused(Refusal.MONEY_STOPPED)
+        decided: Proposal | Refused = rule.decide(command, work)
+        return decided
+
+    return Rule(decide, lock=rule.lock, read_first=rule.read_first)
 
 
 def _is_of(command: EditProposal | ConfirmProposal | EndProposal, proposal: Proposal, held: ProposedCommand) -> bool:
@@ -221,7 +255,9 @@ def _ends(command: EndProposal, _work: UnitOfWork) -> OperatorRight:
 RULES: Final[Rules] = {
     AskProposal: by_operator(Rule(ask, lock=locks, read_first=reads), _asks),
     EditProposal: by_operator(Rule(edit, lock=locks, read_first=reads), _asks),
-    ConfirmProposal: by_operator(Rule(confirm, lock=locks, read_first=reads), _confirms),
+    ConfirmProposal: _unless_money_is_stopped(
+        by_operator(Rule(confirm, lock=confirm_locks, read_first=confirm_reads), _confirms)
+    ),
     EndProposal: by_operator(Rule(end, lock=locks, read_first=reads), _ends),
     LapseProposal: Rule(lapse, lock=lapse_locks, read_first=reads),
 }

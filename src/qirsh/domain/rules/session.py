@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.operator_session import OpenOperatorSession
 from qirsh.domain.commands.session import CloseSession, CloseSessions, OpenSession, UseLoginCode
 from qirsh.domain.counter import REVOCATION
 from qirsh.domain.limits import SESSION_MS
@@ -39,7 +40,7 @@ def open_session(command: OpenSession, work: UnitOfWork) -> Session | Refused:
     if command.passkey:
         refused = check_passkey(work, command.passkey, person=command.person, sign_count=command.sign_count)
     else:
-        refused = _use_up(command, work, command.actor) if command.email else None
+        refused = use_up_proof(command, work, command.actor) if command.email else None
     if refused:
         return refused
     session = Session(
@@ -64,7 +65,7 @@ def use_proof_locks(command: UseLoginCode, _work: UnitOfWork, keys: RowKeys) -> 
 
 
 def use_proof(command: UseLoginCode, work: UnitOfWork) -> int | Refused:
-    return _use_up(command, work, f"person {command.person}") or command.person
+    return use_up_proof(command, work, f"person {command.person}") or command.person
 
 
 def close_session_locks(command: CloseSession, _work: UnitOfWork, keys: RowKeys) -> None:
@@ -98,7 +99,9 @@ def close_sessions(command: CloseSessions, work: UnitOfWork) -> Person | Refused
     return work.people.get(command.person)  # type: ignore[return-value]  # It was there a line above.
 
 
-def _use_up(command: OpenSession | UseLoginCode, work: UnitOfWork, actor: str) -> Refused | None:
+def use_up_proof(
+    command: OpenSession | UseLoginCode | OpenOperatorSession, work: UnitOfWork, actor: str
+) -> Refused | None:
     """What was right a moment ago may have been used meanwhile, by another who saw it."""
     login = work.logins.get(command.email)
     if login is None or login.person != command.person:

@@ -12,7 +12,7 @@ from typing import Final
 from qirsh.domain.limits import AUDIT_ROWS_MAX
 from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.invariants import ALL
-from qirsh.store.integrity.operator_invariants import agreed_orders
+from qirsh.store.integrity.operator_invariants import agreed_orders, ordered_payouts, own_orders
 from qirsh.store.integrity.staff_invariants import member_rules
 from qirsh.store.interface import Query
 
@@ -263,6 +263,7 @@ BANK_ORDERS: Final = (
         WHERE moves <> 1""",
     ),
     agreed_orders(_O),
+    own_orders(_O),
 )
 
 # By their ids.
@@ -277,6 +278,7 @@ PAYOUTS: Final = (
             FROM {_PAYOUT} p) AS found
         WHERE orders <> CASE state WHEN 'paid' THEN 1 ELSE 0 END""",
     ),
+    ordered_payouts(_PAYOUT),
 )
 
 # By the accounts of their businesses. None of it stops money.

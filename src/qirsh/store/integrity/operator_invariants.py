@@ -35,17 +35,126 @@ STOPS: Final = rule(
 )
 
 
+def _holds(field: str, value: str) -> str:
+    """Whether the command of a proposal, as JSON, has this in a field. Both engines know no other way to ask.
+
+    No text in it can look like a field: its quotes are escaped. What operators type is printable, so nothing else is.
+    """
+    return f"replace(p.command, '\"{field}\":' || {value}, '') <> p.command"
+
+
+def _number(value: str) -> str:
+    return f"CAST({value} AS TEXT) || ','"
+
+
+def _text(value: str) -> str:
+    return f"""'"' || replace(replace({value}, '\\', '\\\\'), '"', '\\"') || '"'"""
+
+
+# Nobody locks the row of who decides: another commit may end them while theirs is under way.
+_AT_ONCE_MS: Final = 60_000
+_EDITORS: Final = "' ' || p.editors || ' '"
+_IS_BY_EDITOR: Final = f"replace({_EDITORS}, ' ' || CAST(p.decided_by AS TEXT) || ' ', '') <> {_EDITORS}"
+_SAYS_ORDER: Final = " AND ".join(
+    (
+        _holds("kind", _text("o.kind")),
+        _holds("house", _number("o.house")),
+        _holds("reference", _text("o.reference")),
+        _holds("account", _number("o.account")),
+        _holds("currency", _text("o.currency")),
+        _holds("amount", _number("o.amount")),
+        _holds("payout", f"coalesce({_text('o.payout')}, 'null')"),
+    )
+)
+_OTHER_ADMIN: Final = """EXISTS (SELECT 1 FROM operator x
+                WHERE x.person NOT IN ({made}, {maker}) AND x.roles LIKE 'admin%' AND x.created_at < {at}
+                AND (x.ended_at IS NULL OR x.ended_at > {at})
+                -- They may be one only since.
+                AND NOT EXISTS (SELECT 1 FROM proposal r WHERE r.subject = 'person ' || CAST(x.person AS TEXT)
+                    AND r.action = 'operator roles' AND r.state = 'done' AND r.decided_at >= {at}))"""
+
+
 def agreed_orders(orders: str) -> Invariant:
     """Of some bank orders, or all."""
     return rule(
         3,
         "a bank order is what two operators agreed to",
-        "bank order {} of account {}, by proposal {} that is {}, asked by operator {} and confirmed by {}",
+        "bank order {} of account {} is not what its proposal {} says, which is {}, asked by operator {} and confirmed"
+        " by {}",
         f"""SELECT o.reference, o.house, o.proposal, p.state, p.asked_by, p.decided_by FROM {orders} o
         LEFT JOIN proposal p ON p.id = o.proposal WHERE (p.state = 'done' AND p.decided_by <> p.asked_by
-            AND p.action = CASE WHEN o.payout IS NULL THEN o.kind ELSE 'payout' END
-            AND p.subject = 'account ' || CAST(o.account AS TEXT)) IS NOT TRUE""",
+            AND NOT ({_IS_BY_EDITOR}) AND p.action = CASE WHEN o.payout IS NULL THEN o.kind ELSE 'payout' END
+            AND p.subject = 'account ' || CAST(o.account AS TEXT) AND {_SAYS_ORDER}) IS NOT TRUE""",
     )
+
+
+def own_orders(orders: str) -> Invariant:
+    """The same."""
+    return rule(
+        3,
+        "nobody moves money of their own as an operator",
+        "bank order {} of account {} is for account {} of person {}, asked by operator {} and confirmed by {}",
+        f"""SELECT o.reference, o.house, o.account, a.owner, p.asked_by, p.decided_by
+        FROM {orders} o JOIN proposal p ON p.id = o.proposal
+        JOIN account a ON a.number = o.account WHERE a.owner IN (p.asked_by, p.decided_by)""",
+    )
+
+
+def ordered_payouts(payouts: str) -> Invariant:
+    """Of some payouts, or all."""
+    return rule(
+        3,
+        "a payout is ordered by the one proposal that is open for it, or asked for",
+        "payout {} of account {} is {} under the reference {}, and {} open proposals say so of {} that are for it",
+        f"""SELECT id, account, state, reference, saying, waiting FROM (
+            SELECT y.id, y.account, y.state, y.reference, count(p.id) AS waiting,
+                coalesce(sum(CASE WHEN {_holds("reference", _text("y.reference"))} THEN 1 ELSE 0 END), 0) AS saying
+            FROM {payouts} y LEFT JOIN proposal p ON p.subject = 'account ' || CAST(y.account AS TEXT)
+                AND p.state = 'open' AND p.action = 'payout' AND {_holds("payout", _text("y.id"))}
+            GROUP BY y.id, y.account, y.state, y.reference) AS found
+        WHERE waiting <> CASE state WHEN 'ordered' THEN 1 ELSE 0 END OR saying <> waiting""",
+    )
+
+
+_PROPOSALS: Final = (
+    rule(
+        3,
+        "a proposal is decided once, and done by another than who asked for it or changed it",
+        "proposal {} ({}) is {}, asked by operator {}, changed by operators '{}', decided by {} at {}",
+        f"""SELECT p.id, p.action, p.state, p.asked_by, p.editors, p.decided_by, p.decided_at FROM proposal p
+        WHERE (p.state = 'open') <> (p.decided_at IS NULL) OR CASE p.state
+            WHEN 'done' THEN p.decided_by = p.asked_by OR {_IS_BY_EDITOR}
+                OR (p.decided_by IS NULL AND p.action <> 'operator create')
+            WHEN 'refused' THEN p.decided_by IS NULL OR p.decided_by = p.asked_by
+            WHEN 'withdrawn' THEN p.decided_by IS DISTINCT FROM p.asked_by
+            WHEN 'open' THEN p.decided_by IS NOT NULL
+            WHEN 'lapsed' THEN p.decided_by IS NOT NULL
+            ELSE TRUE END""",
+    ),
+    rule(
+        3,
+        "a proposal is asked for and decided by operators",
+        "proposal {} ({}) is {}, asked by operator {} at {}, decided by {} at {}",
+        f"""SELECT p.id, p.action, p.state, p.asked_by, p.asked_at, p.decided_by, p.decided_at FROM proposal p
+        LEFT JOIN operator a ON a.person = p.asked_by LEFT JOIN operator d ON d.person = p.decided_by
+        WHERE a.person IS NULL OR p.asked_at < a.created_at - {_AT_ONCE_MS} OR p.asked_at > a.ended_at + {_AT_ONCE_MS}
+            OR (p.decided_by IS NOT NULL AND (d.person IS NULL OR p.decided_at < d.created_at - {_AT_ONCE_MS}
+                OR p.decided_at > d.ended_at + {_AT_ONCE_MS}))
+            OR (p.state = 'done' AND p.decided_by IS NULL
+                AND {_OTHER_ADMIN.format(made="p.asked_by", maker="p.asked_by", at="p.decided_at")})""",
+    ),
+    rule(
+        3,
+        "nobody confirms a proposal about themselves, their account or their employer",
+        "proposal {} ({}) about {} was confirmed by operator {}",
+        """SELECT p.id, p.action, p.subject, p.decided_by FROM proposal p
+        WHERE p.state = 'done' AND (p.subject = 'person ' || CAST(p.decided_by AS TEXT)
+            OR EXISTS (SELECT 1 FROM account a
+                WHERE a.owner = p.decided_by AND p.subject = 'account ' || CAST(a.number AS TEXT))
+            OR EXISTS (SELECT 1 FROM member m WHERE m.person = p.decided_by
+                AND p.subject = 'account ' || CAST(m.account AS TEXT) AND m.created_at < p.decided_at))""",
+    ),
+)
 
 
 OPERATORS: Final = (
@@ -78,23 +187,10 @@ OPERATORS: Final = (
         WHERE o.payout IS NOT NULL AND (p.reference = o.reference AND p.account = o.account
             AND p.currency = o.currency AND p.amount = o.amount AND p.state = 'paid') IS NOT TRUE""",
     ),
-    rule(
-        3,
-        "a payout that is ordered has its proposal",
-        "payout {} of account {} is ordered under the reference {}, and no open proposal says so",
-        """SELECT y.id, y.account, y.reference FROM payout y WHERE y.state = 'ordered' AND NOT EXISTS (
-            SELECT 1 FROM proposal p WHERE p.subject = 'account ' || CAST(y.account AS TEXT) AND p.state = 'open'
-            AND p.action = 'payout')""",
-    ),
+    ordered_payouts("payout"),
     agreed_orders("bank_order"),
-    rule(
-        3,
-        "nobody moves money of their own as an operator",
-        "bank order {} of account {} is for account {} of person {}, asked by operator {} and confirmed by {}",
-        """SELECT o.reference, o.house, o.account, a.owner, p.asked_by, p.decided_by
-        FROM bank_order o JOIN proposal p ON p.id = o.proposal
-        JOIN account a ON a.number = o.account WHERE a.owner IN (p.asked_by, p.decided_by)""",
-    ),
+    own_orders("bank_order"),
+    *_PROPOSALS,
     rule(
         3,
         "an operator and who made them do not confirm each other's orders at first",
@@ -107,15 +203,22 @@ OPERATORS: Final = (
     ),
     rule(
         3,
+        "an appointment is what was agreed to",
+        "the appointment by proposal {} that is {} is not what that says",
+        f"""SELECT a.proposal, p.state FROM appointment a LEFT JOIN proposal p ON p.id = a.proposal
+        WHERE (p.state = 'done' AND p.action = 'operator create' AND {_holds("email", _text("a.email"))}
+            AND {_holds("name", _text("a.name"))} AND {_holds("roles", _text("a.roles"))}) IS NOT TRUE""",
+    ),
+    rule(
+        3,
         "an operator was made by others, who were there before",
         "operator {} was made by operator {} and confirmed by {}",
-        """SELECT o.person, o.created_by, o.confirmed_by FROM operator o
+        f"""SELECT o.person, o.created_by, o.confirmed_by FROM operator o
         WHERE o.person IN (o.created_by, o.confirmed_by) OR o.created_by = o.confirmed_by
             OR EXISTS (SELECT 1 FROM operator m WHERE m.person IN (o.created_by, o.confirmed_by)
                 AND (m.created_at > o.created_at OR o.person IN (m.created_by, m.confirmed_by)))
-            OR (o.created_by IS NOT NULL AND o.confirmed_by IS NULL AND EXISTS (SELECT 1 FROM operator x
-                WHERE x.person NOT IN (o.person, o.created_by) AND x.roles LIKE 'admin%' AND x.created_at < o.created_at
-                AND (x.ended_at IS NULL OR x.ended_at > o.created_at)))""",
+            OR (o.created_by IS NOT NULL AND o.confirmed_by IS NULL
+                AND {_OTHER_ADMIN.format(made="o.person", maker="o.created_by", at="o.created_at")})""",
     ),
     rule(
         5,

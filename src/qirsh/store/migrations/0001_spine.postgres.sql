@@ -107,7 +107,7 @@ CREATE TABLE pin (
 
 CREATE TABLE operator (
     person BIGINT PRIMARY KEY REFERENCES person,
-    roles TEXT NOT NULL CHECK (roles <> ''),
+    roles TEXT NOT NULL CHECK (roles <> '' AND roles NOT LIKE '_%admin%'),
     created_by BIGINT REFERENCES operator,
     created_at BIGINT NOT NULL,
     confirmed_by BIGINT REFERENCES operator,
@@ -665,8 +665,16 @@ CREATE TRIGGER operator_stays BEFORE UPDATE ON operator FOR EACH ROW
 
 CREATE FUNCTION proposal_begins() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM operator WHERE person IN (NEW.asked_by, NEW.decided_by) AND ended_at IS NOT NULL) THEN
+    IF NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.asked_by AND ended_at IS NULL)
+        OR (NEW.decided_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NULL))
+    THEN
         RAISE check_violation USING MESSAGE = 'proposal: by somebody who is no operator';
+    END IF;
+    IF NEW.state = 'done' AND (NEW.subject = 'person ' || NEW.decided_by
+        OR EXISTS (SELECT 1 FROM account WHERE owner = NEW.decided_by AND NEW.subject = 'account ' || number))
+    THEN
+        RAISE check_violation USING MESSAGE = 'proposal: confirmed by whom it is about';
     END IF;
     IF NEW.state = 'done' AND NEW.decided_by IS NULL AND EXISTS (SELECT 1 FROM operator
         WHERE person <> NEW.asked_by AND ended_at IS NULL AND roles LIKE 'admin%')
@@ -684,8 +692,22 @@ BEGIN
     THEN
         RAISE check_violation USING MESSAGE = 'proposal: is decided once, as it was shown';
     END IF;
-    IF EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NOT NULL) THEN
+    IF (NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason))
+        OR EXISTS (SELECT 1 FROM unnest(string_to_array(OLD.editors, ' ')) e
+        WHERE strpos(' ' || NEW.editors || ' ', ' ' || e || ' ') = 0)
+    THEN
+        RAISE check_violation USING MESSAGE = 'proposal: who has changed it is known for ever';
+    END IF;
+    IF NEW.decided_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NULL)
+    THEN
         RAISE check_violation USING MESSAGE = 'proposal: decided by somebody who is no operator';
+    END IF;
+    IF NEW.state = 'done' AND (NEW.subject = 'person ' || NEW.decided_by
+        OR EXISTS (SELECT 1 FROM account WHERE owner = NEW.decided_by AND NEW.subject = 'account ' || number))
+    THEN
+        RAISE check_violation USING MESSAGE = 'proposal: confirmed by whom it is about';
     END IF;
     IF NEW.state = 'done' AND NEW.decided_by IS NULL THEN
         RAISE check_violation USING MESSAGE = 'proposal: carried out by one alone';

@@ -88,7 +88,7 @@ CREATE TABLE pin (
 
 CREATE TABLE operator (
     person INTEGER PRIMARY KEY REFERENCES person DEFERRABLE INITIALLY DEFERRED,
-    roles TEXT NOT NULL CHECK (roles <> ''), -- In their order, so that an admin's begin with it.
+    roles TEXT NOT NULL CHECK (roles <> '' AND roles NOT LIKE '_%admin%'), -- In their order: an admin's begin with it.
     created_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     confirmed_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
@@ -537,6 +537,8 @@ WHEN EXISTS (SELECT 1 FROM transfer WHERE id = NEW.id)
     OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.debit AND currency = NEW.currency AND debit_sequence = NEW.debit_sequence)
     OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence)
     OR (NEW.kind = 'pay' AND EXISTS (SELECT 1 FROM transfer WHERE payment = NEW.payment AND kind = 'pay'))
+    OR (NEW.bank_order IS NOT NULL AND EXISTS (SELECT 1 FROM transfer WHERE bank_order = NEW.bank_order
+        AND iif(kind = 'deposit', debit, credit) = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit)))
 BEGIN SELECT RAISE(ROLLBACK, 'transfers are never replaced'); END;
 -- After the largest of all ids there would be no order any more.
 CREATE TRIGGER transfer_is_next BEFORE INSERT ON transfer
@@ -564,6 +566,7 @@ WHEN EXISTS (SELECT 1 FROM refund WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'refunds are never replaced'); END;
 CREATE TRIGGER bank_order_is_new BEFORE INSERT ON bank_order
 WHEN EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reference = NEW.reference)
+    OR EXISTS (SELECT 1 FROM bank_order WHERE proposal = NEW.proposal)
 BEGIN SELECT RAISE(ROLLBACK, 'bank orders are never replaced'); END;
 CREATE TRIGGER event_is_new BEFORE INSERT ON event
 WHEN EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence)
@@ -611,7 +614,12 @@ CREATE TRIGGER proposal_is_new BEFORE INSERT ON proposal WHEN EXISTS (SELECT 1 F
 BEGIN SELECT RAISE(ROLLBACK, 'proposals are never replaced'); END;
 CREATE TRIGGER proposal_begins BEFORE INSERT ON proposal BEGIN
     SELECT RAISE(ROLLBACK, 'proposal: by somebody who is no operator')
-    WHERE EXISTS (SELECT 1 FROM operator WHERE person IN (NEW.asked_by, NEW.decided_by) AND ended_at IS NOT NULL);
+    WHERE NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.asked_by AND ended_at IS NULL)
+        OR (NEW.decided_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NULL));
+    SELECT RAISE(ROLLBACK, 'proposal: confirmed by whom it is about')
+    WHERE NEW.state = 'done' AND (NEW.subject = 'person ' || NEW.decided_by
+        OR EXISTS (SELECT 1 FROM account WHERE owner = NEW.decided_by AND NEW.subject = 'account ' || number));
     SELECT RAISE(ROLLBACK, 'proposal: carried out by one alone while there are others')
     WHERE NEW.state = 'done' AND NEW.decided_by IS NULL AND EXISTS (SELECT 1 FROM operator
         WHERE person <> NEW.asked_by AND ended_at IS NULL AND roles GLOB 'admin*');
@@ -621,8 +629,17 @@ CREATE TRIGGER proposal_moves BEFORE UPDATE ON proposal BEGIN
     WHERE OLD.state <> 'open' OR NEW.id <> OLD.id OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
         OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
         OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason OR NEW.editors <> OLD.editors));
+    SELECT RAISE(ROLLBACK, 'proposal: who has changed it is known for ever')
+    WHERE (NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason))
+        OR EXISTS (SELECT 1 FROM json_each('[' || replace(OLD.editors, ' ', ',') || ']') e
+        WHERE instr(' ' || NEW.editors || ' ', ' ' || e.value || ' ') = 0);
     SELECT RAISE(ROLLBACK, 'proposal: decided by somebody who is no operator')
-    WHERE EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NOT NULL);
+    WHERE NEW.decided_by IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM operator WHERE person = NEW.decided_by AND ended_at IS NULL);
+    SELECT RAISE(ROLLBACK, 'proposal: confirmed by whom it is about')
+    WHERE NEW.state = 'done' AND (NEW.subject = 'person ' || NEW.decided_by
+        OR EXISTS (SELECT 1 FROM account WHERE owner = NEW.decided_by AND NEW.subject = 'account ' || number));
     SELECT RAISE(ROLLBACK, 'proposal: carried out by one alone')
     WHERE NEW.state = 'done' AND NEW.decided_by IS NULL;
 END;

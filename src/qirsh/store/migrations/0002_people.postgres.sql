@@ -69,6 +69,21 @@ CREATE TABLE mail (
 );
 CREATE INDEX mail_due ON mail (is_urgent DESC, due_at);
 
+-- Who becomes an operator, and in which roles, is what was agreed to.
+
+CREATE FUNCTION appointment_is_agreed_to() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+        WHERE p.id = NEW.proposal AND p.state = 'done' AND p.action = 'operator create'
+        AND held ->> 'email' = NEW.email AND held ->> 'name' = NEW.name AND held ->> 'roles' = NEW.roles)
+    THEN
+        RAISE check_violation USING MESSAGE = 'appointment: is not what was agreed to';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER appointment_is_agreed_to BEFORE INSERT OR UPDATE ON appointment
+    FOR EACH ROW EXECUTE FUNCTION appointment_is_agreed_to();
+
 -- A payout ends once, and is paid only with the money that has moved for it.
 
 CREATE TRIGGER payout_begins BEFORE INSERT ON payout FOR EACH ROW

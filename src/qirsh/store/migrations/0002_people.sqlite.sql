@@ -70,6 +70,17 @@ CREATE TABLE mail (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mail_due ON mail (is_urgent DESC, due_at);
 
+-- Who becomes an operator, and in which roles, is what was agreed to.
+
+CREATE TRIGGER appointment_begins BEFORE INSERT ON appointment
+WHEN NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done' AND p.action = 'operator create'
+    AND p.command ->> 'email' = NEW.email AND p.command ->> 'name' = NEW.name AND p.command ->> 'roles' = NEW.roles)
+BEGIN SELECT RAISE(ROLLBACK, 'appointment: is not what was agreed to'); END;
+CREATE TRIGGER appointment_moves BEFORE UPDATE ON appointment
+WHEN NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done' AND p.action = 'operator create'
+    AND p.command ->> 'email' = NEW.email AND p.command ->> 'name' = NEW.name AND p.command ->> 'roles' = NEW.roles)
+BEGIN SELECT RAISE(ROLLBACK, 'appointment: is not what was agreed to'); END;
+
 -- A payout ends once, and is paid only with the money that has moved for it.
 
 CREATE TRIGGER payout_begins BEFORE INSERT ON payout WHEN NEW.state <> 'asked' BEGIN

@@ -104,3 +104,14 @@ CREATE TRIGGER payment_act_remains BEFORE DELETE OR TRUNCATE ON payment_act FOR 
 CREATE TRIGGER bank_account_stays BEFORE UPDATE ON bank_account FOR EACH ROW
     WHEN (NEW.id <> OLD.id OR NEW.account <> OLD.account OR NEW.created_at <> OLD.created_at)
     EXECUTE FUNCTION refused('bank account: its business and its age never change');
+
+-- Who works at a business confirms nothing about it.
+CREATE FUNCTION proposal_without_staff() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM member WHERE person = NEW.decided_by AND NEW.subject = 'account ' || account) THEN
+        RAISE check_violation USING MESSAGE = 'proposal: confirmed by whom it is about';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER proposal_without_staff BEFORE INSERT OR UPDATE ON proposal FOR EACH ROW
+    WHEN (NEW.state = 'done') EXECUTE FUNCTION proposal_without_staff();

@@ -112,3 +112,11 @@ BEGIN SELECT RAISE(ROLLBACK, 'bank account: its business and its age never chang
 CREATE TRIGGER bank_account_is_new BEFORE INSERT ON bank_account
 WHEN EXISTS (SELECT 1 FROM bank_account WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'bank accounts are never replaced'); END;
+
+-- Who works at a business confirms nothing about it.
+CREATE TRIGGER proposal_begins_without_staff BEFORE INSERT ON proposal WHEN NEW.state = 'done'
+    AND EXISTS (SELECT 1 FROM member WHERE person = NEW.decided_by AND NEW.subject = 'account ' || account)
+BEGIN SELECT RAISE(ROLLBACK, 'proposal: confirmed by whom it is about'); END;
+CREATE TRIGGER proposal_moves_without_staff BEFORE UPDATE ON proposal WHEN NEW.state = 'done'
+    AND EXISTS (SELECT 1 FROM member WHERE person = NEW.decided_by AND NEW.subject = 'account ' || account)
+BEGIN SELECT RAISE(ROLLBACK, 'proposal: confirmed by whom it is about'); END;

@@ -9,27 +9,27 @@ from qirsh.domain.proposal import Proposal
 from qirsh.store.interface import Query, Store
 
 _COLUMNS: Final = ", ".join(Proposal.__struct_fields__)
-_OPEN: Final = Query(
+OPEN: Final = Query(
     f"SELECT {_COLUMNS} FROM proposal WHERE state = 'open' AND (asked_at, id) > ($1, $2) ORDER BY asked_at, id LIMIT $3"
 )
-_OF_SUBJECT: Final = Query(
+OF_SUBJECT: Final = Query(
     f"SELECT {_COLUMNS} FROM proposal WHERE subject = $1 AND state = 'open' ORDER BY asked_at, id LIMIT $2"
 )
-_ASKED_BEFORE: Final = Query(
+ASKED_BEFORE: Final = Query(
     f"SELECT {_COLUMNS} FROM proposal WHERE state = 'open' AND asked_at <= $1 ORDER BY asked_at, id LIMIT $2"
 )
 
 
 async def open_proposals(store: Store, limit: int, after: tuple[int, str] = (-1, "")) -> list[Proposal]:
     """What waits for another operator, oldest first."""
-    return [Proposal(*row) for row in await store.select(_OPEN, *after, limit)]
+    return [Proposal(*row) for row in await store.select(OPEN, *after, limit)]
 
 
 async def waiting_for(store: Store, subject: str, limit: int) -> list[Proposal]:
     """What waits about one thing."""
-    return [Proposal(*row) for row in await store.select(_OF_SUBJECT, subject, limit)]
+    return [Proposal(*row) for row in await store.select(OF_SUBJECT, subject, limit)]
 
 
 async def asked_before(store: Store, at: int, limit: int) -> list[Proposal]:
     """Those that were asked for so long ago."""
-    return [Proposal(*row) for row in await store.select(_ASKED_BEFORE, at, limit)]
+    return [Proposal(*row) for row in await store.select(ASKED_BEFORE, at, limit)]

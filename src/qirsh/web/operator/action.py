@@ -11,7 +11,7 @@ from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person, normal_email
-from qirsh.domain.refusal import Refused
+from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
@@ -60,12 +60,18 @@ class Action(msgspec.Struct, frozen=True):
     right: OperatorRight
 
 
-async def submit(context: Context, command: Command[Any]) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
-    """The outcome, or a `ActionRefused` for a refusal."""
+def missing_right(right: OperatorRight | None) -> ActionRefused:
+    """Of an operator whose roles are others; with the right, where it is known by now."""
+    return ActionRefused("missing_right", f"{MISSING_ROLE} It takes the right `{right}`." if right else MISSING_ROLE)
+
+
+async def submit(context: Context, command: Command[Any], right: OperatorRight | None = None) -> Any:  # noqa: ANN401 - each command has its own kind of outcome
+    """The outcome, or a `ActionRefused` for a refusal, with the right that the commit asks for."""
     outcome = await context.engine.submit(command)
     if type(outcome) is Refused:
-        why = outcome.why.value
-        raise ActionRefused(why, MISSING_ROLE if why == "missing_right" else PROBLEM_TYPES[why].detail)
+        if outcome.why is Refusal.MISSING_RIGHT:
+            raise missing_right(right)
+        raise ActionRefused(outcome.why.value, PROBLEM_TYPES[outcome.why.value].detail)
     return outcome
 
 

@@ -28,7 +28,7 @@ from qirsh.store.reads import queries
 from qirsh.web.auth.credentials import VerifiedLogin, authenticate
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES, Problem
-from qirsh.web.operator.action import MISSING_ROLE, ActionRefused, Actor
+from qirsh.web.operator.action import ActionRefused, Actor, missing_right
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.peer import peer_user, user_name
 
@@ -93,7 +93,7 @@ async def _actor(context: Context, request: OperatorRequest, right: OperatorRigh
     if not await _is_acting(context, operator):
         raise ActionRefused("not_operator", PROBLEM_TYPES["not_operator"].detail)
     if not may(operator.roles, right):
-        raise ActionRefused("missing_right", f"{MISSING_ROLE} It takes the right `{right}`.")
+        raise missing_right(right)
     return Actor(operator.person, peer)
 
 

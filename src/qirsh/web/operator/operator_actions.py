@@ -96,7 +96,9 @@ OPERATOR_ACTIONS: Final[dict[str, Action]] = {
 
 
 async def _first(context: Context, actor: Actor, params: Params) -> Params:
-    email = email_address(params)
+    email, roles = email_address(params), _roles(params)
+    if "admin" not in roles.split():
+        raise ActionRefused("invalid", "roles: the first operator must be an admin, who appoints the others")
     try:
         person = await added_person(context, actor, params)
     except ActionRefused as error:
@@ -111,7 +113,7 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
             raise
         person = found
     seed = new_seed(context.entropy)
-    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), _roles(params), actor.name))
+    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), roles, actor.name))
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 

@@ -58,6 +58,11 @@ async def order_payout(context: Context, actor: Actor, params: Params) -> Params
 async def refuse_payout(context: Context, actor: Actor, params: Params) -> Params:
     """No money will be sent, and who asked is told why."""
     payout = await _payout(context, params)
+    if payout.state == "ordered":
+        raise ActionRefused(
+            "move_not_allowed",
+            "It is ordered: its proposal, which `qirsh proposal list` shows, must be refused or withdrawn first.",
+        )
     reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     letters = await payout_letters(context, payout, "payout_refused", reason=reason)
     refused = await submit(context, RefusePayout(payout.id, reason, actor.id, actor.name, letters))

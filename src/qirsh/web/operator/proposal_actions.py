@@ -14,12 +14,14 @@ from qirsh.domain.commands.proposal import (
 )
 from qirsh.domain.money import format_amount
 from qirsh.domain.operator_role import OperatorRight
-from qirsh.domain.proposal import Proposal, shown_digest
+from qirsh.domain.proposal import Proposal, is_lapsed, shown_digest
+from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, reference, submit, word_text
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, house, reference, submit, word_text
 from qirsh.web.operator.proposal_effects import check_before, effects_of, letters_on_asking
 
 _ID_CHARACTERS_MAX: Final = 64
@@ -43,6 +45,7 @@ async def ask(context: Context, actor: Actor, params: Params, command: ProposedC
             mailed=effects.mailed,
             passkeys=effects.passkeys,
         ),
+        PROPOSED[type(command)].ask,
     )
     return proposal_words(asked)
 
@@ -64,6 +67,7 @@ async def confirm(context: Context, actor: Actor, proposal: Proposal, seen: byte
             mailed=effects.mailed,
             passkeys=effects.passkeys,
         ),
+        PROPOSED[type(command)].confirm,
     )
     await context.callers.poll()  # This process need not wait until it would look.
     return proposal_words(done)
@@ -94,14 +98,15 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
         if (proposal.asked_by == actor.id) != by_asker:
             told = "You did not ask for it: refuse it." if by_asker else "You asked for it yourself: withdraw it."
             raise ActionRefused("own_request", told)
-        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+        reason, command = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX), _held(proposal)
+        rule = PROPOSED[type(command)]
         ended: Proposal = await submit(
             context,
             EndProposal(
                 id=proposal.id,
                 seen=_seen(proposal, params),
                 asked_by=proposal.asked_by,
-                command=_held(proposal),
+                command=command,
                 reason=reason,
                 operator=actor.id,
                 actor=actor.name,
@@ -111,6 +116,7 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
                     context, proposal.asked_by, "proposal_refused", action=proposal.action, reason=reason
                 ),
             ),
+            rule.ask if by_asker else rule.confirm,
         )
         return proposal_words(ended)
 
@@ -122,10 +128,22 @@ def confirm_bank_transfer(kind: str) -> Any:  # noqa: ANN401 - a handler
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
         slip = reference(params)
-        for proposal in await open_proposals(context.store, limits.PROPOSALS_LOOKED_AT_MAX):
-            command = decoded(proposal)
-            if isinstance(command, BookBankTransfer) and (command.kind, command.reference) == (kind, slip):
-                return await confirm(context, actor, proposal, shown_digest(proposal))
+        found = await open_proposals(context.store, limits.PROPOSALS_LOOKED_AT_MAX)
+        waiting = [proposal for proposal in found if _is_slip(decoded(proposal), kind, slip)]
+        now = context.clock()
+        fresh = [proposal for proposal in waiting if not is_lapsed(proposal, now)]
+        if len(fresh) > 1:  # They may be about other sums, or other accounts.
+            raise ActionRefused(
+                "several_wait",
+                f"{len(fresh)} proposals wait under this reference: `qirsh proposal list` shows them. Confirm the right"
+                " one with `qirsh proposal confirm`.",
+            )
+        if waiting:
+            [proposal] = fresh or waiting[:1]
+            return await confirm(context, actor, proposal, shown_digest(proposal))
+        booked = await context.store.find(Tables.bank_orders, (await house(context), slip))
+        if booked is not None and booked.kind == kind:
+            raise ActionRefused("already_decided", PROBLEM_TYPES["already_decided"].detail)
         raise ActionRefused(
             "not_found", f"No {kind} waits under this reference: `qirsh proposal list` shows what does."
         )
@@ -142,6 +160,10 @@ PROPOSAL_ACTIONS: Final[dict[str, Action]] = {
     "deposit confirm": Action(confirm_bank_transfer("deposit"), OperatorRight.CONFIRM_MONEY),
     "withdraw confirm": Action(confirm_bank_transfer("withdrawal"), OperatorRight.CONFIRM_MONEY),
 }
+
+
+def _is_slip(command: ProposedCommand | None, kind: str, slip: str) -> bool:
+    return isinstance(command, BookBankTransfer) and (command.kind, command.reference) == (kind, slip)
 
 
 def proposal_words(proposal: Proposal) -> Params:

@@ -1,0 +1,94 @@
+"""Pages of the operator console: each names the right that it takes, and is shown to who has it."""
+
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.operator_role import OperatorRight, may
+from qirsh.store.reads.operator_sessions import SignedInOperator
+from qirsh.web.html.flash import flash_about, flash_header, read_flash
+from qirsh.web.html.forms import read_form
+from qirsh.web.html.rendering import render_page, see_other
+from qirsh.web.http.context import Context
+from qirsh.web.http.message import Headers, Request, Response
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.route import Handler, Route
+from qirsh.web.operator.action import Actor
+from qirsh.web.operator.console_session import ConsoleSession, console_session_of
+
+CONSOLE_SIGN_IN: Final = "/operator/sign-in"
+Answer = Coroutine[None, None, Response]
+
+
+class ConsolePage(msgspec.Struct, frozen=True):
+    """One operator at one page."""
+
+    context: Context
+    request: Request
+    session: ConsoleSession
+    operator: SignedInOperator
+    flash: str  # From the last page.
+    cookies: Headers
+
+    @property
+    def actor(self) -> Actor:
+        """As actions and audit entries know them."""
+        return Actor(self.operator.person, "console")
+
+    def may(self, right: str) -> bool:
+        """Whether one of their roles has the right."""
+        return may(self.operator.roles, OperatorRight(right))
+
+    def token(self, purpose: str, *bound: str) -> str:
+        """For a form of this operator, for this purpose and what else it is bound to."""
+        return self.context.keyring.form_token(purpose, self.session.hash.hex(), *bound)
+
+    def form(self, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+        """The posted values, after a look at the token."""
+        values = read_form(self.context, self.request, "token", *names)
+        given = values.pop("token")
+        if not self.context.keyring.is_form_token(given, purpose, self.session.hash.hex(), *bound):
+            raise Problem("stale_form")
+        return values
+
+    def flash_about(self, about: str) -> str:
+        """What the last page has said about this."""
+        return flash_about(self.flash, about)
+
+    def render(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """The page, which knows its operator."""
+        values |= {"csrf_token": self.token, "operator": self.operator, "may": self.may}
+        return render_page(
+            self.context.site, self.request, template, status=status, headers=[*self.cookies], **values
+        )
+
+    def redirect(self, location: str, flash: str = "") -> Response:
+        """The next page, with a message for it: `about.code`."""
+        return see_other(location, [*flash_header(self.context, flash), *self.cookies])
+
+
+def console_page(
+    method: str, path: str, handler: Callable[[ConsolePage], Answer], *, right: OperatorRight
+) -> Route:
+    """A page below `/operator`."""
+    return Route(method, f"/operator{path}", _for_operator(handler, right), token=None, is_page=True, right=right)
+
+
+def _for_operator(handler: Callable[[ConsolePage], Answer], right: OperatorRight) -> Handler:
+    async def answer(context: Context, request: Request) -> Response:
+        session = await console_session_of(context, request)
+        if session.operator is None:
+            # Who was here a while ago is sent to the door; to everybody else there is no such page.
+            if session.is_over or request.path == "/operator":
+                return see_other(CONSOLE_SIGN_IN)
+            raise Problem("not_found")
+        if not may(session.operator.roles, right):
+            problem = Problem("missing_right", detail=f"None of your roles has the right {right}.")
+            problem.named = (session.operator.roles, right)
+            raise problem
+        flash, taken = read_flash(context, request)
+        page = ConsolePage(context, request, session, session.operator, flash, [*taken, *session.cookies])
+        return await handler(page)
+
+    return answer

@@ -1,0 +1,80 @@
+"""Proposals in the console: what waits, one of them, and what another operator says to it."""
+
+from typing import Final
+
+from qirsh.domain import limits
+from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.proposal import decoded
+from qirsh.domain.ledger import Balance
+from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
+from qirsh.domain.tables import Tables
+from qirsh.store.reads.proposals import open_proposals
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import Problem
+from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.console_form import field_faults
+from qirsh.web.operator.console_page import ConsolePage
+from qirsh.web.operator.proposal_actions import proposal_words
+
+_LISTED: Final = limits.LIST_ITEMS_MAX
+
+
+async def show_proposals(page: ConsolePage) -> Response:
+    """Oldest first."""
+    found = await open_proposals(page.context.store, _LISTED)
+    names = {person: await _name(page, person) for person in {one.asked_by for one in found}}
+    return page.render("operator/proposals.html", proposals=found, names=names, lasts_ms=PROPOSAL_MS)
+
+
+async def show_proposal(page: ConsolePage) -> Response:
+    """What is asked for, with what it would change."""
+    return await _page(page, page.request.arguments["id"])
+
+
+async def proposal_again(page: ConsolePage, params: Params, refused: ActionRefused) -> Response:
+    """The same page, with why not, and what was typed."""
+    return await _page(page, params["id"], typed=params, refused=refused)
+
+
+def proposal_address(_page: ConsolePage, result: Params) -> str:
+    """Of the one that was decided."""
+    return f"/operator/proposals/{result['id']}"
+
+
+async def _page(
+    page: ConsolePage, proposal_id: str, *, typed: Params | None = None, refused: ActionRefused | None = None
+) -> Response:
+    proposal = await page.context.store.find(Tables.proposals, proposal_id)
+    if proposal is None:
+        raise Problem("not_found")
+    me = page.operator.person
+    status = 200 if refused is None else 409 if refused.code == "already_decided" else 422
+    return page.render(
+        "operator/proposal.html",
+        status=status,
+        proposal=proposal,
+        words=proposal_words(proposal),
+        balance=await _balance(page, proposal),
+        asked_by=await _name(page, proposal.asked_by),
+        decided_by="" if proposal.decided_by is None else await _name(page, proposal.decided_by),
+        is_own=me == proposal.asked_by,
+        may_confirm=proposal.state == "open" and me not in authors(proposal),
+        typed=typed or {},
+        faults=field_faults(refused),
+    )
+
+
+async def _balance(page: ConsolePage, proposal: Proposal) -> tuple[Balance, int] | None:
+    """What the account holds, and what it would hold afterwards."""
+    command = decoded(proposal)
+    if not isinstance(command, BookBankTransfer):
+        return None
+    held = await page.context.store.find(Tables.balances, (command.account, command.currency))
+    before = held or Balance(command.account, command.currency, 0, 0, is_house=False)
+    change = command.amount if command.kind == "deposit" else -command.amount
+    return before, before.amount + change
+
+
+async def _name(page: ConsolePage, person: int) -> str:
+    found = await page.context.store.find(Tables.people, person)
+    return "" if found is None else found.name
