@@ -279,7 +279,7 @@ def test_what_a_suspended_operator_asked_for_is_not_confirmed_but_refused(kind: 
 
 
 @every_command
-def test_whom_it_is_about_does_not_confirm(kind: type[Any]) -> None:
+def test_whom_it_is_about_does_not_decide(kind: type[Any]) -> None:
     case = Asked(kind)
     person = case.rule.person(case.command)
     if person is None:
@@ -288,6 +288,7 @@ def test_whom_it_is_about_does_not_confirm(kind: type[Any]) -> None:
     market = case.market
     market.operators[person] = msgspec.structs.replace(market.operators[case.fourth], person=person)
     assert case.refuse(case.confirm(person)) is Refusal.OWN_REQUEST
+    assert case.refuse(end(market, operator=person)) is Refusal.OWN_REQUEST
     changed = msgspec.structs.replace(edit(market), operator=person)
     assert case.refuse(changed) is Refusal.OWN_REQUEST
 
@@ -305,6 +306,7 @@ def test_who_owns_or_works_at_the_business_concerned_has_no_part_in_it(kind: typ
     else:
         market.members[number, case.fourth] = Member(number, case.fourth, role, 1, START, START)
     assert case.refuse(case.confirm(case.fourth)) is Refusal.OWN_REQUEST
+    assert case.refuse(end(market, operator=case.fourth)) is Refusal.OWN_REQUEST
     assert market.refuse(market.propose(case.command, operator=case.fourth)).why is Refusal.OWN_REQUEST
     changed = msgspec.structs.replace(edit(market), operator=case.fourth)
     assert case.refuse(changed) is Refusal.OWN_REQUEST

@@ -81,9 +81,7 @@ def ask(command: AskProposal, work: UnitOfWork) -> Proposal | Refused:
     )
     before = work.proposals.get(command.id)
     if before is not None:  # The same form again.
-        is_same = (before.asked_by, before.action, before.subject) == (
-            *(proposal.asked_by, proposal.action, proposal.subject),
-        )
+        is_same = before.asked_by == proposal.asked_by and (before.editors or before.command == proposal.command)
         return before if is_same else Refused(Refusal.NOT_FOUND)
     own = None if rule.may_ask_for_self else _why_own(rule, wanted, work, command.operator)
     if why := first_of(own, rule.why_not(wanted, work, command)):
@@ -147,10 +145,13 @@ def end(command: EndProposal, work: UnitOfWork) -> Proposal | Refused:
     proposal = work.proposals.get(command.id)
     if proposal is None or not _is_of(command, proposal, command.command):
         return Refused(Refusal.NOT_FOUND)
+    is_own = command.operator == proposal.asked_by
+    # Who has a part in it does not decide, not even with a no; others may be asked for ever.
+    part = None if is_own else _why_own(_rule(command.command), command.command, work, command.operator)
     seen = None if command.seen == shown_digest(proposal) else Refusal.CHANGED_MEANWHILE
-    if why := first_of(_why_closed(proposal, work), seen):
+    if why := first_of(part, _why_closed(proposal, work), seen):
         return Refused(why)
-    state: State = "withdrawn" if command.operator == proposal.asked_by else "refused"
+    state: State = "withdrawn" if is_own else "refused"
     ended = _ended(work, proposal, command.command, state, decided_by=command.operator, decision=command.reason)
     work.post(command.letters)
     work.note(command.actor, f"proposal.{state}", ended.subject, _told(ended))
