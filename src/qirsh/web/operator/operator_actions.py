@@ -91,7 +91,7 @@ OPERATOR_ACTIONS: Final[dict[str, Action]] = {
     "operator create": Action(create_operator, OperatorRight.ASK_SETUP),
     "operator roles": Action(change_roles, OperatorRight.ASK_SETUP),
     "operator end": Action(end_operator, OperatorRight.ASK_SETUP),
-    "operator list": Action(list_operators, OperatorRight.LOOK),
+    "operator list": Action(list_operators, OperatorRight.ASK_SETUP),
 }
 
 
