@@ -808,6 +808,8 @@ def environment(settings: Settings) -> dict[str, str]:
     }
     if settings.trusted_proxies:
         told["QIRSH_TRUSTED_PROXIES"] = ",".join(map(str, settings.trusted_proxies))
+    if settings.operator_networks:
+        told["QIRSH_OPERATOR_NETWORKS"] = ",".join(map(str, settings.operator_networks))
     if settings.webhook_networks:
         told["QIRSH_WEBHOOK_NETWORKS"] = ",".join(map(str, settings.webhook_networks))
     if settings.smtp is not None:

@@ -103,6 +103,7 @@ async def opened(
             site=site,
             limits=_limits(settings),
             trusted_proxies=settings.trusted_proxies,
+            operator_networks=settings.operator_networks,
             outbound=outbound,
             requests=RequestLog(clock, store.instance.identifiers, settings.trusted_proxies),
             attempts=PaymentAttempts(clock, entropy),

@@ -44,6 +44,9 @@ SETTINGS: Final = {
     "QIRSH_TRUSTED_PROXIES": (
         "addresses or networks, by commas, of proxies whose X-Forwarded-For tells the client's address (default: none)"
     ),
+    "QIRSH_OPERATOR_NETWORKS": (
+        "addresses or networks, by commas, from which the operator console is there (default: everywhere)"
+    ),
     "QIRSH_WEBHOOK_NETWORKS": (
         "addresses or networks of your own, by commas, to which webhooks may go too, by http and to any port"
         " (default: none, and webhooks go by https to public addresses only)"
@@ -106,6 +109,7 @@ class Settings(msgspec.Struct, frozen=True):
     time_zone: ZoneInfo
     has_rate_limits: bool
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    operator_networks: tuple[IPv4Network | IPv6Network, ...]
     webhook_networks: tuple[IPv4Network | IPv6Network, ...]
     smtp: SmtpServer | None  # None: no mail is sent.
     mail_from: Address | None  # Never None where there is a server.
@@ -179,6 +183,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         time_zone=_read(values, "QIRSH_TIME_ZONE", "UTC", setting_values.time_zone),
         has_rate_limits=_read(values, "QIRSH_RATE_LIMITS", "on", setting_values.on_or_off),
         trusted_proxies=_read(values, "QIRSH_TRUSTED_PROXIES", "", setting_values.networks),
+        operator_networks=_read(values, "QIRSH_OPERATOR_NETWORKS", "", setting_values.networks),
         webhook_networks=_read(values, "QIRSH_WEBHOOK_NETWORKS", "", setting_values.networks),
         smtp=smtp,
         mail_from=mail_from,

@@ -47,6 +47,7 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "operator_link": {"by": "Samir Haddad", "url": f"{BASE_URL}/operator/h3gTQ0yZpEJp"},
     "operator_asked": {"by": "Samir Haddad", "name": "Hala Aydın", "new_email": "hala@home.example"},
     "operator_begun": {"name": "هالة أيدن", "new_email": "hala@home.example"},
+    "operator_signed_in": {"address": "192.0.2.7"},
     "operator_end_asked": {"by": "سمير حداد", "new_email": "hala@home.example"},
     "operator_ended": {"name": "Hala Aydın", "new_email": "hala@home.example"},
     "operator_roles_changed": {"name": "هالة أيدن", "new_email": "hala@home.example", "roles": "treasury auditor"},

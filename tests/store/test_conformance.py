@@ -343,6 +343,17 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
             "blocked_at": 2**40,
         },
     ),
+    "operator_session": (
+        Tables.operator_sessions,
+        {
+            "hash": bytes(range(32)),
+            "session_generation": 9,
+            "created_at": 2**41,
+            "expires_at": 2**42,
+            "address": "2001:db8::9",
+            "agent": "متصفح",
+        },
+    ),
     "passkey": (Tables.passkeys, {"sign_count": 2**32}),
     "challenge": (
         Tables.challenges,

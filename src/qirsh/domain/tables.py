@@ -20,6 +20,7 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Appointment, Operator
+from qirsh.domain.operator_session import OperatorSession
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
@@ -192,6 +193,15 @@ class Tables:
         changes="name roles proposal",
         is_removable=True,
         phase=Phase.BELONGINGS,
+    )
+    operator_sessions = Table[int, OperatorSession](
+        "operator_session",
+        OperatorSession,
+        key="person",
+        changes="hash session_generation created_at expires_at address agent",
+        is_removable=True,
+        phase=Phase.BELONGINGS,
+        attested="hash session_generation expires_at",
     )
     passkeys = Table[bytes, Passkey](
         "passkey",

@@ -278,6 +278,15 @@ KINDS: Final[dict[str, Kind]] = {
             _NOT_EXPECTED,
         ),
     ),
+    "operator_signed_in": Kind(
+        _("New sign-in to the operator console"),
+        (
+            _("You signed in to the operator console from an address that your last session did not come from:"),
+            Alone("address"),
+            WHEN,
+            _NOT_EXPECTED,
+        ),
+    ),
     "operator_end_asked": Kind(
         _("Removal of an operator requested"),
         (

@@ -38,6 +38,7 @@ LEADS_TO: Final = {
     "proposal.asked_by": "operator.person",
     "proposal.decided_by": "operator.person",
     "appointment.proposal": "proposal.id",
+    "operator_session.person": "operator.person",
     "api_key.account": "account.number",
     "api_key.replaced_by": "api_key.id",
     "api_key_use.key": "api_key.id",

@@ -30,11 +30,17 @@ def session_token(context: Context, headers: dict[bytes, bytes]) -> bytes:
     return _value(headers, _name(context, SESSION)).encode("latin-1")
 
 
-def set_cookie(context: Context, name: str, value: str, *, keep_s: int | None = None) -> tuple[bytes, bytes]:
-    """The header that gives it to the browser, until that ends or for so long; an empty value takes it away."""
+def set_cookie(
+    context: Context, name: str, value: str, *, keep_s: int | None = None, is_strict: bool = False
+) -> tuple[bytes, bytes]:
+    """The header that gives it to the browser, until that ends or for so long; an empty value takes it away.
+
+    A strict one does not come along when another site leads here.
+    """
     secure = "; Secure" if _is_https(context) else ""
     ending = "; Max-Age=0" if not value else "" if keep_s is None else f"; Max-Age={keep_s}"
-    return b"set-cookie", f"{_name(context, name)}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{ending}".encode()
+    site = "Strict" if is_strict else "Lax"
+    return b"set-cookie", f"{_name(context, name)}={value}; Path=/; HttpOnly; SameSite={site}{secure}{ending}".encode()
 
 
 def _value(headers: dict[bytes, bytes], wanted: str) -> str:

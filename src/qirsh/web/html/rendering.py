@@ -77,6 +77,7 @@ def problem_page(site: Site, problem: Problem, request: Request, headers: Header
         headers=[*(headers or []), *problem_headers(problem)],
         code=problem.code,
         is_payment=is_payment,
+        is_operator=request.path.startswith("/operator"),
         is_business=request.path.startswith(("/business/", "/invitations/")),
         # Only the number of a payment: nothing else that stands in an address leads anywhere.
         payment_id=payment_id if payment_id.isascii() and payment_id.isdigit() else "",

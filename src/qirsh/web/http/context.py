@@ -55,4 +55,5 @@ class Context(msgspec.Struct, frozen=True):
     limits: RateLimits | None = None  # None: calls are not counted.
     failures: FailureLog = msgspec.field(default_factory=FailureLog)
     trusted_proxies: Networks = ()  # Whose X-Forwarded-For is believed.
+    operator_networks: Networks = ()  # From where the operator console is there; empty: everywhere.
     streams: Streams = msgspec.field(default_factory=Streams)

@@ -11,9 +11,10 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 
 Handler = Callable[[Context, Request], Awaitable[Response]]
-# What pages ask for that are not of one business: to be signed in, or to hold a link that was mailed.
+# What pages ask for that are not of one business: to be signed in, to hold a link that was mailed, or a proof.
 SIGNED_IN: Final = "signed_in"
 BY_LINK: Final = "by_link"
+BY_PROOF: Final = "by_proof"  # The door itself.
 
 
 class OperationDoc(msgspec.Struct, frozen=True):

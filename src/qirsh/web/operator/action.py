@@ -1,5 +1,6 @@
 """What all acts of operators share: who acts, words in and out, and how a no is told."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 
 MISSING_ROLE: Final = "None of your roles allows this."
+_FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
 HOUSE: Final = "bank"  # The house account through which money enters and leaves.
 
 
@@ -73,6 +75,13 @@ async def submit(context: Context, command: Command[Any], right: OperatorRight |
             raise missing_right(right)
         raise ActionRefused(outcome.why.value, PROBLEM_TYPES[outcome.why.value].detail)
     return outcome
+
+
+def made_id(context: Context, params: Params, kind: str) -> str:
+    """Of what an act makes: by the form it came from, so that the same form makes it once."""
+    key = params.get("key", "")
+    is_of_form = type(key) is str and _FORM_KEY.fullmatch(key) is not None
+    return f"{kind}_{key if is_of_form else context.entropy(9).hex()}"
 
 
 async def house(context: Context) -> int:

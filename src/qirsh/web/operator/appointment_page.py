@@ -16,10 +16,11 @@ from qirsh.web.auth.outgoing_mail import letters_to_operators
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri, totp_step
 from qirsh.web.documents.qr import qr_svg
-from qirsh.web.html.page_context import SIGN_IN, PageContext, page_context_of
+from qirsh.web.html.page_context import PageContext, page_context_of
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import to_problem
+from qirsh.web.operator.console_page import CONSOLE_SIGN_IN
 
 _PURPOSE: Final = "operator"
 # What makes a link good for nothing: used, too old, replaced, not enough any more, or the address joined meanwhile.
@@ -69,7 +70,7 @@ async def accept_appointment(context: Context, request: Request) -> Response:
         if outcome.why not in _DEAD:
             raise to_problem(outcome)
         return _dead_page(page)
-    return page.redirect(SIGN_IN, "sign-in.appointed")
+    return page.redirect(CONSOLE_SIGN_IN, "sign-in.appointed")
 
 
 async def _appointment(context: Context, link: str) -> Appointment | None:

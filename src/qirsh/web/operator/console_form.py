@@ -1,14 +1,22 @@
-"""A form of the console is an operator action: one check, one refusal and one audit entry for pages and command line."""
+"""A form of the console is an operator action: one check and one refusal for pages and command line."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from qirsh.domain.commands.session import UseLoginCode
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
+from qirsh.engine.batcher import Overloaded
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.credentials import second_factor
-from qirsh.web.http.message import Response
+from qirsh.web.html.forms import read_form
+from qirsh.web.html.rendering import render_page
+from qirsh.web.http.context import Context
+from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.http.route import Route
 from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.actions import ACTIONS
@@ -18,21 +26,37 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 Again = Callable[[ConsolePage, Params, ActionRefused], Coroutine[None, None, Response]]
 Done = Callable[[ConsolePage, Params], str]  # Where to go when it is done.
 WRONG_CODE: Final = "wrong_code"
+_KEY: Final = "key"  # One form, one deed: what a form makes is named by it.
+
+
+class ConsoleForm(Route, frozen=True):
+    """The route of a form, which knows its action."""
+
+    action: str = ""
+    takes_code: bool = False
 
 
 def console_form(
-    path: str, action: str, fields: tuple[str, ...], *, again: Again, done: Done, takes_code: bool = False
-) -> Route:
+    path: str,
+    action: str,
+    fields: tuple[str, ...],
+    *,
+    again: Again,
+    done: Done,
+    takes_code: bool = False,
+    shaped: Callable[[Params], Params] = lambda form: form,
+) -> ConsoleForm:
     """The POST of a form whose fields are the action's parameters, bound to what stands in its address.
 
     `takes_code`: a code of this moment is asked for, however long ago the operator has signed in.
+    `shaped`: makes one parameter of fields that belong together.
     """
+    names = (*fields, _KEY, "code") if takes_code else (*fields, _KEY)
 
     async def handle(page: ConsolePage) -> Response:
         arguments = page.request.arguments
-        names = (*fields, "code") if takes_code else fields
         form = page.form(action, *names, bound=tuple(arguments.values()))
-        params: Params = {**arguments, **form}
+        params: Params = shaped({**arguments, **form})
         try:
             if takes_code:
                 await _check_code(page, params.pop("code"))
@@ -41,7 +65,49 @@ def console_form(
             return await again(page, params, refused)
         return page.redirect(done(page, result), f"{action.replace(' ', '-')}.done")
 
-    return console_page("POST", path, handle, right=ACTIONS[action].right)
+    route = console_page("POST", path, handle, right=ACTIONS[action].right)
+
+    async def answer(context: Context, request: Request) -> Response:
+        try:
+            return await route.handler(context, request)
+        except (StoreUnavailable, Overloaded):
+            return _send_again(context, request, names, "unavailable")
+        except OutcomeUnknown:
+            return _send_again(context, request, names, "outcome_unknown")
+
+    values = {**msgspec.structs.asdict(route), "handler": answer}
+    return ConsoleForm(**values, action=action, takes_code=takes_code)
+
+
+def refused_status(refused: ActionRefused) -> int:
+    """Of the page that is shown again."""
+    known = PROBLEM_TYPES.get(refused.code)
+    return 422 if known is None or refused.code == "not_found" else known.status
+
+
+def field_faults(refused: ActionRefused | None) -> dict[str, str]:
+    """What is told beside a field, by its name; under no name, what is told above the form."""
+    if refused is None:
+        return {}
+    name, separator, told = refused.detail.partition(": ")
+    is_of_field = bool(separator) and refused.code in {"invalid", WRONG_CODE} and name.isidentifier()
+    return {name: told} if is_of_field else {"": refused.detail}
+
+
+def _send_again(context: Context, request: Request, names: tuple[str, ...], why: str) -> Response:
+    """Nothing that was typed is lost: the form waits on the page, to be sent once more."""
+    typed = read_form(context, request, "token", *names)
+    return render_page(
+        context.site,
+        request,
+        "operator/send_again.html",
+        status=503,
+        headers=[(b"retry-after", b"5")],
+        why=why,
+        action=request.path,
+        typed={name: value for name, value in typed.items() if value and name != "code"},
+        takes_code="code" in typed,
+    )
 
 
 async def _check_code(page: ConsolePage, code: str) -> None:
@@ -55,21 +121,7 @@ async def _check_code(page: ConsolePage, code: str) -> None:
     if login is not None and login.totp_sealed is not None and code.strip():
         verified = await second_factor(page.context, login, code)
     if verified is not None:
-        used = UseLoginCode(
-            person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash
-        )
+        used = UseLoginCode(person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash)
         if type(await page.context.engine.submit(used)) is not Refused:
             return
     raise ActionRefused(WRONG_CODE, "code: is wrong, or was used already; wait for the next one")
-
-
-def field_faults(refused: ActionRefused | None) -> dict[str, str]:
-    """What is told beside a field, by its name; under no name, what is told above the form."""
-    if refused is None:
-        return {}
-    name, separator, told = refused.detail.partition(": ")
-    is_of_field = bool(separator) and refused.code in {"invalid", WRONG_CODE} and name.isidentifier()
-    return {name: told} if is_of_field else {"": refused.detail}
-
-
-Shown = dict[str, Any]

@@ -58,9 +58,15 @@ class ConsolePage(msgspec.Struct, frozen=True):
 
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
         """The page, which knows its operator."""
-        values |= {"csrf_token": self.token, "operator": self.operator, "may": self.may}
+        values |= {
+            "csrf_token": self.token,
+            "form_key": lambda: self.context.entropy(9).hex(),
+            "operator": self.operator,
+            "may": self.may,
+            "said": self.flash,
+        }
         return render_page(
-            self.context.site, self.request, template, status=status, headers=[*self.cookies], **values
+            self.context.site, self.request, template, status=status, headers=[*self.cookies], form_origin="", **values
         )
 
     def redirect(self, location: str, flash: str = "") -> Response:
@@ -68,9 +74,7 @@ class ConsolePage(msgspec.Struct, frozen=True):
         return see_other(location, [*flash_header(self.context, flash), *self.cookies])
 
 
-def console_page(
-    method: str, path: str, handler: Callable[[ConsolePage], Answer], *, right: OperatorRight
-) -> Route:
+def console_page(method: str, path: str, handler: Callable[[ConsolePage], Answer], *, right: OperatorRight) -> Route:
     """A page below `/operator`."""
     return Route(method, f"/operator{path}", _for_operator(handler, right), token=None, is_page=True, right=right)
 

@@ -13,7 +13,7 @@ from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, made_id, submit
 
 
 async def list_messages(context: Context, _actor: Actor, _params: Params) -> Params:
@@ -50,7 +50,7 @@ async def send_message(context: Context, actor: Actor, params: Params) -> Params
         )
     )
     message = await submit(
-        context, WriteToShop(f"msg_{context.entropy(9).hex()}", number, text, actor.id, actor.name, letters)
+        context, WriteToShop(made_id(context, params, "msg"), number, text, actor.id, actor.name, letters)
     )
     return {"id": message.id, "account": str(number), "name": account.name if account else ""}
 

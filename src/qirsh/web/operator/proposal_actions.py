@@ -21,7 +21,7 @@ from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, house, reference, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, house, made_id, reference, submit, word_text
 from qirsh.web.operator.proposal_effects import check_before, effects_of, letters_on_asking
 
 _ID_CHARACTERS_MAX: Final = 64
@@ -36,7 +36,7 @@ async def ask(context: Context, actor: Actor, params: Params, command: ProposedC
     asked: Proposal = await submit(
         context,
         AskProposal(
-            id=f"pr_{context.entropy(9).hex()}",
+            id=made_id(context, params, "pr"),
             command=command,
             reason=reason,
             operator=actor.id,

@@ -80,7 +80,7 @@ async def _link(context: Context, actor: Actor, email: str) -> Mailed:
     token = new_link_token(context, "operator", email, None)
     person = await context.store.find(Tables.people, actor.id)
     assert person is not None, "an operator who is nobody"
-    url = f"{context.base_url}/operator/{token}"
+    url = f"{context.base_url}/operator/appointments/{token}"
     # Their own language is not known yet; most likely it is that of the operator who asks them.
     link = letters(context, "operator_link", to=email, language=person.language, by=person.name, url=url)
     return Mailed(link, token_hash(token.encode()))

@@ -6,14 +6,16 @@ from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.proposal import decoded
 from qirsh.domain.ledger import Balance
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
+from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
-from qirsh.web.operator.console_form import field_faults
-from qirsh.web.operator.console_page import ConsolePage
+from qirsh.web.operator.console_form import console_form, field_faults, refused_status
+from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.proposal_actions import proposal_words
 
 _LISTED: Final = limits.LIST_ITEMS_MAX
@@ -41,24 +43,51 @@ def proposal_address(_page: ConsolePage, result: Params) -> str:
     return f"/operator/proposals/{result['id']}"
 
 
+PROPOSAL_ROUTES: Final = (
+    console_page("GET", "/proposals", show_proposals, right=OperatorRight.LOOK),
+    console_page("GET", "/proposals/{id}", show_proposal, right=OperatorRight.LOOK),
+    console_form(
+        "/proposals/{id}/confirm",
+        "proposal confirm",
+        ("digest",),
+        again=proposal_again,
+        done=proposal_address,
+        takes_code=True,
+    ),
+    *(
+        console_form(
+            f"/proposals/{{id}}/{how}",
+            f"proposal {how}",
+            ("digest", "reason"),
+            again=proposal_again,
+            done=proposal_address,
+        )
+        for how in ("refuse", "withdraw")
+    ),
+)
+
+
 async def _page(
     page: ConsolePage, proposal_id: str, *, typed: Params | None = None, refused: ActionRefused | None = None
 ) -> Response:
     proposal = await page.context.store.find(Tables.proposals, proposal_id)
     if proposal is None:
         raise Problem("not_found")
-    me = page.operator.person
-    status = 200 if refused is None else 409 if refused.code == "already_decided" else 422
+    me, command = page.operator.person, decoded(proposal)
+    rule = None if command is None else PROPOSED[type(command)]
     return page.render(
         "operator/proposal.html",
-        status=status,
+        status=200 if refused is None else refused_status(refused),
         proposal=proposal,
         words=proposal_words(proposal),
         balance=await _balance(page, proposal),
         asked_by=await _name(page, proposal.asked_by),
         decided_by="" if proposal.decided_by is None else await _name(page, proposal.decided_by),
         is_own=me == proposal.asked_by,
-        may_confirm=proposal.state == "open" and me not in authors(proposal),
+        may_confirm=proposal.state == "open"
+        and rule is not None
+        and me not in authors(proposal)
+        and page.may(rule.confirm),
         typed=typed or {},
         faults=field_faults(refused),
     )

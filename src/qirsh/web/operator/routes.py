@@ -1,11 +1,29 @@
-"""What a browser opens of the operators' side: an appointment, behind its mailed link."""
+"""What a browser opens of the operators' side: the console, and an appointment behind its mailed link."""
 
 from typing import Final
 
-from qirsh.web.http.route import BY_LINK, page
+from qirsh.domain.operator_role import OperatorRight
+from qirsh.web.http.route import BY_LINK, BY_PROOF, page
 from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
+from qirsh.web.operator.console_page import console_page
+from qirsh.web.operator.home_page import HOME_ROUTES
+from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
+from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
+from qirsh.web.operator.sign_in_page import (
+    console_sign_in,
+    console_sign_in_with_passkey,
+    console_sign_out,
+    show_console_sign_in,
+)
 
 ROUTES: Final = (
-    page("GET", "/operator/{token}", show_appointment, right=BY_LINK),
-    page("POST", "/operator/{token}", accept_appointment, right=BY_LINK),
+    page("GET", "/operator/appointments/{token}", show_appointment, right=BY_LINK),
+    page("POST", "/operator/appointments/{token}", accept_appointment, right=BY_LINK),
+    page("GET", "/operator/sign-in", show_console_sign_in, right=BY_PROOF),
+    page("POST", "/operator/sign-in", console_sign_in, right=BY_PROOF),
+    page("POST", "/operator/sign-in/passkey", console_sign_in_with_passkey, right=BY_PROOF),
+    console_page("POST", "/sign-out", console_sign_out, right=OperatorRight.LOOK),
+    *HOME_ROUTES,
+    *PROPOSAL_ROUTES,
+    *OPERATOR_ROUTES,
 )

@@ -15,7 +15,7 @@ from qirsh.web.html.rendering import problem_page, see_other
 from qirsh.web.html.session_use import keep_session_use
 from qirsh.web.http import query
 from qirsh.web.http.authentication import Caller, check_network
-from qirsh.web.http.client_address import client_address, network_of, whole_address
+from qirsh.web.http.client_address import client_address, is_address_among, network_of, whole_address
 from qirsh.web.http.context import Context
 from qirsh.web.http.failure_log import FailureLog
 from qirsh.web.http.host import is_own_host
@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
 _BY_RIGHT: Final = ("/business", "/operator")  # Every page there names the right that it needs.
+_CONSOLE: Final = "/operator"
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
 # What somebody may not do, who proves nothing, asks for too much, or sends what no page and no document of ours says.
 _LOGGED: Final = frozenset({400, 401, 403, 404, 422, 429})
@@ -50,6 +51,7 @@ class Router:
         self._ids = request_ids(context.entropy(6))
         self.uploads = Uploads(routes, lambda headers: session_token(context, headers), context.callers.of_cookie)
         self.connection_limits = ConnectionLimits(context.trusted_proxies)
+        self._operator_networks = context.operator_networks
         self._tree = RouteTree(routes)
         self._refusals = FailureLog()
 
@@ -140,7 +142,7 @@ class Router:
         if host != self._host and host is not None:
             self._check_host(host, request)
         found = self._tree.find(request.path)
-        if found is None:
+        if found is None or (self._operator_networks and not self._is_there(request)):
             return None, None
         resource, request.arguments = found
         if resource.is_page:
@@ -148,6 +150,14 @@ class Router:
             find_language(self._context, request)
         # HEAD is GET without the body, which the connection leaves out.
         return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
+
+    def _is_there(self, request: Request) -> bool:
+        """Whether the address is one from here: the operator console may be for some networks only."""
+        if not request.path.startswith(_CONSOLE):
+            return True
+        forwarded_for = request.headers.get(b"x-forwarded-for", b"")
+        address = whole_address(request.peer, forwarded_for, self._context.trusted_proxies)
+        return address is not None and is_address_among(address, self._operator_networks)
 
     async def _not_handled(self, request: Request, resource: Resource | None, route: Route | None) -> Response:
         if request.refused is None:
