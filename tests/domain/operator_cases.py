@@ -10,6 +10,7 @@ from qirsh.domain.commands.operator import (
     MakeOperator,
     WithdrawAppointment,
 )
+from qirsh.domain.commands.operator_session import CloseOperatorSession, OpenOperatorSession
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
 from qirsh.domain.counter import ADMIN
@@ -66,6 +67,19 @@ def _to_be_withdrawn(market: Market) -> WithdrawAppointment:
     return WithdrawAppointment(email=NEW, operator=market.second.id, actor="test")
 
 
+def _signing_in(market: Market) -> OpenOperatorSession:
+    return OpenOperatorSession(
+        hash=bytes(32),
+        person=market.second.id,
+        operator=market.second.id,
+        actor="test",
+        address="192.0.2.7",
+        email=SECOND,
+        password_hash=market.logins[SECOND].password_hash,
+        totp_step=2**40,
+    )
+
+
 def _forget_who_agreed(case: "Case") -> None:
     case.market.change("proposals", case.command.proposal, decided_by=None)
 
@@ -90,6 +104,15 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
             R.CODE_NOT_VALID: lambda case: case.ask(token_hash=b"wrong"),
         },
     ),
+    OpenOperatorSession: (
+        _signing_in,
+        {
+            R.CODE_NOT_VALID: lambda case: case.ask(totp_step=0),
+            R.PASSKEY_NOT_VALID: lambda case: case.ask(passkey=b"unknown"),
+            R.SIGN_IN_BLOCKED: lambda case: case.market.change("people", case.command.person, blocked_at=1),
+        },
+    ),
+    CloseOperatorSession: (lambda market: CloseOperatorSession(market.second.id, b"none" * 8, "test"), {}),
     ChangeAccess: (
         lambda market: ChangeAccess(CUSTOMER, "block", "stolen phone", market.first.id, "test"),
         {

@@ -20,6 +20,7 @@ from qirsh.domain.commands.account import (
 )
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.login_credentials import ChangePin
+from qirsh.domain.commands.operator_session import CloseOperatorSession, OpenOperatorSession
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.payment_attempt import ForgetAttempts, RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
@@ -169,6 +170,25 @@ people = (
         actor=actor,
     )
     | st.builds(CloseSession, hash=st.integers(0, 30).map(lambda serial: b"%032d" % serial), actor=actor)
+    | st.builds(
+        lambda operator, step: OpenOperatorSession(
+            hash=b"",
+            person=operator,
+            operator=operator,
+            actor="test",
+            address="192.0.2.7",
+            email=next(login.email for login in SEED.logins.values() if login.person == operator),
+            totp_step=step,
+        ),
+        st.sampled_from(OPERATORS),
+        st.integers(0, 60),
+    )
+    | st.builds(
+        CloseOperatorSession,
+        person=st.sampled_from(OPERATORS),
+        hash=st.integers(0, 30).map(lambda serial: b"%032d" % serial),
+        actor=actor,
+    )
     | st.builds(OpenHouseAccount, name=st.just(""))
     | st.builds(RequestCommercial, personal=accounts, name=st.just("Shop"), return_origins=st.just(""), actor=actor)
     | st.builds(
@@ -274,7 +294,7 @@ def submissions(batch_number: int, batch: list[tuple[Command[Any], IdempotencyKe
         command: Command[Any] = wish
         if isinstance(wish, IssueKey | RotateKey):
             command = msgspec.structs.replace(wish, id=str(serial), hash=b"%032d" % serial)
-        elif isinstance(wish, OpenSession):
+        elif isinstance(wish, OpenSession | OpenOperatorSession):
             command = msgspec.structs.replace(wish, hash=b"%032d" % serial)
         elif isinstance(wish, RefundPayment):
             command = msgspec.structs.replace(wish, id=f"re_of_{serial}")

@@ -23,6 +23,7 @@ from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
+from qirsh.domain.commands.operator_session import OpenOperatorSession
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
@@ -68,6 +69,17 @@ class Filled(Market):
         self.do(self.ask_withdrawal())
         self.asked: Proposal = self.do(self.ask(reference="asked", account=self.other.account))
         self.do(IssueKey("key_1", self.shop, bytes(32), "wxyz", "till", "payments:read", None, "test"))
+        self.do(
+            OpenOperatorSession(
+                hash=bytes(range(32)),
+                person=self.second.id,
+                operator=self.second.id,
+                actor="test",
+                address="192.0.2.7",
+                email="operator.two@example.com",
+                totp_step=2**40,
+            )
+        )
         self.do(OpenSession(bytes(range(32)), self.customer.id, self.customer.account, "test"))
         asked = CreatePayment(merchant=self.shop, amount=1, currency="SYP")
         self.transact([Submission(asked, IdempotencyKey(self.shop, "once", b"print"), _answer)])

@@ -54,7 +54,9 @@ OPEN: Final = (
     "/forgot",
     "/reset/{token}",
     "/email/{token}",
-    "/operator/{token}",
+    "/operator/appointments/{token}",
+    "/operator/sign-in",
+    "/operator/sign-in/passkey",
     "/invitations/{id}",
 )
 EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever takes one is written down.
@@ -123,7 +125,18 @@ def form_of(guest: Guest, path: str, route: Route, **headers: str) -> Call:
 
 def is_unheard(answer: httpx2.Response) -> bool:
     """Refused, or sent back to where such a form begins."""
-    return answer.status_code in {403, 404} or answer.headers.get("location") in {"/sign-in", "/sign-up"}
+    doors = {"/sign-in", "/sign-up", "/operator/sign-in"}
+    return answer.status_code in {403, 404} or answer.headers.get("location") in doors
+
+
+def is_console(route: Route) -> bool:
+    """Whether it is a page for operators who have signed in at the console."""
+    return route.path.startswith("/operator") and route.path not in OPEN
+
+
+def is_no_console(answer: httpx2.Response) -> bool:
+    """There is nothing; only the console's own address leads to its door."""
+    return answer.status_code == 404 or answer.headers.get("location") == "/operator/sign-in"
 
 
 def test_the_open_pages_exist() -> None:
@@ -140,7 +153,9 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing(
     for role, guest in guests.items():
         answer = still.send(guest.call("GET", path))
         assert answer.status_code < 500, (role, answer.text)
-        if role == "nobody" and route.path not in OPEN:
+        if is_console(route):  # Neither these people nor a wallet's session of an operator opens it.
+            assert is_no_console(answer)
+        elif role == "nobody" and route.path not in OPEN:
             assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
             assert answer.content == b""
         elif "{account}" in route.path:  # Of a business: those who do not work there see nothing.
@@ -199,4 +214,7 @@ def test_no_bearer_opens_a_page(still: InProcess, name: str) -> None:
     path = path_of(still, BY_NAME[name])
     for token in (still.merchants[0].key, still.customers[0].token):
         answer = still.send(Call("GET", path, token))
+        if is_console(BY_NAME[name]):
+            assert is_no_console(answer)
+            continue
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")

@@ -44,7 +44,7 @@ def test_of_two_links_that_one_alone_mailed_one_is_good_wherever_they_are_opened
         emails = [f"{name}{round_}@bank.example" for name in ("a", "b")]
         for email in emails:
             ask(two, email=email)
-        tokens = [link(two, email).removeprefix("/operator/") for email in emails]
+        tokens = [link(two, email).removeprefix("/operator/appointments/") for email in emails]
         outcomes = at_once(
             two,
             *(
@@ -66,7 +66,7 @@ def test_one_link_opened_at_two_services_makes_one_operator(two: InProcess) -> N
     for round_ in range(4):
         email = f"new{round_}@bank.example"
         appoint(two, email)
-        hashed = token_hash(link(two, email).removeprefix("/operator/").encode())
+        hashed = token_hash(link(two, email).removeprefix("/operator/appointments/").encode())
         proposal = proposal_of(two, email)
         outcomes = at_once(two, *[AcceptAppointment(email, proposal, hashed, "en", "-", b"seed", 0)] * 4)
         assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Person", *["Refused"] * 3]
