@@ -10,16 +10,17 @@ from qirsh.domain.commands.account import CloseAccount
 from qirsh.domain.commands.login_credentials import ForgetChallenge
 from qirsh.domain.commands.operator import MakeOperator, WithdrawAppointment
 from qirsh.domain.commands.person import AddPerson
-from qirsh.domain.commands.proposal import Mailed
+from qirsh.domain.commands.proposal import ConfirmProposal, LapseProposal, Mailed, decoded
 from qirsh.domain.counter import ADMIN
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator import Appointment, Operator, is_new_pair
+from qirsh.domain.proposal import PROPOSAL_MS
 from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints
 from tests.domain.market import ALL_ROLES, Market
 from tests.domain.operator_cases import accepting, agreeing, appointing, ending
-from tests.domain.proposal_cases import NEW, edit
+from tests.domain.proposal_cases import NEW, edit, end
 from tests.domain.world import START, World
 
 FIRST = "operator.one@example.com"
@@ -134,6 +135,21 @@ def test_from_two_on_nothing_is_mailed_before_another_agrees(market: Market) -> 
     makers = f"operator {market.first.id} and operator {market.second.id}"
     assert market.audit[-1].detail == f"{ALL_ROLES}, appointed by {makers}"
     assert complaints(market) == []
+
+
+@pytest.mark.parametrize("state", ["refused", "withdrawn", "lapsed"])
+def test_of_an_appointment_that_came_to_nothing_no_address_is_kept(market: Market, state: str) -> None:
+    asked = market.do(appointing(market))
+    if state == "lapsed":
+        market.now += PROPOSAL_MS
+        assert market.do(LapseProposal(asked.id, appointing(market).command))
+    else:
+        market.do(end(market, operator=market.first.id if state == "withdrawn" else market.second.id))
+    ended = market.proposals[asked.id]
+    assert (ended.state, decoded(ended)) == (state, None)
+    assert not [row for row in (*market.proposals.values(), *market.audit) if NEW in repr(row)]
+    word = ConfirmProposal(asked.id, b"", asked.asked_by, appointing(market).command, market.second.id, "test")
+    assert market.refuse(word).why is Refusal.ALREADY_DECIDED
 
 
 def test_a_suspended_operator_still_counts_so_that_nobody_is_made_alone(market: Market) -> None:

@@ -152,8 +152,18 @@ BAD_OPERATORS: Final[dict[str, tuple[str, str]]] = {
         _NOT_AGREED,
     ),
     "an appointment that was refused": (
-        proposal(_APPOINTING, "operator create", "appointment") + decided(state="refused") + _APPOINTMENT,
+        proposal(_APPOINTING, "operator create", "appointment")
+        + decided(state="refused", command="'{}'")
+        + _APPOINTMENT,
         _NOT_AGREED,
+    ),
+    "an address of an appointment that was refused": (
+        proposal(_APPOINTING, "operator create", "appointment") + decided(state="refused"),
+        _CHECK,
+    ),
+    "a command that is forgotten though it is carried out": (
+        proposal(_APPOINTING, "operator create", "appointment") + decided(command="'{}'"),
+        _CHECK,
     ),
     "an appointment without a role": (
         proposal(AppointOperator("fourth@example.com", "Fourth", ""), "operator create", "appointment")
@@ -226,7 +236,7 @@ GOOD_OPERATORS: Final[dict[str, str]] = {
     "a proposal that who changed it refuses": decided(_EDITED, state="refused"),
     "a proposal that is withdrawn": decided(_ASKED, ":first", "withdrawn"),
     "a proposal that lapses": decided(_ASKED, "NULL", "lapsed"),
-    "a proposal that is changed": _change("command = '{}', reason = 'y', editors = '2'"),
+    "a proposal that is changed": _change("command = '[]', reason = 'y', editors = '2'"),
     "a proposal that one more changes": _change("reason = 'y', editors = '1 2'", _EDITED),
     "a proposal that the same changes again": _change("reason = 'y'", _EDITED),
     "a proposal about a business that one confirms who works elsewhere": _of_shop() + decided(),

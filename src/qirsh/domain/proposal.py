@@ -7,6 +7,7 @@ import msgspec
 
 State = Literal["open", "done", "refused", "withdrawn", "lapsed"]
 
+FORGOTTEN: Final = "{}"
 PROPOSAL_MS: Final = 7 * 24 * 3600 * 1000  # After that nobody remembers why.
 
 
@@ -15,7 +16,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
     id: str
     action: str  # As the command line names it: `deposit`.
-    command: str  # As JSON. Of an appointment that came to nothing it is empty: nobody's address is kept for that.
+    command: str  # As JSON; `FORGOTTEN` of an appointment that came to nothing: no address is kept for that.
     subject: str  # What it is about, as audit entries name it: `account 100000000012`.
     reason: str
     asked_by: int

@@ -11,7 +11,7 @@ from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
-from qirsh.domain.proposal import Proposal
+from qirsh.domain.proposal import FORGOTTEN, Proposal
 
 ProposedCommand = (
     AppointOperator | BookBankTransfer | ChangeRoles | CloseAccount | EndOperator | LiftStop | RemoveFactors
@@ -96,4 +96,4 @@ def encoded(command: ProposedCommand) -> str:
 
 def decoded(proposal: Proposal) -> ProposedCommand | None:
     """The command of a proposal; None where it is kept no longer."""
-    return _decoder.decode(proposal.command) if proposal.command else None
+    return None if proposal.command == FORGOTTEN else _decoder.decode(proposal.command)

@@ -220,6 +220,7 @@ PROPOSED: Final[ProposedRules] = {
         carry_out=appoint,
         lock=appoint_locks,
         is_alone=_is_alone,
+        is_forgotten=True,
     ),
     ChangeRoles: ProposedRule(
         action=lambda _: "operator roles",

@@ -14,7 +14,7 @@ from qirsh.domain.commands.proposal import (
     encoded,
 )
 from qirsh.domain.operator_role import OperatorRight
-from qirsh.domain.proposal import Proposal, State, authors, is_lapsed, shown_digest
+from qirsh.domain.proposal import FORGOTTEN, Proposal, State, authors, is_lapsed, shown_digest
 from qirsh.domain.refusal import Refusal, Refused, first_of
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import access, account, bank_order, operator, stop
@@ -190,7 +190,7 @@ def _unless_money_is_stopped(rule: Rule) -> Rule:
 
 def _is_of(command: EditProposal | ConfirmProposal | EndProposal, proposal: Proposal, held: ProposedCommand) -> bool:
     """Whether what is locked for it is what the proposal holds."""
-    return command.asked_by == proposal.asked_by and encoded(held) == proposal.command
+    return command.asked_by == proposal.asked_by and proposal.command in {encoded(held), FORGOTTEN}
 
 
 def _why_own(rule: ProposedRule, wanted: ProposedCommand, work: UnitOfWork, who: int) -> Refusal | None:
@@ -227,11 +227,17 @@ def _ended(
     decided_by: int | None,
     decision: str,
 ) -> Proposal:
+    rule = _rule(wanted)
     ended: Proposal = msgspec.structs.replace(
-        proposal, state=state, decided_by=decided_by, decided_at=work.now, decision=decision
+        proposal,
+        command=FORGOTTEN if rule.is_forgotten else proposal.command,
+        state=state,
+        decided_by=decided_by,
+        decided_at=work.now,
+        decision=decision,
     )
     work.proposals.change(ended.id, ended)
-    _rule(wanted).drop(wanted, work)
+    rule.drop(wanted, work)
     return ended
 
 

@@ -40,6 +40,7 @@ class ProposedRule(msgspec.Struct, frozen=True, kw_only=True):
     may_ask_for_self: bool = False
     is_alone: Callable[[UnitOfWork], bool] = lambda _: False  # Whether there is nobody who could confirm.
     moves_money: bool = False
+    is_forgotten: bool = False  # What it holds is not kept if it comes to nothing.
     begin: Callable[[Any, UnitOfWork], None] = _nothing  # Something is kept for it from now on,
     drop: Callable[[Any, UnitOfWork], None] = _nothing  # or no longer.
 

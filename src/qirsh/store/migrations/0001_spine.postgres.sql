@@ -134,6 +134,8 @@ CREATE TABLE proposal (
     decided_at BIGINT,
     decision TEXT NOT NULL,
     CHECK ((state = 'open') = (decided_at IS NULL)),
+    -- Of an appointment that came to nothing no address is kept.
+    CHECK ((command = '{}') = (action = 'operator create' AND state IN ('refused', 'withdrawn', 'lapsed'))),
     CHECK (CASE state
         WHEN 'done' THEN decided_by IS DISTINCT FROM asked_by AND (decided_by IS NOT NULL OR action = 'operator create')
         WHEN 'refused' THEN decided_by IS NOT NULL AND decided_by IS DISTINCT FROM asked_by
@@ -687,12 +689,12 @@ CREATE TRIGGER proposal_begins BEFORE INSERT ON proposal FOR EACH ROW EXECUTE FU
 CREATE FUNCTION proposal_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.state <> 'open' OR NEW.id <> OLD.id OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
-        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR (NEW.command <> OLD.command AND NEW.command <> '{}')
         OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason OR NEW.editors <> OLD.editors))
     THEN
         RAISE check_violation USING MESSAGE = 'proposal: is decided once, as it was shown';
     END IF;
-    IF (NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+    IF (NEW.state = 'open' AND NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
         OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason))
         OR EXISTS (SELECT 1 FROM unnest(string_to_array(OLD.editors, ' ')) e
         WHERE strpos(' ' || NEW.editors || ' ', ' ' || e || ' ') = 0)

@@ -117,6 +117,8 @@ CREATE TABLE proposal (
     decided_at INTEGER,
     decision TEXT NOT NULL,
     CHECK ((state = 'open') = (decided_at IS NULL)),
+    -- Of an appointment that came to nothing no address is kept.
+    CHECK ((command = '{}') = (action = 'operator create' AND state IN ('refused', 'withdrawn', 'lapsed'))),
     CHECK (CASE state
         WHEN 'done' THEN decided_by IS NOT asked_by AND (decided_by IS NOT NULL OR action = 'operator create')
         WHEN 'refused' THEN decided_by IS NOT NULL AND decided_by IS NOT asked_by
@@ -627,10 +629,10 @@ END;
 CREATE TRIGGER proposal_moves BEFORE UPDATE ON proposal BEGIN
     SELECT RAISE(ROLLBACK, 'proposal: is decided once, as it was shown')
     WHERE OLD.state <> 'open' OR NEW.id <> OLD.id OR NEW.asked_by <> OLD.asked_by OR NEW.asked_at <> OLD.asked_at
-        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+        OR (NEW.state <> 'open' AND (NEW.action <> OLD.action OR (NEW.command <> OLD.command AND NEW.command <> '{}')
         OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason OR NEW.editors <> OLD.editors));
     SELECT RAISE(ROLLBACK, 'proposal: who has changed it is known for ever')
-    WHERE (NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
+    WHERE (NEW.state = 'open' AND NEW.editors = '' AND (NEW.action <> OLD.action OR NEW.command <> OLD.command
         OR NEW.subject <> OLD.subject OR NEW.reason <> OLD.reason))
         OR EXISTS (SELECT 1 FROM json_each('[' || replace(OLD.editors, ' ', ',') || ']') e
         WHERE instr(' ' || NEW.editors || ' ', ' ' || e.value || ' ') = 0);
