@@ -141,7 +141,9 @@ class Town:
 
     def deposit(self, account: str, currency: str) -> None:
         reference = f"FT-{account[-4:]}-{currency}"
-        self.act("deposit ask", account=account, currency=currency, amount="100000.00", reference=reference)
+        self.act(
+            "deposit ask", account=account, currency=currency, amount="100000.00", reference=reference, reason="Cash"
+        )
         self.act("deposit confirm", 1, reference=reference)
 
     def stage(self, code: str) -> Stage:

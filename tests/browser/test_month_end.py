@@ -69,7 +69,7 @@ def test_what_was_taken_reaches_the_bank_and_the_month_adds_up(
     sight.see(page, "payout requested")
     address = page.get_attribute(f'a[href^="/business/{shop}/payouts/"]', "href") or ""
     payout = address.rpartition("/")[2]
-    town.act("payout order", id=payout, reference="FT-2211")
+    town.act("payout order", id=payout, reference="FT-2211", reason="As the owner asked")
     town.act("withdraw confirm", 1, reference="FT-2211")
     page.goto(f"{town.base_url}{address}")
     sight.see(page, "payout paid")

@@ -183,6 +183,29 @@ def test_a_proposal_is_confirmed_with_a_fresh_code_and_once(world: InProcess) ->
     )
 
 
+def test_who_has_changed_a_proposal_does_not_confirm_it(world: InProcess) -> None:
+    third = operator_with(world, "treasury")
+    words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
+    asked = world.act("deposit ask", 0, **words, reason="cash")
+    guest, path = console(world, 1), f"/operator/proposals/{asked['id']}"
+    other = console(world, third)
+    other.open(path)
+    seen = other.form(f"{path}/confirm")
+    guest.open(path)
+    answer = guest.post(f"{path}/edit", amount="6.00", reason="six, not five")
+    assert answer.status_code == 303, guest.text
+    guest.follow(answer)
+    assert "6.00" in guest.text
+    assert f"{path}/confirm" not in guest.page
+    shown = {"id": asked["id"], "digest": world.act("proposal show", 1, id=asked["id"])["digest"]}
+    assert world.run(world.tried("proposal confirm", shown, 1)).code == "second_operator_needed"
+    # What another saw before is not what would be done now.
+    assert other.post(f"{path}/confirm", seen, code=other.code()).status_code == 409
+    before = world.held(world.customers[0].account)
+    assert other.confirm(asked["id"]).status_code == 303
+    assert world.held(world.customers[0].account) == before + 600
+
+
 def test_a_form_that_was_decided_meanwhile_says_so(world: InProcess) -> None:
     words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
     asked = world.act("deposit ask", 0, **words, reason="cash")

@@ -50,6 +50,7 @@ RIGHTS: Final = {
     "proposal list": "look",
     "proposal show": "look",
     "proposal confirm": "look",  # And that of what it does:
+    "proposal edit": "look",
     "proposal refuse": "look",  # see below.
     "proposal withdraw": "look",
     "operator create": "ask_setup",
@@ -187,7 +188,9 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
 
 
 # What is decided on proposals, and on a stop, is asked further below.
-ELSEWHERE: Final = frozenset({"proposal confirm", "proposal refuse", "proposal withdraw", "audit lift"})
+ELSEWHERE: Final = frozenset(
+    {"proposal confirm", "proposal edit", "proposal refuse", "proposal withdraw", "audit lift"}
+)
 
 
 @pytest.mark.parametrize("act", sorted(RIGHTS.keys() - READS - ELSEWHERE))

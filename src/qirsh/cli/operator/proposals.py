@@ -10,6 +10,7 @@ from qirsh.cli.operator.people import print_table
 _ASKED: Final = "Requested. Nothing has changed: another operator must run `qirsh proposal confirm`."
 _AT_ONCE: Final = "Done at once: there is no other admin who could confirm it."
 _DONE: Final = {
+    "open": "Changed. Another operator than who asked and you must confirm it.",
     "done": "Confirmed and carried out.",
     "refused": "Refused. Who asked for it is told by e-mail.",
     "withdrawn": "Withdrawn. Nothing has changed.",
@@ -45,6 +46,20 @@ def proposal_show(*, proposal: str, as_json: bool) -> None:
 def proposal_confirm(*, proposal: str, digest: str, as_json: bool) -> None:
     """Agree, as another operator: it is carried out at once. Refused if it was changed since you have seen it."""
     send_action("proposal confirm", {"id": proposal, "digest": digest}, as_json=as_json, show=_show)
+
+
+@proposal_group.command("edit")
+@click.argument("proposal")
+@_digest
+@_reason
+@click.option("--amount", help="Another amount, of a deposit, a withdrawal or a correction.")
+@click.option("--reference", help="Another reference of the bank.")
+@click.option("--roles", help="Other roles, of an operator.")
+@as_json_option
+def proposal_edit(*, proposal: str, as_json: bool, **given: str | None) -> None:
+    """Put right what was mistyped. Another operator than who asked and you must confirm it then."""
+    params = {"id": proposal} | {name: value for name, value in given.items() if value is not None}
+    send_action("proposal edit", params, as_json=as_json, show=_show)
 
 
 def _add_end(verb: str, summary: str) -> None:

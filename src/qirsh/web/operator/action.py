@@ -10,7 +10,8 @@ from qirsh.domain import limits
 from qirsh.domain.command import Command
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
-from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.money import format_amount, parse_amount
+from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import queries
@@ -20,6 +21,7 @@ from qirsh.web.http.problems import PROBLEM_TYPES
 
 MISSING_ROLE: Final = "None of your roles allows this."
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
+_ROLES_CHARACTERS_MAX: Final = 100
 HOUSE: Final = "bank"  # The house account through which money enters and leaves.
 
 
@@ -126,6 +128,23 @@ def account_number(params: Params) -> int:
     if not is_account_number(number):
         raise ActionRefused("invalid", "account: must be an account number of 12 digits; this one is mistyped")
     return int(number)
+
+
+def chosen_roles(params: Params) -> str:
+    """Those that were named. Whoever names none gives all, which suits who begins."""
+    given = word_text(params, "roles", _ROLES_CHARACTERS_MAX, default=" ".join(ROLES))
+    roles = read_roles(given)
+    if roles is None:
+        raise ActionRefused("invalid", f"roles: must be one or more of {', '.join(ROLES)}")
+    return roles
+
+
+def minor_amount(params: Params, currency: str) -> int:
+    """What was typed, in the currency's smallest unit."""
+    amount = parse_amount(word_text(params, "amount", 20), currency)
+    if amount is None:
+        raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
+    return amount
 
 
 def reference(params: Params) -> str:

@@ -10,7 +10,7 @@ from qirsh.domain.commands.account import CloseAccount, IssueKey, MoveAccount, R
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.stop import LiftStop
-from qirsh.domain.money import CURRENCIES, format_amount, parse_amount
+from qirsh.domain.money import CURRENCIES
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import is_pin
 from qirsh.domain.tables import Tables
@@ -30,6 +30,7 @@ from qirsh.web.operator.action import (
     added_person,
     email_address,
     house,
+    minor_amount,
     reference,
     submit,
     word_text,
@@ -158,9 +159,7 @@ def ask_cash(kind: Kind) -> Handler:
         currency = word_text(params, "currency", 3)
         if currency not in CURRENCIES:
             raise ActionRefused("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
-        amount = parse_amount(word_text(params, "amount", 20), currency)
-        if amount is None:
-            raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
+        amount = minor_amount(params, currency)
         command = BookBankTransfer(
             kind=kind,
             house=await house(context),

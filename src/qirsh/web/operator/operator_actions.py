@@ -11,7 +11,7 @@ from qirsh.domain.commands.operator import (
     MakeOperator,
     WithdrawAppointment,
 )
-from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people as people_queries
@@ -24,13 +24,12 @@ from qirsh.web.operator.action import (
     Actor,
     Params,
     added_person,
+    chosen_roles,
     email_address,
     submit,
     word_text,
 )
 from qirsh.web.operator.proposal_actions import ask
-
-_ROLES_CHARACTERS_MAX: Final = 100
 
 
 async def create_operator(context: Context, actor: Actor, params: Params) -> Params:
@@ -38,14 +37,14 @@ async def create_operator(context: Context, actor: Actor, params: Params) -> Par
     if actor.person is None:
         return await _first(context, actor, params)
     command = AppointOperator(
-        email_address(params), word_text(params, "name", limits.NAME_CHARACTERS_MAX), _roles(params)
+        email_address(params), word_text(params, "name", limits.NAME_CHARACTERS_MAX), chosen_roles(params)
     )
     return await ask(context, actor, params, command)
 
 
 async def change_roles(context: Context, actor: Actor, params: Params) -> Params:
     """Other roles for an operator."""
-    return await ask(context, actor, params, ChangeRoles(await _operator(context, params), _roles(params)))
+    return await ask(context, actor, params, ChangeRoles(await _operator(context, params), chosen_roles(params)))
 
 
 async def end_operator(context: Context, actor: Actor, params: Params) -> Params:
@@ -96,7 +95,7 @@ OPERATOR_ACTIONS: Final[dict[str, Action]] = {
 
 
 async def _first(context: Context, actor: Actor, params: Params) -> Params:
-    email, roles = email_address(params), _roles(params)
+    email, roles = email_address(params), chosen_roles(params)
     if "admin" not in roles.split():
         raise ActionRefused("invalid", "roles: the first operator must be an admin, who appoints the others")
     try:
@@ -115,15 +114,6 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
     seed = new_seed(context.entropy)
     await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), roles, actor.name))
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
-
-
-def _roles(params: Params) -> str:
-    """Those that were named. Whoever names none gives all, which suits who begins."""
-    given = word_text(params, "roles", _ROLES_CHARACTERS_MAX, default=" ".join(ROLES))
-    roles = read_roles(given)
-    if roles is None:
-        raise ActionRefused("invalid", f"roles: must be one or more of {', '.join(ROLES)}")
-    return roles
 
 
 async def _operator(context: Context, params: Params) -> int:

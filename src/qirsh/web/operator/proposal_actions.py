@@ -2,12 +2,16 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.operator import AppointOperator, ChangeRoles
 from qirsh.domain.commands.proposal import (
     AskProposal,
     ConfirmProposal,
+    EditProposal,
     EndProposal,
     ProposedCommand,
     decoded,
@@ -21,7 +25,19 @@ from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, house, made_id, reference, submit, word_text
+from qirsh.web.operator.action import (
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    chosen_roles,
+    house,
+    made_id,
+    minor_amount,
+    reference,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.proposal_effects import check_before, effects_of, letters_on_asking
 
 _ID_CHARACTERS_MAX: Final = 64
@@ -123,6 +139,29 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
     return act
 
 
+async def edit_proposal(context: Context, actor: Actor, params: Params) -> Params:
+    """Put right what was mistyped. Whoever does so does not confirm it any more."""
+    proposal = await _found(context, params)
+    before = _held(proposal)
+    command = _edited(before, params)
+    rule = PROPOSED[type(command)]
+    edited: Proposal = await submit(
+        context,
+        EditProposal(
+            id=proposal.id,
+            seen=_seen(proposal, params),
+            asked_by=proposal.asked_by,
+            before=before,
+            command=command,
+            reason=word_text(params, "reason", limits.NOTE_CHARACTERS_MAX),
+            operator=actor.id,
+            actor=actor.name,
+        ),
+        rule.ask,
+    )
+    return proposal_words(edited)
+
+
 def confirm_bank_transfer(kind: str) -> Any:  # noqa: ANN401 - a handler
     """The act that confirms the one proposal that waits for a slip of the bank."""
 
@@ -155,6 +194,7 @@ PROPOSAL_ACTIONS: Final[dict[str, Action]] = {
     "proposal list": Action(list_proposals, OperatorRight.LOOK),
     "proposal show": Action(show_proposal, OperatorRight.LOOK),
     "proposal confirm": Action(confirm_proposal, OperatorRight.LOOK),  # The commit asks for that of what it does.
+    "proposal edit": Action(edit_proposal, OperatorRight.LOOK),
     "proposal refuse": Action(end_proposal(by_asker=False), OperatorRight.LOOK),
     "proposal withdraw": Action(end_proposal(by_asker=True), OperatorRight.LOOK),
     "deposit confirm": Action(confirm_bank_transfer("deposit"), OperatorRight.CONFIRM_MONEY),
@@ -187,6 +227,21 @@ def proposal_words(proposal: Proposal) -> Params:
             "reference": command.reference,
         }
     return told
+
+
+def _edited(command: ProposedCommand, params: Params) -> ProposedCommand:
+    """With what was typed in the place of what was; what is not given stays."""
+    if isinstance(command, BookBankTransfer) and command.payout is None:
+        amount = command.amount
+        if params.get("amount"):
+            amount = minor_amount(params, command.currency)
+        slip = reference(params) if params.get("reference") else command.reference
+        return msgspec.structs.replace(command, amount=amount, reference=slip)
+    if isinstance(command, BookBankTransfer):
+        return msgspec.structs.replace(command, reference=reference(params)) if params.get("reference") else command
+    if isinstance(command, AppointOperator | ChangeRoles) and params.get("roles"):
+        return msgspec.structs.replace(command, roles=chosen_roles(params))
+    return command
 
 
 def _digest_words(proposal: Proposal) -> str:

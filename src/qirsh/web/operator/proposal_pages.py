@@ -6,7 +6,7 @@ from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.proposal import decoded
 from qirsh.domain.ledger import Balance
-from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.operator_role import ROLES, OperatorRight
 from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
@@ -16,6 +16,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
+from qirsh.web.operator.operator_pages import joined_roles
 from qirsh.web.operator.proposal_actions import proposal_words
 
 _LISTED: Final = limits.LIST_ITEMS_MAX
@@ -54,6 +55,14 @@ PROPOSAL_ROUTES: Final = (
         done=proposal_address,
         takes_code=True,
     ),
+    console_form(
+        "/proposals/{id}/edit",
+        "proposal edit",
+        ("digest", "reason", "amount", "reference", *ROLES),
+        again=proposal_again,
+        done=proposal_address,
+        shaped=joined_roles,
+    ),
     *(
         console_form(
             f"/proposals/{{id}}/{how}",
@@ -88,6 +97,10 @@ async def _page(
         and rule is not None
         and me not in authors(proposal)
         and page.may(rule.confirm),
+        may_edit=proposal.state == "open" and rule is not None and page.may(rule.ask),
+        may_end=proposal.state == "open" and rule is not None and (me == proposal.asked_by or page.may(rule.confirm)),
+        roles=getattr(command, "roles", "").split(),
+        all_roles=ROLES,
         typed=typed or {},
         faults=field_faults(refused),
     )
