@@ -177,6 +177,7 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
     environment = f'set -a; eval "$(QIRSH_DATA_DIR={data_dir} {program} status --env)"; set +a'
     return {
         "Addresses": {
+            "Operator console": f"{base_url}/operator",
             "API": f"{base_url}/api/v1",
             "Reference": f"{base_url}/docs",
             "Health": f"{base_url}/healthz  {base_url}/readyz",
@@ -195,9 +196,11 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Customer": _proof(demo.customer),
             "Customer 2": _proof(demo.customer2),
         },
+        "A newcomer, whose identity waits to be checked": {"Newcomer": _proof(demo.newcomer)},
         "Operators": {
             "Operator": _proof(demo.operator),
             "Operator 2": _proof(demo.operator2),
+            "Support only": _proof(demo.support),
         },
         "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
         | (

@@ -7,24 +7,20 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
+from qirsh.cli.demo.desk import appointed, fill_desk
 from qirsh.cli.demo.past_deliveries import PastDeliveries
 from qirsh.cli.demo.webhooks import failing, name_endpoints, place_endpoint, working
 from qirsh.contract.examples import SHOP_NAME, SHOP_URL
-from qirsh.domain.api_key import token_hash
 from qirsh.domain.command import Command
-from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
-from qirsh.domain.commands.proposal import AskProposal, Mailed
 from qirsh.domain.commands.refund import RefundPayment
 from qirsh.domain.limits import WEBHOOK_FAILURES_MAX
 from qirsh.domain.money import CURRENCIES
-from qirsh.domain.operator_role import ROLES
 from qirsh.domain.payment import Payment, why_not_payable
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.clock import ManualClock
 from qirsh.store.reads.events import last_sequence
-from qirsh.web.auth.totp import new_seed, seal_seed
 from qirsh.web.http.context import Context
 from qirsh.web.operator import actions
 from qirsh.web.operator.action import Actor
@@ -73,6 +69,9 @@ async def seed(context: Context, clock: ManualClock, address: str) -> Demo:
     clock.advance(-16 * _DAY_MS)
     demo = await _join(context)
     clock.advance(8 * _DAY_MS)
+    demo.support = await appointed(
+        context, demo.operator, demo.operator2, email="omar@operators.example", name="Omar Nasser", roles="support"
+    )
     await _open_shop(context, demo)
     await _deposit(context, demo)
     clock.advance(_DAY_MS)
@@ -86,6 +85,7 @@ async def seed(context: Context, clock: ManualClock, address: str) -> Demo:
     words = {"account": demo.customer2.account, "name": "Yılmaz Kitabevi", "returnOrigins": ""}
     requested = await actions.request_account(context, Actor(demo.operator.person), words)
     demo.requested_account = requested["account"]
+    await fill_desk(context, demo)
     clock.now = now
     return demo
 
@@ -109,56 +109,33 @@ async def forget_decided_request(context: Context, demo: Demo) -> None:
 
 async def _join(context: Context) -> Demo:
     """All at once: hashing their passwords is most of the time that the demo needs to start."""
-    (first, second), merchant, customer, customer2 = await asyncio.gather(
+    (first, second), merchant, customer, customer2, newcomer = await asyncio.gather(
         _operators(context),
         _person(context, "nour@souq-al-nour.example", "نور الخطيب"),
         _person(context, "leila@customers.example", "ليلى منصور"),
         _person(context, "emre@customers.example", "Emre Yılmaz"),
+        _person(context, "rana@customers.example", "Rana Darwish"),
     )
     for person in (merchant, customer, customer2):
         await actions.ACTIONS["account verify"].run(context, Actor(first.person), {"account": person.account})
-    return Demo(operator=first, operator2=second, merchant=merchant, customer=customer, customer2=customer2)
+    return Demo(
+        operator=first,
+        operator2=second,
+        support=first,  # Until there is one.
+        merchant=merchant,
+        customer=customer,
+        customer2=customer2,
+        newcomer=newcomer,
+    )
 
 
 async def _operators(context: Context) -> tuple[Player, Player]:
-    password, password2 = new_password(), new_password()
+    password = new_password()
     words = {"email": "samir@operators.example", "name": "Samir Haddad", "password": password}
-    done, hash2 = await asyncio.gather(
-        actions.ACTIONS["operator create"].run(context, Actor(None), words), context.passwords.hash(password2)
-    )
+    done = await actions.ACTIONS["operator create"].run(context, Actor(None), words)
     secret, person, account = done["totpSecret"], done["person"], done["account"]
     first = Player(words["email"], password, totp_secret=secret, person=person, account=account)
-    return first, await _appointed(context, first, password2, hash2)
-
-
-async def _appointed(context: Context, by: Player, password: str, password_hash: str) -> Player:
-    """As behind the link that would be mailed; the demo opens it itself."""
-    email, link, secret = "hala@operators.example", token_hash(context.entropy(32)), new_seed(context.entropy)
-    asked = await _submit(
-        context,
-        AskProposal(
-            id=f"pr_{context.entropy(9).hex()}",
-            command=AppointOperator(email, "Hala Aydın", " ".join(ROLES)),
-            reason="A second pair of eyes",
-            operator=by.person,
-            actor=f"operator {by.person}",
-            mailed=Mailed(token_hash=link),
-        ),
-    )
-    sealed = seal_seed(context.keyring, secret, email)
-    person = await _submit(
-        context,
-        AcceptAppointment(
-            email=email,
-            proposal=asked.id,
-            token_hash=link,
-            language="en",
-            password_hash=password_hash,
-            totp_sealed=sealed,
-            totp_step=0,
-        ),
-    )
-    return Player(email, password, totp_secret=secret, person=person.id, account=str(person.account))
+    return first, await appointed(context, first, None, email="hala@operators.example", name="Hala Aydın")
 
 
 async def _person(context: Context, email: str, name: str) -> Player:
