@@ -106,6 +106,11 @@ class House:
         answer: dict[str, Any] = json.loads(done.stdout)["done"]
         return answer
 
+    def asked(self, **variables: str) -> list[dict[str, Any]]:
+        """The proposals that wait, beside the demo's own deposit."""
+        items: list[dict[str, Any]] = self.act("proposal", "list", **variables)["items"]
+        return [item for item in items if item["reference" if "reference" in item else "id"] != "demo-waiting-USD"]
+
     @contextmanager
     def serving(
         self, *words: str, until: str, umask: int = -1, is_afresh: bool = False, **variables: str

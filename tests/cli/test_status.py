@@ -23,7 +23,7 @@ def test_status_tells_of_a_running_server_and_of_none(served: tuple[House, Runni
     ended = house.run("status")
     shown = ended.stdout
     assert ended.returncode == 0
-    for words in (f"running as process {running.process.pid}, ready", running.url, str(house.folder), "Operators  2"):
+    for words in (f"running as process {running.process.pid}, ready", running.url, str(house.folder), "Operators  3"):
         assert words in shown
     ended = empty.run("status")
     shown = ended.stdout

@@ -63,7 +63,7 @@ def test_what_it_prints_can_be_copied_and_holds_every_credential(made: Made) -> 
     assert re.fullmatch(r"[\x20-\x7e\n]+", made.printed), "no colours, boxes or links when nobody looks"
     demo = made.house.demo()
     assert re.search(rf"http://127\.0\.0\.1:\d+/pay/{demo['payment']} ", made.printed), "where the payment is paid"
-    for who in ("operator", "operator2", "support", "merchant", "customer", "customer2", "newcomer"):
+    for who in ("operator", "operator2", "operator3", "merchant", "customer", "customer2", "customer3"):
         for what in ("email", "password", "pin", "totpSecret"):
             assert demo[who].get(what, "") in made.printed
     for what in ("apiKey", "testApiKey", "payment", "requestedAccount"):
@@ -73,7 +73,7 @@ def test_what_it_prints_can_be_copied_and_holds_every_credential(made: Made) -> 
 def test_credentials_are_random(made: Made, empty: House) -> None:
     with empty.serving("demo", until=LAST_LINE):
         one, other = made.house.demo(), empty.demo()
-    for who in ("operator", "operator2", "support", "merchant", "customer", "customer2", "newcomer"):
+    for who in ("operator", "operator2", "operator3", "merchant", "customer", "customer2", "customer3"):
         assert one[who]["password"] != other[who]["password"]
     assert one["apiKey"] != other["apiKey"]
 

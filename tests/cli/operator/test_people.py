@@ -32,6 +32,8 @@ def shown(house: House) -> str:
 
 def test_an_operator_looks_and_decides_and_the_pictures_are_theirs_alone(house: House, tmp_path: Path) -> None:
     by = house.operator()
+    account = house.demo()["customer3"]["account"]  # The demo's own, which is decided first.
+    assert house.invoke("identity", "reject", account, "--reason", "a specimen", **by).returncode == 0
     none = house.invoke("identity", "list", **by)
     assert (none.returncode, none.stdout) == (0, "None.\n")
     account = shown(house)

@@ -196,11 +196,11 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Customer": _proof(demo.customer),
             "Customer 2": _proof(demo.customer2),
         },
-        "A newcomer, whose identity waits to be checked": {"Newcomer": _proof(demo.newcomer)},
+        "A newcomer, whose identity waits to be checked": {"Newcomer": _proof(demo.customer3)},
         "Operators": {
             "Operator": _proof(demo.operator),
             "Operator 2": _proof(demo.operator2),
-            "Support only": _proof(demo.support),
+            "Support only": _proof(demo.operator3),
         },
         "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
         | (

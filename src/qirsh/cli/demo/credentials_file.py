@@ -34,11 +34,11 @@ class Demo(msgspec.Struct, rename="camel"):
 
     operator: Player
     operator2: Player
-    support: Player  # An operator of support only.
+    operator3: Player  # An operator of support only.
     merchant: Player
     customer: Player
     customer2: Player
-    newcomer: Player  # Whose identity waits to be checked.
+    customer3: Player  # Whose identity waits to be checked.
     shop_account: str = ""
     api_key: str = ""
     test_api_key: str = ""
@@ -54,7 +54,7 @@ def players(demo: Demo) -> dict[str, Player]:
     """Its people, by what they are in it."""
     return {
         who: getattr(demo, who)
-        for who in ("merchant", "customer", "customer2", "newcomer", "operator", "operator2", "support")
+        for who in ("merchant", "customer", "customer2", "customer3", "operator", "operator2", "operator3")
     }
 
 

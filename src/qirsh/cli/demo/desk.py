@@ -68,7 +68,7 @@ async def appointed(
 
 async def fill_desk(context: Context, demo: Demo) -> None:
     """One of each kind that operators decide on."""
-    await _show_identity(context, demo.newcomer)
+    await _show_identity(context, demo.customer3)
     await _ask_for_payout(context, demo)
     words = {
         "account": demo.customer.account,

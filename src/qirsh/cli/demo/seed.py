@@ -69,7 +69,7 @@ async def seed(context: Context, clock: ManualClock, address: str) -> Demo:
     clock.advance(-16 * _DAY_MS)
     demo = await _join(context)
     clock.advance(8 * _DAY_MS)
-    demo.support = await appointed(
+    demo.operator3 = await appointed(
         context, demo.operator, demo.operator2, email="omar@operators.example", name="Omar Nasser", roles="support"
     )
     await _open_shop(context, demo)
@@ -121,11 +121,11 @@ async def _join(context: Context) -> Demo:
     return Demo(
         operator=first,
         operator2=second,
-        support=first,  # Until there is one.
+        operator3=first,  # Until there is one.
         merchant=merchant,
         customer=customer,
         customer2=customer2,
-        newcomer=newcomer,
+        customer3=newcomer,
     )
 
 
