@@ -16,6 +16,7 @@ from typing import Final
 
 import uvicorn
 
+from qirsh.domain.bank_order import BANK, CORRECTIONS
 from qirsh.domain.commands.account import OpenHouseAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
@@ -46,7 +47,6 @@ from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site, contact
 from qirsh.web.http.streams import Streams
 from qirsh.web.http.waiters import Waiters
-from qirsh.web.operator.action import HOUSE
 from qirsh.web.operator.control import Control
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.connection import Connection
@@ -77,8 +77,9 @@ async def opened(
     try:
         engine.start()
         keyring = await _keyring(settings, store, engine, entropy)
-        if not await store.select(queries.HOUSE_ACCOUNT, HOUSE):
-            await engine.submit(OpenHouseAccount(HOUSE))
+        for name in (BANK, CORRECTIONS):
+            if not await store.select(queries.HOUSE_ACCOUNT, name):
+                await engine.submit(OpenHouseAccount(name))
         # Known before the first command, also to an act of the CLI that runs alone.
         [(_, stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
         engine.money_stop.learn(stop, since=engine.money_stop.changes)

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import ConfirmProposal, decoded
 from qirsh.domain.commands.stop import LiftStop
@@ -38,6 +38,9 @@ EFFECTS: Final[dict[type[Any], Effect]] = {
     ),
     RemoveFactors: Effect(lambda market, command: market.logins[command.email].totp_sealed is None),
     LiftStop: Effect(lambda market, command: market.stops[command.id].lifted_at is not None),
+    CorrectBalance: Effect(lambda market, command: (command.house, command.reference) in market.bank_orders),
+    ReverseBankTransfer: Effect(lambda market, command: (command.house, command.reference) in market.bank_orders),
+    OpenHouse: Effect(lambda market, command: command.name in {row.name for row in market.accounts.values()}),
 }
 
 

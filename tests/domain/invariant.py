@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from qirsh.domain.ledger import Transfer
+from qirsh.domain.bank_order import CORRECTIONS, BankOrder, opposite
+from qirsh.domain.ledger import BY_ORDER, Transfer
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
@@ -78,7 +79,7 @@ def _paths(world: World) -> Iterator[str]:
             yield f"{transfer} goes nowhere"
         if (debit.mode, debit.live_account) != (credit.mode, credit.live_account):
             yield f"{transfer} leaves its test accounts"
-        if "house" in {debit.kind, credit.kind} and transfer.kind not in {"deposit", "withdrawal", "mint"}:
+        if "house" in {debit.kind, credit.kind} and transfer.kind not in {*BY_ORDER, "mint"}:
             yield f"{transfer} brings money in without a second operator"
 
 
@@ -131,18 +132,43 @@ def _refunds_against(payment: Payment, refunds: list[Refund], back: list[Transfe
         yield f"{payment} has the refunds {refunds}"
 
 
+def _moved_by(world: World, order: BankOrder) -> list[tuple[int, Transfer]]:
+    """The transfers that fit an order, by the ids that a database gives them."""
+    sides = (order.house, order.account) if order.kind == "deposit" else (order.account, order.house)
+    return [
+        (place, row)
+        for place, row in enumerate(world.transfers, 1)
+        if (row.bank_order, row.debit, row.credit) == (order.reference, *sides)
+        and (row.currency, row.amount) == (order.currency, order.amount)
+    ]
+
+
 def _cash(world: World) -> Iterator[str]:
     for order in world.bank_orders.values():
-        sides = (order.house, order.account) if order.kind == "deposit" else (order.account, order.house)
-        found = [
-            row
-            for row in world.transfers
-            if (row.kind, row.bank_order, row.debit, row.credit) == (order.kind, order.reference, *sides)
-            and (row.currency, row.amount) == (order.currency, order.amount)
-        ]
+        found = _moved_by(world, order)
         if len(found) != 1:
             yield f"{order} has {len(found)} transfers"
-    moved = [row for row in world.transfers if row.kind in {"deposit", "withdrawal"}]
+            continue
+        [(_, transfer)] = found
+        is_correction = world.accounts[order.house].name == CORRECTIONS
+        kind = "reversal" if order.reverses else "correction" if is_correction else order.kind
+        if transfer.kind != kind:
+            yield f"{order} is booked as a {transfer.kind}"
+        if order.reverses is None:
+            if transfer.reverses is not None:
+                yield f"{transfer} takes something back without saying so"
+            continue
+        taken_back = world.bank_orders[order.house, order.reverses]
+        if [place for place, _ in _moved_by(world, taken_back)] != [transfer.reverses] or is_correction:
+            yield f"{transfer} does not take back {taken_back}"
+        way_back = (opposite(order.kind), order.account, order.currency, order.amount, None)
+        of_before = (taken_back.kind, taken_back.account, taken_back.currency, taken_back.amount, taken_back.reverses)
+        if way_back != of_before:
+            yield f"{order} is not {taken_back} the other way round"
+    reversed_orders = [(order.house, order.reverses) for order in world.bank_orders.values() if order.reverses]
+    if len(reversed_orders) != len(set(reversed_orders)):
+        yield f"some of {reversed_orders} were reversed twice"
+    moved = [row for row in world.transfers if row.kind in BY_ORDER]
     if len(moved) != len(world.bank_orders):
         yield f"{len(moved)} transfers through house accounts, and {len(world.bank_orders)} orders"
 

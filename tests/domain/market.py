@@ -3,9 +3,12 @@
 import functools
 from typing import Any, Final
 
+import msgspec
+
 from qirsh.domain.account import Account
+from qirsh.domain.bank_order import CORRECTIONS, opposite
 from qirsh.domain.commands.account import CloseAccount, MoveAccount, OpenHouseAccount, RequestCommercial
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator, MakeOperator
 from qirsh.domain.commands.payment import CreatePayment, Pay
@@ -54,6 +57,7 @@ class Market(World):
         for person in (self.customer, self.other, self.owner):
             for currency in ("USD", "EUR"):
                 self.deposit(person.account, HELD, currency)
+        self.corrections = self.open_house(CORRECTIONS)
 
     def join(self, name: str) -> Person:
         """A person with the right PIN and an account that is not verified yet."""
@@ -126,6 +130,33 @@ class Market(World):
             "amount": 10_000,
         }
         return BookBankTransfer(**fields | changes)
+
+    def correction(self, **changes: Any) -> CorrectBalance:  # noqa: ANN401 - the same
+        """100.00 USD are missing on the customer's account."""
+        fields = msgspec.structs.asdict(self.book(house=self.corrections, reference="ours"))
+        del fields["payout"]
+        return CorrectBalance(**fields | changes)
+
+    def reversal(self, booked_as: str = "slip 0", /, **changes: Any) -> ReverseBankTransfer:  # noqa: ANN401 - the same
+        """What is needed to take back an order of the bank, as a database would number its transfer."""
+        booked = self.bank_orders[changes.get("house", self.house), booked_as]
+        sides = {booked.house, booked.account}
+        [place] = [
+            place
+            for place, row in enumerate(self.transfers, 1)
+            if row.bank_order == booked_as and {row.debit, row.credit} == sides
+        ]
+        fields: dict[str, Any] = {
+            "kind": opposite(booked.kind),
+            "house": booked.house,
+            "reference": f"back {booked_as}",
+            "account": booked.account,
+            "currency": booked.currency,
+            "amount": booked.amount,
+            "reverses": booked_as,
+            "transfer": place,
+        }
+        return ReverseBankTransfer(**fields | changes)
 
     def ask(self, **changes: Any) -> AskProposal:  # noqa: ANN401 - the same
         """The first operator's wish for it."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.login_credentials import SetSecondFactor
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.person import AddPerson
@@ -20,7 +20,7 @@ from qirsh.domain.commands.proposal import (
     encoded,
 )
 from qirsh.domain.commands.stop import LiftStop, StopMoney
-from qirsh.domain.counter import ADMIN
+from qirsh.domain.counter import ADMIN, house_accounts, reversals
 from qirsh.domain.ledger import Balance
 from qirsh.domain.limits import BALANCE_MAX
 from qirsh.domain.operator import Operator
@@ -181,6 +181,40 @@ SAMPLES: Final[dict[type[Any], Sample]] = {
             R.MOVE_NOT_ALLOWED: lambda case: case.market.change("stops", 1, lifted_at=1, lifted_by="test"),
             R.NOT_FOUND: lambda case: want(case, id=NOBODY),
         },
+    ),
+    CorrectBalance: Sample(
+        lambda market: market.correction(kind="withdrawal"),
+        {"amount": 9_999},
+        {
+            R.NOT_APPROVED: _undecided_shop,
+            R.ACCOUNT_SUSPENDED: lambda case: case.account(case.command.command.account, state="suspended"),
+            R.NOT_VERIFIED: lambda case: case.account(case.command.command.account, state="unverified"),
+            R.OWN_REQUEST: _own_account,
+            R.REFERENCE_USED: _book_before,
+            R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.command.command.account, 1),
+            R.BALANCE_LIMIT: lambda case: case.hold(case.command.command.house, BALANCE_MAX - 1),
+            R.NOT_FOUND: lambda case: want(case, house=case.market.house),
+        },
+    ),
+    ReverseBankTransfer: Sample(
+        lambda market: market.reversal(),
+        {"reference": "another way back"},
+        {
+            R.OWN_REQUEST: _own_account,
+            R.MOVE_NOT_ALLOWED: lambda case: want(case, amount=1),
+            R.REFERENCE_USED: _book_before,
+            R.ALREADY_REVERSED: lambda case: case.fill(
+                reversals(case.command.command.house, case.command.command.reverses), 1
+            ),
+            R.INSUFFICIENT_FUNDS: lambda case: case.hold(case.command.command.account, 1),
+            R.BALANCE_LIMIT: lambda case: case.hold(case.command.command.house, BALANCE_MAX - 1),
+            R.NOT_FOUND: lambda case: want(case, reverses="unknown"),
+        },
+    ),
+    OpenHouse: Sample(
+        lambda _: OpenHouse("Second bank"),
+        {"name": "Third bank"},
+        {R.NAME_TAKEN: lambda case: case.fill(house_accounts(case.command.command.name), 1)},
     ),
 }
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from qirsh.domain import counter
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.bank_order import CORRECTIONS, BankOrder
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator
-from qirsh.domain.commands.proposal import decoded
+from qirsh.domain.commands.proposal import ProposedCommand, decoded, encoded
 from qirsh.domain.operator import is_admin
 from qirsh.domain.operator_role import read_roles
 from qirsh.domain.payout import is_open
@@ -47,28 +48,29 @@ def _is_well_decided(proposal: Proposal, *, is_appointment: bool) -> bool:
     return proposal.state in {"withdrawn", "refused"} and is_in_time and (by == proposal.asked_by) == is_withdrawn
 
 
+def _agreed(world: World, order: BankOrder) -> ProposedCommand:
+    """What was agreed to, if an order was."""
+    fields = {name: getattr(order, name) for name in ("kind", "house", "reference", "account", "currency", "amount")}
+    if order.reverses is not None:
+        moved = [
+            row.reverses for row in world.transfers if row.bank_order == order.reference and row.kind == "reversal"
+        ]
+        return ReverseBankTransfer(**fields, reverses=order.reverses, transfer=moved[0] or 0)
+    if world.accounts[order.house].name == CORRECTIONS:
+        return CorrectBalance(**fields)
+    return BookBankTransfer(**fields, payout=order.payout)
+
+
 def _orders(world: World) -> Iterator[str]:
     """Money that was booked is what two have agreed to, once, and nothing else came in or went out."""
-    expected: Counter[tuple[BookBankTransfer, str, int | None]] = Counter(
-        (command, proposal.id, proposal.decided_at)
+    expected: Counter[object] = Counter(
+        (encoded(command), proposal.id, proposal.decided_at)
         for proposal in world.proposals.values()
-        if proposal.state == "done" and isinstance(command := decoded(proposal), BookBankTransfer)
+        if proposal.state == "done"
+        and isinstance(command := decoded(proposal), BookBankTransfer | ReverseBankTransfer | CorrectBalance)
     )
-    booked: Counter[tuple[BookBankTransfer, str, int | None]] = Counter(
-        (
-            BookBankTransfer(
-                kind=order.kind,
-                house=order.house,
-                reference=order.reference,
-                account=order.account,
-                currency=order.currency,
-                amount=order.amount,
-                payout=order.payout,
-            ),
-            order.proposal,
-            order.booked_at,
-        )
-        for order in world.bank_orders.values()
+    booked: Counter[object] = Counter(
+        (encoded(_agreed(world, order)), order.proposal, order.booked_at) for order in world.bank_orders.values()
     )
     if booked != expected:
         yield f"booked, and not agreed to: {booked - expected}; the other way round: {expected - booked}"

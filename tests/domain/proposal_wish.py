@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from qirsh.domain.commands.access import ACCESS_CHANGES, ChangeAccess, RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
     AppointOperator,
@@ -130,6 +130,24 @@ def money_forms(market: Market) -> list[Form]:
     ]
 
 
+def back_forms(market: Market) -> list[Form]:
+    """Of what was booked before any of it began, two ways back each; and what no bank has moved."""
+    back = [
+        Form(
+            f"pr_back_{reference}_{slip}", market.reversal(reference, reference=f"back {slip}"), {"reference": "back c"}
+        )
+        for reference in ("slip 0", "slip 1", "slip 2")
+        for slip in "ab"
+    ]
+    right = [
+        Form(f"pr_right_{kind}_{amount}", market.correction(kind=kind, amount=amount), {"amount": 2})
+        for kind in ("deposit", "withdrawal")
+        for amount in (1, HELD)
+    ]
+    opened = [Form(f"pr_house_{name}", OpenHouse(name), {"name": "third"}) for name in ("second", "SECOND", "Bank")]
+    return back + right + opened
+
+
 def payout_forms(market: Market) -> list[Form]:
     """For each payout two, of which one at a time can order it."""
     found = []
@@ -189,7 +207,8 @@ class Office:
     def stories(self) -> Wishes:
         """What one after the other leads somewhere, where single wishes hardly ever do."""
         first, second = self.market.first.id, self.market.second.id
-        lists = [money_forms(self.market), payout_forms(self.market), *people_forms(self.market)]
+        money = [money_forms(self.market), payout_forms(self.market), back_forms(self.market)]
+        lists = [*money, *people_forms(self.market)]
         form = st.sampled_from(lists).flatmap(st.sampled_from)
         pair = st.sampled_from([(first, second), (second, first)])
         agreed = st.builds(
@@ -292,6 +311,7 @@ def about_operators(office: Office) -> list[Wishes]:
     return often * 2 + [
         office.what_becomes_of_payouts(),
         *[office.about(money)] * 4,
+        office.about(back_forms(office.market)),
         *[office.about(people)] * 3,
         office.appointments(),
         office.access(),

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import Mailed, decoded, encoded
 from qirsh.domain.commands.stop import LiftStop
@@ -253,6 +253,9 @@ RIGHTS: Final = {
     EndOperator: ("ask_setup", "confirm_setup"),
     RemoveFactors: ("ask_help", "confirm_help"),
     LiftStop: ("ask_lift", "confirm_lift"),
+    CorrectBalance: ("ask_money", "confirm_money"),
+    ReverseBankTransfer: ("ask_money", "confirm_money"),
+    OpenHouse: ("ask_setup", "confirm_setup"),
 }
 
 
@@ -299,7 +302,7 @@ def test_who_owns_or_works_at_the_business_concerned_has_no_part_in_it(kind: typ
     case = Asked(kind)
     market, number = case.market, case.rule.account(case.command)
     if number is None:
-        assert kind not in {BookBankTransfer, CloseAccount}
+        assert kind not in {BookBankTransfer, CloseAccount, CorrectBalance, ReverseBankTransfer}
         return
     if role == "owner":
         market.change("accounts", number, owner=case.fourth)

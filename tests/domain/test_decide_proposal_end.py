@@ -9,15 +9,15 @@ import pytest
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.commands.login_credentials import AddPasskey, ChangeEmail, RemovePasskey, StartChallenge
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.proposal import LapseProposal
 from qirsh.domain.commands.stop import LiftStop, StopMoney
-from qirsh.domain.counter import ADMIN
+from qirsh.domain.counter import ADMIN, Counter, house_accounts
 from qirsh.domain.mail import Letter
 from qirsh.domain.proposal import PROPOSAL_MS, is_lapsed
 from qirsh.domain.refusal import Refusal, Refused
@@ -165,6 +165,10 @@ def _empty_the_shop(market: Market, command: CloseAccount) -> None:
     market.agree(market.book(kind="withdrawal", account=command.account, amount=100, reference="last"))
 
 
+def _count(market: Market, name: str, count: int) -> None:
+    market.counters[name] = Counter(name, count)
+
+
 def _erase_another(market: Market, command: AppointOperator) -> None:
     person = market.people[market.logins[command.email].person]
     market.do(ErasePerson(person.id, person.account, command.email, (), (), "test"))
@@ -213,6 +217,22 @@ MOVES: Final[dict[tuple[type[Any], str], Move]] = {
         lambda market, command: market.agree(command),
         lambda market, command: market.change("stops", command.id, lifted_at=None, lifted_by=None),
     ),
+    (CorrectBalance, "money gone"): Move(
+        Refusal.INSUFFICIENT_FUNDS,
+        lambda market, _: market.buy(amount=HELD - 9_999),
+        lambda market, command: market.deposit(command.account, 1),
+    ),
+    (ReverseBankTransfer, "money gone"): Move(
+        Refusal.INSUFFICIENT_FUNDS,
+        lambda market, _: market.buy(amount=1),
+        lambda market, command: market.deposit(command.account, 1),
+    ),
+    # Nothing closes a house account, so that only a fault in the count can bring it back.
+    (OpenHouse, "name taken"): Move(
+        Refusal.NAME_TAKEN,
+        lambda market, command: _count(market, house_accounts(command.name), 1),
+        lambda market, command: _count(market, house_accounts(command.name), 0),
+    ),
 }
 
 
@@ -252,10 +272,10 @@ def test_while_money_is_stopped_only_what_moves_none_is_confirmed(kind: type[Any
     market = case.market
     if kind is not LiftStop:
         market.do(StopMoney(1, "a sum is wrong", "test"))
-    assert case.rule.moves_money == (kind is BookBankTransfer)
+    assert case.rule.moves_money == (kind in {BookBankTransfer, CorrectBalance, ReverseBankTransfer})
     if case.rule.moves_money:
         assert case.refuse(case.confirm()) is Refusal.MONEY_STOPPED
-        market.do(edit(market, amount=1))
+        market.do(edit(market, reference="another"))
         market.do(end(market))
     else:
         market.do(case.confirm())

@@ -32,6 +32,7 @@ PLACES: Final[dict[Kind, tuple[Figure, Figure]]] = {
     "withdrawal": ("paid_out", "corrected"),
     "mint": ("corrected", "paid_in"),
     "reversal": ("corrected", "corrected"),
+    "correction": ("corrected", "corrected"),
 }
 histories = st.lists(
     st.tuples(

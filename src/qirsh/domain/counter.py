@@ -70,6 +70,16 @@ def messages_in_a_row(account: int) -> str:
     return f"messages of account {account}"
 
 
+def reversals(house: int, reference: str) -> str:
+    """How often a bank order was taken back: once at most."""
+    return f"reversals of {house} {reference}"
+
+
+def house_accounts(name: str) -> str:
+    """How many house accounts have a name, however it is written: one at most."""
+    return f"house accounts named {name.casefold()}"
+
+
 def webhook_endpoints(account: int) -> str:
     """How many an account has that are not removed."""
     return f"webhook endpoints of account {account}"

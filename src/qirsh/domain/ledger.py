@@ -1,6 +1,6 @@
 """The ledger: transfers, each moving one amount from a debit to a credit account, and the balances they leave."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -8,9 +8,11 @@ from qirsh.domain.limits import BALANCE_MAX
 from qirsh.domain.money import is_amount
 from qirsh.domain.refusal import Refusal
 
-Kind = Literal["pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal"]
+Kind = Literal["pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal", "correction"]
 
-KINDS: Final[tuple[Kind, ...]] = ("pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal")
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+# Those that a bank order makes: the other side is an account of the house, which is nobody's business.
+BY_ORDER: Final[frozenset[Kind]] = frozenset({"deposit", "withdrawal", "reversal", "correction"})
 
 
 class Balance(msgspec.Struct, frozen=True):
@@ -88,6 +90,7 @@ def transfer(
     now: int,
     payment: int | None = None,
     bank_order: str | None = None,
+    reverses: int | None = None,
 ) -> tuple[Transfer, Balance, Balance]:
     """The transfer and both balances after it. The caller has asked `why_not` before."""
     assert is_amount(amount)
@@ -106,7 +109,7 @@ def transfer(
         credit_balance=credited.amount,
         payment=payment,
         bank_order=bank_order,
-        reverses=None,
+        reverses=reverses,
         created_at=now,
     )
     return row, debited, credited

@@ -12,6 +12,12 @@ class OpenHouseAccount(Command[Account], frozen=True):
     name: str
 
 
+class OpenHouse(Proposed[Account], frozen=True):
+    """A house account for one more account at a bank. The outcome is the account."""
+
+    name: str
+
+
 class RequestCommercial(Command[Account], frozen=True):
     """A verified person asks for a commercial account. The outcome is the account."""
 

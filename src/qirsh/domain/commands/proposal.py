@@ -6,15 +6,24 @@ import msgspec
 
 from qirsh.domain.command import Command
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
 from qirsh.domain.proposal import FORGOTTEN, Proposal
 
 ProposedCommand = (
-    AppointOperator | BookBankTransfer | ChangeRoles | CloseAccount | EndOperator | LiftStop | RemoveFactors
+    AppointOperator
+    | BookBankTransfer
+    | ChangeRoles
+    | CloseAccount
+    | EndOperator
+    | LiftStop
+    | RemoveFactors
+    | CorrectBalance
+    | OpenHouse
+    | ReverseBankTransfer
 )
 
 _decoder: Final = msgspec.json.Decoder(ProposedCommand)

@@ -12,7 +12,6 @@ from qirsh.domain.commands.account import (
     CloseAccount,
     IssueKey,
     MoveAccount,
-    OpenHouseAccount,
     RequestCommercial,
     RevokeKey,
     RotateKey,
@@ -38,14 +37,6 @@ from qirsh.domain.staff import Right
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
-def open_house_locks(_command: OpenHouseAccount, _work: UnitOfWork, keys: RowKeys) -> None:
-    keys.counters.add(ACCOUNT)
-
-
-def open_house(command: OpenHouseAccount, work: UnitOfWork) -> Account:
-    return _open(work, kind="house", name=command.name, account_state="open")
-
-
 def request_locks(command: RequestCommercial, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.accounts.add(command.personal)
     keys.counters.update({ACCOUNT, businesses(command.personal)})
@@ -60,7 +51,7 @@ def request(command: RequestCommercial, work: UnitOfWork) -> Account | Refused:
     # A person who needs more talks to the operators.
     if command.operator is None and work.counted(businesses(command.personal)) >= BUSINESSES_MAX:
         return Refused(Refusal.TOO_MANY)
-    account = _open(
+    account = open_account(
         work,
         kind="commercial",
         name=command.name,
@@ -300,7 +291,7 @@ def revoke_key(command: RevokeKey, work: UnitOfWork) -> ApiKey | Refused:
     return revoked
 
 
-def _open(
+def open_account(
     work: UnitOfWork,
     *,
     kind: Kind,
@@ -310,6 +301,7 @@ def _open(
     live_account: int | None = None,
     return_origins: str = "",
 ) -> Account:
+    """With the next number, which holds the counter of accounts."""
     number = work.identifiers.account_number(work.count(ACCOUNT))
     mode: Mode = "live" if live_account is None else "test"
     account = Account(
@@ -332,7 +324,7 @@ def _open_test_accounts(work: UnitOfWork, live: Account) -> None:
     """The test account, a customer who pays it, and the mint that fills their pockets: no transfer leaves them."""
 
     def open_test(kind: Kind, name: str, return_origins: str = "") -> Account:
-        return _open(
+        return open_account(
             work,
             kind=kind,
             account_state="mirrored",
@@ -352,7 +344,6 @@ def _open_test_accounts(work: UnitOfWork, live: Account) -> None:
 
 
 RULES: Final[Rules] = {
-    OpenHouseAccount: Rule(open_house, lock=open_house_locks),
     RequestCommercial: by_operator(Rule(request, lock=request_locks), OperatorRight.DECIDE),
     MoveAccount: by_operator(Rule(move, lock=move_locks, read_first=move_reads), _right_to_move),
     IssueKey: by_operator(

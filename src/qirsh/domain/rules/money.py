@@ -25,10 +25,18 @@ def move(
     amount: int,
     payment: int | None = None,
     bank_order: str | None = None,
+    reverses: int | None = None,
 ) -> Transfer:
     """Carry it out. The caller has asked `ledger.why_not` before."""
     transfer, debited, credited = ledger.transfer(
-        kind, debit=debit, credit=credit, amount=amount, now=work.now, payment=payment, bank_order=bank_order
+        kind,
+        debit=debit,
+        credit=credit,
+        amount=amount,
+        now=work.now,
+        payment=payment,
+        bank_order=bank_order,
+        reverses=reverses,
     )
     work.transfers.append(transfer)
     work.balances.put((debited.account, debited.currency), debited)

@@ -13,6 +13,7 @@ from qirsh.domain.limits import AUDIT_ROWS_MAX
 from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.invariants import ALL
 from qirsh.store.integrity.operator_invariants import agreed_orders, ordered_payouts, own_orders
+from qirsh.store.integrity.order_invariants import has_order, moved_once, names_what_it_reverses, taken_back_whole
 from qirsh.store.integrity.staff_invariants import member_rules
 from qirsh.store.interface import Query
 
@@ -110,7 +111,8 @@ TRANSFERS: Final = (
         "money moves only as commands move it",
         "transfer {} is a {}, which no command makes",
         f"""SELECT t.id, t.kind FROM {_T} t
-        WHERE t.kind NOT IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint') OR t.reverses IS NOT NULL""",
+        WHERE t.kind NOT IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint', 'reversal', 'correction')
+            OR (t.kind = 'reversal') <> (t.reverses IS NOT NULL)""",
     ),
     rule(
         6,
@@ -121,16 +123,8 @@ TRANSFERS: Final = (
             FROM {_T} t JOIN payment p ON p.number = t.payment WHERE t.kind IN ('pay', 'refund')) AS found
         WHERE events <> version - 1""",
     ),
-    rule(
-        3,
-        "a deposit or withdrawal has its bank order",
-        "transfer {} is a {} by the bank order {}, which does not match it",
-        f"""SELECT t.id, t.kind, t.bank_order FROM {_T} t LEFT JOIN bank_order o
-            ON o.reference = t.bank_order AND o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
-        WHERE t.kind IN ('deposit', 'withdrawal') AND (o.kind = t.kind
-            AND o.amount = t.amount AND o.currency = t.currency
-            AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END) IS NOT TRUE""",
-    ),
+    has_order(_T),
+    names_what_it_reverses(_T),
 )
 
 # By the numbers of accounts.
@@ -250,18 +244,8 @@ ACCOUNTS: Final = (
 
 # By their references, which several houses may share.
 BANK_ORDERS: Final = (
-    rule(
-        3,
-        "a bank order has exactly one transfer, and it matches",
-        "bank order {} of account {}: {} transfers match it",
-        f"""SELECT * FROM (SELECT o.reference, o.house, (SELECT count(*) FROM transfer t
-                WHERE t.bank_order = o.reference AND t.bank_order IS NOT NULL AND t.kind = o.kind
-                AND t.amount = o.amount AND t.currency = o.currency
-                AND t.debit = CASE o.kind WHEN 'deposit' THEN o.house ELSE o.account END
-                AND t.credit = CASE o.kind WHEN 'deposit' THEN o.account ELSE o.house END) AS moves
-            FROM {_O} o) AS found
-        WHERE moves <> 1""",
-    ),
+    moved_once(_O),
+    taken_back_whole(_O),
     agreed_orders(_O),
     own_orders(_O),
 )

@@ -13,6 +13,7 @@ from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Invariant, Select, Violation, rule, total, violations_of
 from qirsh.store.integrity.operator_invariants import OPERATORS, STOPS
+from qirsh.store.integrity.order_invariants import has_order, moved_once, names_what_it_reverses, taken_back_whole
 from qirsh.store.integrity.staff_invariants import STAFF
 from qirsh.store.integrity.total_invariants import TOTALS
 from qirsh.store.integrity.webhook_invariants import WEBHOOKS
@@ -33,8 +34,6 @@ _SIDE: Final = """WITH side AS (
             debit_balance AS after FROM transfer
         UNION ALL SELECT id, credit, currency, credit_sequence, amount, credit_balance FROM transfer)"""
 _NOT_AN_AMOUNT: Final = f"NOT BETWEEN 1 AND {AMOUNT_MAX}"
-# The account of the house on a deposit or withdrawal.
-_HOUSE: Final = "CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END"
 
 _LEDGER: Final = (
     rule(
@@ -169,6 +168,8 @@ _LEDGER: Final = (
             WHEN 'deposit' THEN d.kind <> 'house' OR c.kind = 'house'
             WHEN 'withdrawal' THEN d.kind = 'house' OR c.kind <> 'house'
             WHEN 'mint' THEN d.kind <> 'house' OR c.kind = 'house' OR d.mode <> 'test'
+            WHEN 'reversal' THEN (d.kind = 'house') = (c.kind = 'house')
+            WHEN 'correction' THEN (d.kind = 'house') = (c.kind = 'house')
             ELSE d.kind = 'house' OR c.kind = 'house' END""",
     ),
     rule(
@@ -176,29 +177,13 @@ _LEDGER: Final = (
         "money moves only as commands move it",
         "transfer {} is a {} from account {} to account {}, which no command makes",
         """SELECT id, kind, debit, credit FROM transfer
-        WHERE kind NOT IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint') OR reverses IS NOT NULL""",
+        WHERE kind NOT IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint', 'reversal', 'correction')
+            OR (kind = 'reversal') <> (reverses IS NOT NULL)""",
     ),
-    rule(
-        3,
-        "a bank order has exactly one transfer, and it matches",
-        "bank order {} of account {} has {} transfers, of which {} match it",
-        f"""SELECT reference, house, moves, matching FROM (
-            SELECT o.reference, o.house, count(t.id) AS moves, coalesce(sum(CASE WHEN t.kind = o.kind
-                AND t.amount = o.amount AND t.currency = o.currency AND o.account IN (t.debit, t.credit)
-                THEN 1 ELSE 0 END), 0) AS matching
-            FROM bank_order o LEFT JOIN transfer t
-                ON t.kind IN ('deposit', 'withdrawal') AND t.bank_order = o.reference AND o.house = {_HOUSE}
-            GROUP BY o.house, o.reference) AS found
-        WHERE moves <> matching OR matching <> 1""",
-    ),
-    rule(
-        3,
-        "a deposit or withdrawal has its bank order",
-        "transfer {} is a {} by the bank order {}, which does not exist",
-        f"""SELECT t.id, t.kind, t.bank_order FROM transfer t
-        LEFT JOIN bank_order o ON o.reference = t.bank_order AND o.house = {_HOUSE}
-        WHERE t.kind IN ('deposit', 'withdrawal') AND o.house IS NULL""",
-    ),
+    moved_once("bank_order"),
+    has_order("transfer"),
+    taken_back_whole("bank_order"),
+    names_what_it_reverses("transfer"),
 )
 
 _PAYMENTS: Final = (

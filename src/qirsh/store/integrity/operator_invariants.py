@@ -10,6 +10,7 @@ from typing import Final
 
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.store.integrity.invariant import Invariant, rule
+from qirsh.store.integrity.order_invariants import KIND
 
 # As the index has it.
 _OF_STOP: Final = "a.subject = 'stop ' || CAST(s.id AS TEXT) AND a.action IN ('money.stopped', 'money.resumed')"
@@ -20,7 +21,9 @@ _COUNTED: Final = """SELECT 'admin' AS name, count(*) AS times FROM operator
             WHERE state IN ('asked', 'ordered') GROUP BY account
             UNION ALL SELECT 'passkeys of person ' || CAST(person AS TEXT), count(*) FROM passkey GROUP BY person
             UNION ALL SELECT 'webhook endpoints of account ' || CAST(account AS TEXT), count(*) FROM webhook_endpoint
-            WHERE state <> 'removed' GROUP BY account"""
+            WHERE state <> 'removed' GROUP BY account
+            UNION ALL SELECT 'reversals of ' || CAST(house AS TEXT) || ' ' || reverses, count(*) FROM bank_order
+            WHERE reverses IS NOT NULL GROUP BY house, reverses"""
 
 # What was not written down at its time cannot be mended later, like the chain of seals.
 STOPS: Final = rule(
@@ -55,6 +58,7 @@ def _text(value: str) -> str:
 _AT_ONCE_MS: Final = 60_000
 _EDITORS: Final = "' ' || p.editors || ' '"
 _IS_BY_EDITOR: Final = f"replace({_EDITORS}, ' ' || CAST(p.decided_by AS TEXT) || ' ', '') <> {_EDITORS}"
+_SAYS_PAYOUT: Final = _holds("payout", f"coalesce({_text('o.payout')}, 'null')")
 _SAYS_ORDER: Final = " AND ".join(
     (
         _holds("kind", _text("o.kind")),
@@ -63,7 +67,14 @@ _SAYS_ORDER: Final = " AND ".join(
         _holds("account", _number("o.account")),
         _holds("currency", _text("o.currency")),
         _holds("amount", _number("o.amount")),
-        _holds("payout", f"coalesce({_text('o.payout')}, 'null')"),
+        # Only what books a transfer knows of payouts.
+        f"(({KIND}) IN ('reversal', 'correction') OR {_SAYS_PAYOUT})",
+        f"(o.reverses IS NULL OR {_holds('reverses', _text('o.reverses'))})",
+        _holds(
+            "type",
+            "CASE WHEN o.reverses IS NOT NULL THEN '\"ReverseBankTransfer\"'"
+            " WHEN h.name = 'corrections' THEN '\"CorrectBalance\"' ELSE '\"BookBankTransfer\"' END",
+        ),
     )
 )
 _OTHER_ADMIN: Final = """EXISTS (SELECT 1 FROM operator x
@@ -82,8 +93,9 @@ def agreed_orders(orders: str) -> Invariant:
         "bank order {} of account {} is not what its proposal {} says, which is {}, asked by operator {} and confirmed"
         " by {}",
         f"""SELECT o.reference, o.house, o.proposal, p.state, p.asked_by, p.decided_by FROM {orders} o
+        LEFT JOIN account h ON h.number = o.house
         LEFT JOIN proposal p ON p.id = o.proposal WHERE (p.state = 'done' AND p.decided_by <> p.asked_by
-            AND NOT ({_IS_BY_EDITOR}) AND p.action = CASE WHEN o.payout IS NULL THEN o.kind ELSE 'payout' END
+            AND NOT ({_IS_BY_EDITOR}) AND p.action = CASE WHEN o.payout IS NULL THEN {KIND} ELSE 'payout' END
             AND p.subject = 'account ' || CAST(o.account AS TEXT) AND {_SAYS_ORDER}) IS NOT TRUE""",
     )
 
@@ -227,7 +239,7 @@ OPERATORS: Final = (
         f"""WITH counted AS ({_COUNTED}),
         known AS (SELECT name FROM counted UNION SELECT name FROM counter
             WHERE name LIKE 'open payouts of account %' OR name LIKE 'passkeys of person %'
-            OR name LIKE 'webhook endpoints of account %')
+            OR name LIKE 'webhook endpoints of account %' OR name LIKE 'reversals of %')
         SELECT k.name, c.last, coalesce(n.times, 0) FROM known k
         LEFT JOIN counter c ON c.name = k.name LEFT JOIN counted n ON n.name = k.name
         WHERE coalesce(c.last, 0) <> coalesce(n.times, 0)""",

@@ -251,8 +251,12 @@ CREATE TABLE bank_order (
     proposal TEXT NOT NULL UNIQUE REFERENCES proposal,
     booked_at BIGINT NOT NULL,
     payout TEXT REFERENCES payout,
+    reverses TEXT, -- The reference of the order that it takes back, whole and once.
     PRIMARY KEY (house, reference),
-    CHECK (payout IS NULL OR kind = 'withdrawal')
+    UNIQUE (house, reverses),
+    FOREIGN KEY (house, reverses) REFERENCES bank_order (house, reference),
+    CHECK (payout IS NULL OR kind = 'withdrawal'),
+    CHECK (payout IS NULL OR reverses IS NULL)
 );
 CREATE INDEX bank_order_reference ON bank_order (reference);
 
@@ -270,7 +274,7 @@ CREATE TABLE balance (
 
 CREATE TABLE transfer (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY CHECK (id BETWEEN 1 AND 999999999999999999),
-    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint')),
+    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint', 'reversal', 'correction')),
     debit BIGINT NOT NULL,
     credit BIGINT NOT NULL,
     currency TEXT NOT NULL,
@@ -285,15 +289,16 @@ CREATE TABLE transfer (
     created_at BIGINT NOT NULL,
     CHECK (debit <> credit),
     CHECK ((kind IN ('pay', 'refund')) = (payment IS NOT NULL)),
-    CHECK ((kind IN ('deposit', 'withdrawal')) = (bank_order IS NOT NULL)),
-    CHECK (reverses IS NULL)
+    CHECK ((kind IN ('deposit', 'withdrawal', 'reversal', 'correction')) = (bank_order IS NOT NULL)),
+    CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
 );
 CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
-CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, (CASE kind WHEN 'deposit' THEN debit ELSE credit END))
-    WHERE bank_order IS NOT NULL;
+-- Several houses may have an order of one reference, for one account: which it is, the other side tells.
+CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, debit, credit) WHERE bank_order IS NOT NULL;
+CREATE UNIQUE INDEX transfer_reverses ON transfer (reverses) WHERE reverses IS NOT NULL;
 
 CREATE TABLE event_counter (
     account BIGINT PRIMARY KEY REFERENCES account,
@@ -376,7 +381,7 @@ BEGIN
             WHEN cx.id IS NOT NULL OR t.credit_balance IS DISTINCT FROM t.amount
                 + CASE WHEN t.credit_sequence = 1 THEN 0 ELSE coalesce(cc.credit_balance, cd.debit_balance) END
                 THEN 'transfer: the credit side does not follow its predecessor'
-            WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit', 'mint') OR d.kind <> 'house')
+            WHEN t.debit_balance < 0 AND (t.kind NOT IN ('deposit', 'mint', 'reversal', 'correction') OR d.kind <> 'house')
                 THEN 'transfer: below zero'
             WHEN t.kind = 'pay' AND (d.kind <> 'personal' OR (p.status = 'pending' AND p.merchant = t.credit
                 AND p.amount = t.amount AND p.currency = t.currency) IS NOT TRUE)
@@ -404,12 +409,18 @@ BEGIN
     IF why IS NULL AND EXISTS (SELECT 1 FROM added WHERE payment IS NULL) THEN
         SELECT s.why INTO why FROM (
             SELECT CASE
-                WHEN t.kind IN ('deposit', 'withdrawal') AND NOT EXISTS (SELECT 1 FROM bank_order o
-                    WHERE o.house = CASE t.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
-                    AND o.account = CASE t.kind WHEN 'deposit' THEN t.credit ELSE t.debit END
-                    AND o.reference = t.bank_order
-                    AND o.kind = t.kind AND o.amount = t.amount AND o.currency = t.currency)
+                WHEN t.bank_order IS NOT NULL AND NOT EXISTS (SELECT 1 FROM bank_order o JOIN account h ON h.number = o.house
+                    WHERE o.reference = t.bank_order AND o.house IN (t.debit, t.credit)
+                    AND o.house = CASE o.kind WHEN 'deposit' THEN t.debit ELSE t.credit END
+                    AND o.account = CASE o.kind WHEN 'deposit' THEN t.credit ELSE t.debit END
+                    AND t.kind = CASE WHEN o.reverses IS NOT NULL THEN 'reversal' WHEN h.name = 'corrections' THEN 'correction'
+                        ELSE o.kind END
+                    AND o.amount = t.amount AND o.currency = t.currency)
                     THEN 'transfer: does not match the bank order'
+                WHEN t.kind = 'reversal' AND NOT EXISTS (SELECT 1 FROM bank_order o JOIN transfer b ON b.bank_order = o.reverses
+                    WHERE o.reference = t.bank_order AND o.house IN (t.debit, t.credit)
+                    AND b.id = t.reverses AND b.debit = t.credit AND b.credit = t.debit)
+                    THEN 'transfer: does not match the one that it reverses'
                 WHEN NOT EXISTS (SELECT 1 FROM currency WHERE code = t.currency)
                     THEN 'transfer: of a currency that is not there'
                 END AS why
@@ -532,7 +543,11 @@ CREATE FUNCTION bank_order_begins() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
         WHERE p.id = NEW.proposal AND p.state = 'done'
-        AND p.action = CASE WHEN NEW.payout IS NULL THEN NEW.kind ELSE 'payout' END
+        AND (p.action, held ->> 'type') = (SELECT CASE WHEN NEW.reverses IS NOT NULL THEN 'reversal'
+            WHEN h.name = 'corrections' THEN 'correction' WHEN NEW.payout IS NOT NULL THEN 'payout' ELSE NEW.kind END,
+            CASE WHEN NEW.reverses IS NOT NULL THEN 'ReverseBankTransfer' WHEN h.name = 'corrections' THEN 'CorrectBalance'
+            ELSE 'BookBankTransfer' END FROM account h WHERE h.number = NEW.house AND h.kind = 'house')
+        AND held ->> 'reverses' IS NOT DISTINCT FROM NEW.reverses
         AND held ->> 'kind' = NEW.kind AND held ->> 'house' = NEW.house::text
         AND held ->> 'reference' = NEW.reference AND held ->> 'account' = NEW.account::text
         AND held ->> 'currency' = NEW.currency AND held ->> 'amount' = NEW.amount::text
@@ -549,6 +564,12 @@ BEGIN
         AND reference = NEW.reference AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount)
     THEN
         RAISE check_violation USING MESSAGE = 'bank order: does not match the payout';
+    END IF;
+    IF NEW.reverses IS NOT NULL AND (EXISTS (SELECT 1 FROM account WHERE number = NEW.house AND name = 'corrections')
+        OR NOT EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reference = NEW.reverses AND reverses IS NULL
+            AND kind <> NEW.kind AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount))
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank order: does not match the one that it reverses';
     END IF;
     RETURN NEW;
 END $$;
@@ -629,6 +650,10 @@ CREATE TRIGGER account_stays BEFORE UPDATE ON account FOR EACH ROW
     WHEN (NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
         OR NEW.owner IS DISTINCT FROM OLD.owner OR NEW.live_account IS DISTINCT FROM OLD.live_account)
     EXECUTE FUNCTION refused('account: its number, kind, mode, owner and live account never change');
+-- By its name it is known what a house account is for.
+CREATE TRIGGER account_house_stays BEFORE UPDATE ON account FOR EACH ROW
+    WHEN (OLD.kind = 'house' AND NEW.name <> OLD.name)
+    EXECUTE FUNCTION refused('account: the name of a house account never changes');
 
 -- Without these no public id could be read again. Only a restore raises the epoch; a new secret seals its check anew.
 CREATE TRIGGER constant_stays BEFORE UPDATE ON constant FOR EACH ROW

@@ -238,8 +238,12 @@ CREATE TABLE bank_order (
     proposal TEXT NOT NULL UNIQUE REFERENCES proposal DEFERRABLE INITIALLY DEFERRED,
     booked_at INTEGER NOT NULL,
     payout TEXT REFERENCES payout DEFERRABLE INITIALLY DEFERRED,
+    reverses TEXT, -- The reference of the order that it takes back, whole and once.
     PRIMARY KEY (house, reference),
-    CHECK (payout IS NULL OR kind = 'withdrawal')
+    UNIQUE (house, reverses),
+    FOREIGN KEY (house, reverses) REFERENCES bank_order (house, reference) DEFERRABLE INITIALLY DEFERRED,
+    CHECK (payout IS NULL OR kind = 'withdrawal'),
+    CHECK (payout IS NULL OR reverses IS NULL)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bank_order_reference ON bank_order (reference);
 
@@ -255,10 +259,10 @@ CREATE TABLE balance (
     CHECK (held <= amount OR held = 0)
 ) STRICT, WITHOUT ROWID;
 
--- Fees and reversals have their place here, but no command makes one yet: the one that will brings its guards along.
+-- Fees have their place here, but no command makes one yet: the one that will brings its guards along.
 CREATE TABLE transfer (
     id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 999999999999999999),
-    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint')),
+    kind TEXT NOT NULL CHECK (kind IN ('pay', 'refund', 'deposit', 'withdrawal', 'mint', 'reversal', 'correction')),
     debit INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     credit INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     currency TEXT NOT NULL REFERENCES currency DEFERRABLE INITIALLY DEFERRED,
@@ -273,15 +277,16 @@ CREATE TABLE transfer (
     created_at INTEGER NOT NULL,
     CHECK (debit <> credit),
     CHECK ((kind IN ('pay', 'refund')) = (payment IS NOT NULL)),
-    CHECK ((kind IN ('deposit', 'withdrawal')) = (bank_order IS NOT NULL)),
-    CHECK (reverses IS NULL)
+    CHECK ((kind IN ('deposit', 'withdrawal', 'reversal', 'correction')) = (bank_order IS NOT NULL)),
+    CHECK ((kind = 'reversal') = (reverses IS NOT NULL))
 ) STRICT;
 CREATE UNIQUE INDEX transfer_debit ON transfer (debit, currency, debit_sequence);
 CREATE UNIQUE INDEX transfer_credit ON transfer (credit, currency, credit_sequence);
 CREATE UNIQUE INDEX transfer_pay ON transfer (payment) WHERE kind = 'pay';
 CREATE INDEX transfer_refund ON transfer (payment) WHERE kind = 'refund';
-CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, iif(kind = 'deposit', debit, credit))
-WHERE bank_order IS NOT NULL;
+-- Several houses may have an order of one reference, for one account: which it is, the other side tells.
+CREATE UNIQUE INDEX transfer_bank_order ON transfer (bank_order, debit, credit) WHERE bank_order IS NOT NULL;
+CREATE UNIQUE INDEX transfer_reverses ON transfer (reverses) WHERE reverses IS NOT NULL;
 
 CREATE TABLE event_counter (
     account INTEGER PRIMARY KEY REFERENCES account DEFERRABLE INITIALLY DEFERRED,
@@ -361,7 +366,7 @@ CREATE TRIGGER transfer_follows BEFORE INSERT ON transfer BEGIN
         ) + NEW.amount END
     OR EXISTS (SELECT 1 FROM transfer WHERE debit = NEW.credit AND currency = NEW.currency AND debit_sequence = NEW.credit_sequence);
     SELECT RAISE(ROLLBACK, 'transfer: below zero')
-    WHERE NEW.debit_balance < 0 AND (NEW.kind NOT IN ('deposit', 'mint')
+    WHERE NEW.debit_balance < 0 AND (NEW.kind NOT IN ('deposit', 'mint', 'reversal', 'correction')
         OR (SELECT kind FROM account WHERE number = NEW.debit) <> 'house');
 END;
 CREATE TRIGGER transfer_pays BEFORE INSERT ON transfer WHEN NEW.kind = 'pay' BEGIN
@@ -380,12 +385,17 @@ CREATE TRIGGER transfer_mints BEFORE INSERT ON transfer WHEN NEW.kind = 'mint' B
     SELECT RAISE(ROLLBACK, 'transfer: only a test mint mints')
     WHERE NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.debit AND kind = 'house' AND mode = 'test');
 END;
-CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal') BEGIN
+CREATE TRIGGER transfer_cash BEFORE INSERT ON transfer WHEN NEW.kind IN ('deposit', 'withdrawal', 'reversal', 'correction') BEGIN
     SELECT RAISE(ROLLBACK, 'transfer: does not match the bank order')
-    WHERE NOT EXISTS (SELECT 1 FROM bank_order
-        WHERE house = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit) AND reference = NEW.bank_order
-        AND account = iif(NEW.kind = 'deposit', NEW.credit, NEW.debit) AND kind = NEW.kind
-        AND amount = NEW.amount AND currency = NEW.currency);
+    WHERE NOT EXISTS (SELECT 1 FROM bank_order o JOIN account h ON h.number = o.house
+        WHERE o.reference = NEW.bank_order AND o.house IN (NEW.debit, NEW.credit)
+        AND o.house = iif(o.kind = 'deposit', NEW.debit, NEW.credit) AND o.account = iif(o.kind = 'deposit', NEW.credit, NEW.debit)
+        AND NEW.kind = CASE WHEN o.reverses IS NOT NULL THEN 'reversal' WHEN h.name = 'corrections' THEN 'correction' ELSE o.kind END
+        AND o.amount = NEW.amount AND o.currency = NEW.currency);
+    SELECT RAISE(ROLLBACK, 'transfer: does not match the one that it reverses')
+    WHERE NEW.kind = 'reversal' AND NOT EXISTS (SELECT 1 FROM bank_order o JOIN transfer t ON t.bank_order = o.reverses
+        WHERE o.reference = NEW.bank_order AND o.house IN (NEW.debit, NEW.credit)
+        AND t.id = NEW.reverses AND t.debit = NEW.credit AND t.credit = NEW.debit);
 END;
 CREATE TRIGGER transfer_stays BEFORE UPDATE ON transfer BEGIN SELECT RAISE(ROLLBACK, 'transfers never change'); END;
 CREATE TRIGGER transfer_remains BEFORE DELETE ON transfer BEGIN SELECT RAISE(ROLLBACK, 'transfers never vanish'); END;
@@ -455,7 +465,11 @@ CREATE TRIGGER refund_remains BEFORE DELETE ON refund BEGIN SELECT RAISE(ROLLBAC
 CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order BEGIN
     SELECT RAISE(ROLLBACK, 'bank order: is not what two operators agreed to')
     WHERE NOT EXISTS (SELECT 1 FROM proposal p WHERE p.id = NEW.proposal AND p.state = 'done'
-        AND p.action = iif(NEW.payout IS NULL, NEW.kind, 'payout') AND p.command ->> 'kind' = NEW.kind
+        AND (p.action, p.command ->> 'type') = (SELECT CASE WHEN NEW.reverses IS NOT NULL THEN 'reversal'
+            WHEN h.name = 'corrections' THEN 'correction' WHEN NEW.payout IS NOT NULL THEN 'payout' ELSE NEW.kind END,
+            CASE WHEN NEW.reverses IS NOT NULL THEN 'ReverseBankTransfer' WHEN h.name = 'corrections' THEN 'CorrectBalance'
+            ELSE 'BookBankTransfer' END FROM account h WHERE h.number = NEW.house AND h.kind = 'house')
+        AND p.command ->> 'kind' = NEW.kind AND p.command ->> 'reverses' IS NEW.reverses
         AND p.command ->> 'house' = NEW.house AND p.command ->> 'reference' = NEW.reference
         AND p.command ->> 'account' = NEW.account AND p.command ->> 'currency' = NEW.currency
         AND p.command ->> 'amount' = NEW.amount AND p.command ->> 'payout' IS NEW.payout);
@@ -465,6 +479,10 @@ CREATE TRIGGER bank_order_begins BEFORE INSERT ON bank_order BEGIN
     SELECT RAISE(ROLLBACK, 'bank order: does not match the payout')
     WHERE NEW.payout IS NOT NULL AND NOT EXISTS (SELECT 1 FROM payout WHERE id = NEW.payout AND state = 'ordered'
         AND reference = NEW.reference AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount);
+    SELECT RAISE(ROLLBACK, 'bank order: does not match the one that it reverses')
+    WHERE NEW.reverses IS NOT NULL AND (EXISTS (SELECT 1 FROM account WHERE number = NEW.house AND name = 'corrections')
+        OR NOT EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reference = NEW.reverses AND reverses IS NULL
+            AND kind <> NEW.kind AND account = NEW.account AND currency = NEW.currency AND amount = NEW.amount));
 END;
 CREATE TRIGGER bank_order_stays BEFORE UPDATE ON bank_order BEGIN SELECT RAISE(ROLLBACK, 'bank orders never change'); END;
 CREATE TRIGGER bank_order_remains BEFORE DELETE ON bank_order BEGIN SELECT RAISE(ROLLBACK, 'bank orders never vanish'); END;
@@ -528,6 +546,9 @@ CREATE TRIGGER account_stays BEFORE UPDATE ON account BEGIN
     SELECT RAISE(ROLLBACK, 'account: its number, kind, mode, owner and live account never change')
     WHERE NEW.number <> OLD.number OR NEW.kind <> OLD.kind OR NEW.mode <> OLD.mode
         OR NEW.owner IS NOT OLD.owner OR NEW.live_account IS NOT OLD.live_account;
+    -- By its name it is known what a house account is for.
+    SELECT RAISE(ROLLBACK, 'account: the name of a house account never changes')
+    WHERE OLD.kind = 'house' AND NEW.name <> OLD.name;
 END;
 CREATE TRIGGER account_remains BEFORE DELETE ON account BEGIN SELECT RAISE(ROLLBACK, 'accounts never vanish'); END;
 
@@ -540,7 +561,8 @@ WHEN EXISTS (SELECT 1 FROM transfer WHERE id = NEW.id)
     OR EXISTS (SELECT 1 FROM transfer WHERE credit = NEW.credit AND currency = NEW.currency AND credit_sequence = NEW.credit_sequence)
     OR (NEW.kind = 'pay' AND EXISTS (SELECT 1 FROM transfer WHERE payment = NEW.payment AND kind = 'pay'))
     OR (NEW.bank_order IS NOT NULL AND EXISTS (SELECT 1 FROM transfer WHERE bank_order = NEW.bank_order
-        AND iif(kind = 'deposit', debit, credit) = iif(NEW.kind = 'deposit', NEW.debit, NEW.credit)))
+        AND debit = NEW.debit AND credit = NEW.credit))
+    OR (NEW.reverses IS NOT NULL AND EXISTS (SELECT 1 FROM transfer WHERE reverses = NEW.reverses))
 BEGIN SELECT RAISE(ROLLBACK, 'transfers are never replaced'); END;
 -- After the largest of all ids there would be no order any more.
 CREATE TRIGGER transfer_is_next BEFORE INSERT ON transfer
@@ -569,6 +591,7 @@ BEGIN SELECT RAISE(ROLLBACK, 'refunds are never replaced'); END;
 CREATE TRIGGER bank_order_is_new BEFORE INSERT ON bank_order
 WHEN EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reference = NEW.reference)
     OR EXISTS (SELECT 1 FROM bank_order WHERE proposal = NEW.proposal)
+    OR (NEW.reverses IS NOT NULL AND EXISTS (SELECT 1 FROM bank_order WHERE house = NEW.house AND reverses = NEW.reverses))
 BEGIN SELECT RAISE(ROLLBACK, 'bank orders are never replaced'); END;
 CREATE TRIGGER event_is_new BEFORE INSERT ON event
 WHEN EXISTS (SELECT 1 FROM event WHERE account = NEW.account AND sequence = NEW.sequence)

@@ -144,7 +144,9 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "not_expired": ProblemType(409, "Not expired", "The payment has not expired yet."),
     "move_not_allowed": ProblemType(409, "Not possible now", "The current state does not allow this."),
     "email_taken": ProblemType(409, "E-mail taken", "Another account already uses this e-mail address."),
+    "name_taken": ProblemType(409, "Name taken", "Another house account has this name."),
     "reference_used": ProblemType(409, "Reference used", "An order with this reference exists for this house account."),
+    "already_reversed": ProblemType(409, "Already reversed", "This bank order has been reversed."),
     "refund_exceeds": ProblemType(
         409, "Refund exceeds", "The refund is more than what is left of the payment; see `refundedAmount`."
     ),
