@@ -53,6 +53,8 @@ from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
 from tests.store.filled_shop import fill_in_staff, fill_in_webhooks
 
+HOUSES_AND_SHOPS: Final = ("house", "corrections", "shop", "till", "test_customer", "mint", "hooked")
+
 
 class Filled(Market):
     """A payment in each state, refunds of some and of all, test money, and an order that waits for its operator."""
@@ -107,6 +109,7 @@ class Filled(Market):
         self.do(IndexPayments(block=1, after=0, until=labelled.number, words=index.words()))
         self._fill_in_people()
         self._fill_in_proposals()
+        self._fill_in_orders()
         self.hooked = fill_in_webhooks(self)
         fill_in_staff(self, self.pending)
         self._fill_in_totals()
@@ -160,6 +163,12 @@ class Filled(Market):
         change = EditProposal(edited.id, shown_digest(edited), first, before, after, "it says so", second, "test")
         self.edited: Proposal = self.do(change)
 
+    def _fill_in_orders(self) -> None:
+        """A deposit that was wrong, and a balance that was put right."""
+        self.agree(self.book(reference="wrong", account=self.other.account))
+        self.agree(self.reversal("wrong", reference="wrong back"))
+        self.agree(self.correction(account=self.owner.account))
+
     def _ending(self, proposal: Proposal, reason: str, operator: int) -> EndProposal:
         return EndProposal(**_decided_on(proposal), reason=reason, operator=operator)
 
@@ -178,7 +187,7 @@ class Filled(Market):
 
     def names(self) -> dict[str, int]:
         """What hand-typed SQL calls by name: `:shop` is its account, `:paid` the number of a payment."""
-        accounts = {name: getattr(self, name) for name in ("house", "shop", "till", "test_customer", "mint", "hooked")}
+        accounts = {name: getattr(self, name) for name in HOUSES_AND_SHOPS}
         people = {name: getattr(self, name).account for name in ("customer", "other", "owner")}
         operators = {name: getattr(self, name).id for name in ("first", "second")}
         payments = ("pending", "cancelled", "expired", "paid", "paid_too", "tested", "returned", "refunded")

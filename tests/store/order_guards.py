@@ -265,14 +265,14 @@ REPLACED_ORDERS: Final[dict[str, tuple[str, str]]] = {
     "a bank order replaced": (
         (
             "INSERT OR REPLACE INTO bank_order SELECT house, reference, kind, account, currency, amount, proposal, 1,"
-            " payout FROM bank_order WHERE reference = 'slip'"
+            " payout, reverses FROM bank_order WHERE reference = 'slip'"
         ),
         "never replaced",
     ),
     "a bank order replaced by its proposal": (
         (
             "INSERT OR REPLACE INTO bank_order SELECT house, 'another', kind, account, currency, amount, proposal,"
-            " booked_at, payout FROM bank_order WHERE reference = 'slip'"
+            " booked_at, payout, reverses FROM bank_order WHERE reference = 'slip'"
         ),
         f"never replaced|{_AGREED}",
     ),

@@ -24,6 +24,7 @@ from tests.store.operator_guards import (
     REPLACED_OPERATORS,
 )
 from tests.store.order_guards import BAD_ORDERS, GOOD_ORDERS, ORDERS_TO_NOWHERE, REPLACED_ORDERS, TWICE
+from tests.store.reversal_guards import BAD_REVERSALS, GOOD_REVERSALS, REPLACED_REVERSALS, REVERSED_TWICE
 from tests.store.staff_guards import BAD_STAFF, GOOD_STAFF, REPLACED_STAFF, STAFF_TO_NOWHERE
 from tests.store.total_guards import BAD_TOTALS, GOOD_TOTALS, REPLACED_TOTALS, TOTALS_TO_NOWHERE
 from tests.store.webhook_guards import BAD_WEBHOOKS, GOOD_WEBHOOKS, REPLACED_WEBHOOKS, WEBHOOKS_TO_NOWHERE
@@ -302,7 +303,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
             credit_balance=f"{TRANSFER['debit_balance']} + 500 + 300",
             amount="300",
         ),
-        "kind|reverses",
+        "kind|reverses|transfer_check|does not match the bank order",
     ),
     "a pay that says it reverses another": (
         transfer(reverses="(SELECT id FROM transfer WHERE payment = :paid)"),
@@ -537,6 +538,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
     **BAD_OPERATORS,
     **BAD_ORDERS,
+    **BAD_REVERSALS,
     **BAD_WEBHOOKS,
     **BAD_STAFF,
     **BAD_TOTALS,
@@ -658,10 +660,11 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
             " NULL, NULL, 3600);"
             "UPDATE OR REPLACE account SET name = 'bank' WHERE number = 100000000001"
         ),
-        "never replaced",
+        "never replaced|house account never changes",
     ),
     **REPLACED_OPERATORS,
     **REPLACED_ORDERS,
+    **REPLACED_REVERSALS,
     **REPLACED_WEBHOOKS,
     **REPLACED_STAFF,
     **REPLACED_TOTALS,
@@ -724,9 +727,9 @@ def test_only_its_guard_stands_in_the_way_of(any_hand: Hand, name: str) -> None:
     accepted_without_guards(any_hand, BAD[name][0])
 
 
-@pytest.mark.parametrize("name", TWICE)
+@pytest.mark.parametrize("name", [*TWICE, *REVERSED_TWICE])
 def test_the_database_refuses_a_second_row_for(any_hand: Hand, name: str) -> None:
-    refused(any_hand, *TWICE[name])
+    refused(any_hand, *(TWICE | REVERSED_TWICE)[name])
 
 
 def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: Hand) -> None:
@@ -786,6 +789,7 @@ GOOD: Final[dict[str, str]] = {
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
     **GOOD_OPERATORS,
     **GOOD_ORDERS,
+    **GOOD_REVERSALS,
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
     **GOOD_TOTALS,
@@ -824,7 +828,8 @@ def test_the_database_refuses_a_reference_that_leads_nowhere(any_hand: Hand, nam
     refused(
         any_hand,
         TO_NOWHERE[name],
-        "(?i)foreign key|across|no merchant|does not match|payment: |webhook (queue|delivery): |account total: ",
+        "(?i)foreign key|across|no merchant|does not match|agreed to|payment: |webhook (queue|delivery): "
+        "|account total: ",
     )
 
 

@@ -14,9 +14,14 @@ _ACTING: Final = "a proposal is asked for and decided by operators"
 _ABOUT: Final = "nobody confirms a proposal about themselves, their account or their employer"
 _ORDERED: Final = "a payout is ordered by the one proposal that is open for it, or asked for"
 _BOOKED: Final = "a bank order has exactly one transfer, and it matches"
+_HAS_ORDER: Final = "a transfer between the house and an account has its bank order"
+_TAKEN_BACK: Final = "a reversal takes back one order of its house, whole and once"
+_NAMES_BACK: Final = "a reversal names the transfer that it takes back"
 _SLIP, _SLIP_OF_CUSTOMER = "pr_7", f"account {FILLED.customer.account}"
 assert FILLED.bank_orders[FILLED.house, "slip"].proposal == _SLIP
 _PAYOUT: Final = FILLED.bank_orders[FILLED.house, "payout"].proposal
+_WRONG_BACK: Final = FILLED.bank_orders[FILLED.house, "wrong back"].proposal
+_OURS: Final = FILLED.bank_orders[FILLED.corrections, "ours"].proposal
 _LATE_MS: Final = 60_001
 _ASKED_AT: Final = FILLED.proposals[_SLIP].asked_at
 
@@ -51,9 +56,47 @@ _BANK_ORDERS: Final[list[tuple[str, str, str]]] = [
         "bank order slip 0 of account {house} has 2 transfers, of which 1 match it",
     ),
     (
-        "a deposit or withdrawal has its bank order",
+        _HAS_ORDER,
         "DELETE FROM bank_order WHERE reference = 'slip'",
-        "transfer .+ is a withdrawal by the bank order slip, which does not exist",
+        "transfer .+ is a withdrawal by the bank order slip, which does not match it",
+    ),
+    *(
+        (_HAS_ORDER, sql, f"transfer .+ is a {named}, which does not match it")
+        for sql, named in (
+            (_order("reverses = NULL", "wrong back"), "reversal by the bank order wrong back"),
+            (_order("house = :house", "ours"), "correction by the bank order ours"),
+            (_order("house = :corrections", "slip"), "withdrawal by the bank order slip"),
+            (_order("kind = 'deposit'", "slip"), "withdrawal by the bank order slip"),
+        )
+    ),
+    (
+        _BOOKED,
+        "UPDATE transfer SET kind = 'deposit' WHERE bank_order = 'ours'",
+        "bank order ours of account {corrections} has 1 transfers, of which 0 match it",
+    ),
+    (
+        _BOOKED,
+        "UPDATE transfer SET debit = credit, credit = debit WHERE bank_order = 'slip'",
+        "bank order slip of account {house} has 1 transfers, of which 0 match it",
+    ),
+    *(
+        (_TAKEN_BACK, sql, f"bank order {named}")
+        for sql, named in (
+            (_order("amount = 9999", "wrong"), "wrong back .+ reverses wrong, which does not match it, or which 1 .+"),
+            (_order("account = :customer", "wrong"), "wrong back .+ reverses wrong, which does not match it, .+"),
+            (_order("currency = 'EUR'", "wrong"), "wrong back .+ reverses wrong, which does not match it, .+"),
+            (_order("kind = 'withdrawal'", "wrong"), "wrong back .+ reverses wrong, which does not match it, .+"),
+            (_order("reverses = 'none'", "wrong back"), "wrong back .+ reverses none, which does not match it, .+"),
+            (_order("reverses = 'slip'", "wrong"), "wrong back .+ reverses wrong, which does not match it, .+"),
+        )
+    ),
+    *(
+        (
+            _NAMES_BACK,
+            f"UPDATE transfer SET reverses = {other} WHERE bank_order = 'wrong back'",
+            "transfer .+ by the bank order wrong back reverses transfer .+, which does not match it",
+        )
+        for other in ("1", "(SELECT id FROM transfer WHERE payment = :paid)")
     ),
     *(
         (_AGREED, sql, f"bank order .+ of account .+ is not what its proposal {named}")
@@ -98,6 +141,14 @@ _BANK_ORDERS: Final[list[tuple[str, str, str]]] = [
             *(
                 (_order(change, "payout"), f"{_PAYOUT} says, which is done, .+")
                 for change in ("payout = 'po_1'", "payout = NULL")
+            ),
+            (_order("reverses = 'slip 0'", "wrong back"), f"{_WRONG_BACK} says, which is done, .+"),
+            (_order("reverses = 'slip 0'"), f"{_SLIP} says, which is done, .+"),
+            (_order("house = :corrections"), f"{_SLIP} says, which is done, .+"),
+            (_order("house = :house", "ours"), f"{_OURS} says, which is done, .+"),
+            (
+                _proposal("command = replace(command, 'CorrectBalance', 'BookBankTransfer')", _OURS),
+                f"{_OURS} says, which is done, .+",
             ),
         )
     ),

@@ -186,6 +186,14 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         )
         for change, kind in (("kind = 'fee'", "fee"), ("kind = 'reversal'", "reversal"), ("reverses = 1", "pay"))
     ),
+    *(
+        (
+            "money enters and leaves only through the house",
+            f"UPDATE transfer SET kind = '{kind}' WHERE payment = :paid",
+            rf"transfer .+ is a {kind} from account {{customer}} \(personal, live\) to account {{shop}} \(commercial\)",
+        )
+        for kind in ("reversal", "correction")
+    ),
     (
         "a paid payment has exactly one pay transfer, and it matches",
         "DELETE FROM transfer WHERE payment = :paid",

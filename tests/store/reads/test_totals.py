@@ -58,7 +58,9 @@ Scene = Callable[[Store], Awaitable[None]]
 steps = st.lists(
     st.tuples(
         st.sampled_from([*PAUSES, *PAUSES, *BACK]),
-        st.sampled_from(["pay", "pay", "pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal", "correction"]),
+        st.sampled_from(
+            ["pay", "pay", "pay", "refund", "fee", "deposit", "withdrawal", "mint", "reversal", "correction"]
+        ),
         st.booleans(),
         st.integers(1, 1000),
         st.sampled_from([False, False, True]),  # Whether the worker looks then.
