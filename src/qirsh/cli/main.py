@@ -23,6 +23,7 @@ from qirsh.cli.operator import access, operators, people
 from qirsh.cli.operator import command as operator_command
 from qirsh.cli.operator.brands import brand_group
 from qirsh.cli.operator.messages import message_group
+from qirsh.cli.operator.money import adjust_group, house_group, reverse_group
 from qirsh.cli.operator.payouts import payout_group
 from qirsh.cli.operator.proposals import proposal_group
 from qirsh.cli.serve.command import serve_command
@@ -117,6 +118,9 @@ for command in (
     operator_command.withdraw_group,
     payout_group,
     proposal_group,
+    adjust_group,
+    reverse_group,
+    house_group,
     brand_group,
     message_group,
     operator_command.audit_group,

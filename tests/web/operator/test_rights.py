@@ -71,12 +71,16 @@ RIGHTS: Final = {
     "message list": "look",
     "message show": "write_to_shops",
     "message send": "write_to_shops",
+    "adjust ask": "ask_money",
+    "reverse ask": "ask_money",
+    "house list": "look",
+    "house open": "ask_setup",
 }
 # Nothing is written for these, not even that somebody has looked.
 READS: Final = frozenset(
     {
         *("account list", "account show", "key list", "payout list", "proposal list", "proposal show"),
-        *("operator list", "identity list", "brand list", "brand show", "message list"),
+        *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
     }
 )
 # What each proposal is confirmed or refused with.
@@ -88,6 +92,9 @@ CONFIRMED: Final = {
     "operator end": "confirm_setup",
     "remove-factors": "confirm_help",
     "audit lift": "confirm_lift",
+    "correction": "confirm_money",
+    "reversal": "confirm_money",
+    "house open": "confirm_setup",
 }
 FIRST: Final = 2  # Of the operators with one role each: two with all of them stand before.
 
@@ -157,6 +164,7 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
     slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "5.00", **reason}
     for kind in ("deposit", "withdraw"):
         desk.act(f"{kind} ask", **slip, reference=f"{kind} open")
+    desk.agree("deposit ask", **slip, reference="booked")
     someone, colleague = {"email": customer.email, **reason}, {"email": desk.operators[1].email, **reason}
     added = {"email": "new@home.example", "name": "New", "password": PASSWORD, "pin": PIN}
     moves = ("verify", "approve", "reject", "suspend", "resume", "close")
@@ -184,6 +192,9 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         "brand refuse": {**about, "id": "bc_1", **reason},
         "message show": about,
         "message send": {**about, "text": "Hello"},
+        "adjust ask": {**slip, "direction": "add"},
+        "reverse ask": {"reverses": "booked", "reference": "back", **reason},
+        "house open": {"name": "Second bank", **reason},
     }
 
 
@@ -226,7 +237,11 @@ def ask_each(desk: InProcess) -> Iterator[tuple[str, dict[str, Any]]]:
         "operator roles": {**colleague, "roles": "support"},
         "operator end": colleague,
         "access remove-factors": {"email": customer.email},
+        "adjust ask": {**slip, "direction": "add"},
+        "reverse ask": {"reverses": "one to take back", "reference": "back again"},
+        "house open": {"name": "Second bank"},
     }
+    desk.agree("deposit ask", **slip | {"reference": "one to take back"}, **reason)
     for act, words in acts.items():
         asked = desk.act(act, **words, **reason)
         yield asked["action"], asked

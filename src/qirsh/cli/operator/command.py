@@ -35,6 +35,9 @@ _DONE: Final = {
     "deposit confirm": "Deposit confirmed: the money has moved.",
     "withdraw ask": "Withdrawal requested. No money has moved: a second operator must confirm it.",
     "withdraw confirm": "Withdrawal confirmed: the money has moved.",
+    "adjust ask": "Correction requested. No money has moved: another operator must run `qirsh proposal confirm`.",
+    "reverse ask": "Reversal requested. No money has moved: another operator must run `qirsh proposal confirm`.",
+    "house open": "House account requested. Nothing has changed: another admin must run `qirsh proposal confirm`.",
     "payout order": "Payout ordered. No money has moved: a second operator must confirm it.",
     "payout refuse": "Payout declined. The person who requested it sees the reason.",
     "brand approve": "Approved: customers see it from now on. The owner was told by mail.",
@@ -48,6 +51,7 @@ _TROUBLE: Final = {"overloaded", "unavailable", "outcome_unknown", "internal_err
 _WHAT_NOW: Final = {
     "reference_used": "This attempt moved nothing. If it repeats an earlier one, that one counts: have it confirmed."
     " For other money, use another reference.",
+    "already_reversed": "Nothing has moved. If the bank has moved it once more, book a deposit or a withdrawal.",
     "already_decided": "This attempt changed nothing.",
     "second_operator_needed": "Nothing has moved. Another operator than the one who requested it must confirm it.",
     "asker_not_operator": "Nothing has moved. Have it refused, and let another operator request it.",
@@ -60,6 +64,12 @@ _WHAT_NOW: Final = {
 def as_json_option(arguments: F) -> F:
     """Every act can answer for a program too."""
     return click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")(arguments)
+
+
+def house_option(arguments: F) -> F:
+    """Where there are several banks."""
+    told = "The house account of the bank, by its name or number. Without it: bank."
+    return click.option("--house", default="", help=told)(arguments)
 
 
 _INTERNAL: Final = "Kept in the audit entry, for operators: the owner and the staff do not see it."
@@ -193,10 +203,13 @@ def _cash_group(verb: str, summary: str) -> click.Group:
     @click.argument("amount")
     @click.argument("currency", type=click.Choice(list(CURRENCIES)))
     @_reference
+    @house_option
     @click.option("--reason", default="", help="For the operator who confirms it. Without it: the bank's reference.")
     @as_json_option
-    def ask(*, account: str, amount: str, currency: str, reference: str, reason: str, as_json: bool) -> None:
-        params = {"account": account, "amount": amount, "currency": currency, "reference": reference}
+    def ask(
+        *, account: str, amount: str, currency: str, reference: str, house: str, reason: str, as_json: bool
+    ) -> None:
+        params = {"account": account, "amount": amount, "currency": currency, "reference": reference, "house": house}
         params["reason"] = reason or f"bank reference {reference}"
         send_action(f"{verb} ask", params, as_json=as_json)
 

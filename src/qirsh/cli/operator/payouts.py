@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from qirsh.cli.operator.command import send_action
+from qirsh.cli.operator.command import house_option, send_action
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print the answer as one line of JSON.")
 
@@ -24,10 +24,11 @@ def payout_list(*, as_json: bool) -> None:
 @payout_group.command("order")
 @click.argument("payout_id")
 @click.option("--reference", required=True, help="The bank's reference. The same one counts once.")
+@house_option
 @_as_json
-def payout_order(*, payout_id: str, reference: str, as_json: bool) -> None:
+def payout_order(*, payout_id: str, reference: str, house: str, as_json: bool) -> None:
     """Say that the bank was told to send it, as the first of two operators."""
-    send_action("payout order", {"id": payout_id, "reference": reference}, as_json=as_json)
+    send_action("payout order", {"id": payout_id, "reference": reference, "house": house}, as_json=as_json)
 
 
 @payout_group.command("refuse")

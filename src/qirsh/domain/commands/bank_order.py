@@ -42,3 +42,6 @@ class CorrectBalance(Proposed[BankOrder], frozen=True):
     currency: str
     amount: int
     reference: str  # Our own.
+
+
+BankOrderCommand = BookBankTransfer | ReverseBankTransfer | CorrectBalance  # Each makes one order, and one transfer.

@@ -5,7 +5,12 @@ from typing import Final
 from qirsh.domain import ledger
 from qirsh.domain.account import Account
 from qirsh.domain.bank_order import CORRECTIONS, BankOrder, opposite
-from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
+from qirsh.domain.commands.bank_order import (
+    BankOrderCommand,
+    BookBankTransfer,
+    CorrectBalance,
+    ReverseBankTransfer,
+)
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, EditProposal
 from qirsh.domain.counter import open_payouts, reversals
 from qirsh.domain.ledger import Balance, Kind, Transfer
@@ -20,10 +25,8 @@ from qirsh.domain.rules.money import balance, move
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
-_Order = BookBankTransfer | ReverseBankTransfer | CorrectBalance
 
-
-def order_locks(command: _Order, _work: UnitOfWork, keys: RowKeys) -> None:
+def order_locks(command: BankOrderCommand, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.bank_orders.add((command.house, command.reference))
     keys.accounts.update({command.house, command.account})
     keys.balances.update({(command.house, command.currency), (command.account, command.currency)})
@@ -109,7 +112,7 @@ def correct(command: CorrectBalance, work: UnitOfWork, proposal: Proposal, _by: 
     _book(command, work, proposal, "correction")
 
 
-def _book(command: _Order, work: UnitOfWork, proposal: Proposal, kind: Kind) -> Transfer:
+def _book(command: BankOrderCommand, work: UnitOfWork, proposal: Proposal, kind: Kind) -> Transfer:
     """The order, and its transfer."""
     debit, credit = _sides(command, work)
     order = BankOrder(
@@ -136,7 +139,7 @@ def _book(command: _Order, work: UnitOfWork, proposal: Proposal, kind: Kind) -> 
     )
 
 
-def _parties(command: _Order, work: UnitOfWork) -> tuple[Account, Account] | None:
+def _parties(command: BankOrderCommand, work: UnitOfWork) -> tuple[Account, Account] | None:
     """The house, and whose money it is."""
     house, account = work.accounts.get(command.house), work.accounts.get(command.account)
     if house is None or house.kind != "house" or account is None or account.kind == "house":
@@ -152,7 +155,7 @@ def _why_not_in_state(work: UnitOfWork, account: Account) -> Refusal | None:
     return None if account.mode == "test" else why_not_acting(work, account)  # Refused below, whatever its state.
 
 
-def _why_not_moved(command: _Order, work: UnitOfWork, house: Account, account: Account) -> Refusal | None:
+def _why_not_moved(command: BankOrderCommand, work: UnitOfWork, house: Account, account: Account) -> Refusal | None:
     """What is asked of every order in the end."""
     if work.bank_orders.get((command.house, command.reference)) is not None:
         return Refusal.REFERENCE_USED
@@ -162,11 +165,11 @@ def _why_not_moved(command: _Order, work: UnitOfWork, house: Account, account: A
     return ledger.why_not(*_sides(command, work), command.amount)
 
 
-def _payout_of(command: _Order) -> str | None:
+def _payout_of(command: BankOrderCommand) -> str | None:
     return command.payout if isinstance(command, BookBankTransfer) else None
 
 
-def _sides(command: _Order, work: UnitOfWork) -> tuple[Balance, Balance]:
+def _sides(command: BankOrderCommand, work: UnitOfWork) -> tuple[Balance, Balance]:
     """What is debited, and what is credited."""
     house = balance(work, command.house, command.currency, is_house=True)
     account = balance(work, command.account, command.currency)
@@ -187,7 +190,7 @@ def _is_way_back(command: ReverseBankTransfer, booked: BankOrder) -> bool:
     )
 
 
-def _empties_closed(command: _Order, account: Account) -> bool:
+def _empties_closed(command: BankOrderCommand, account: Account) -> bool:
     """What is left where nobody can spend it any more still leaves, by the hands of two operators."""
     return account.state == "closed" and command.kind == "withdrawal"
 

@@ -240,6 +240,7 @@ CREATE INDEX payout_account ON payout (account, created_at, id);
 CREATE UNIQUE INDEX payout_paid ON payout (account, currency, sequence) WHERE sequence IS NOT NULL;
 CREATE INDEX payout_open ON payout (created_at) WHERE state IN ('asked', 'ordered');
 CREATE INDEX payout_held ON payout (account) WHERE state IN ('asked', 'ordered');
+CREATE INDEX payout_asked ON payout (created_at, id) WHERE state = 'asked';
 
 CREATE TABLE bank_order (
     house BIGINT NOT NULL REFERENCES account,
@@ -254,11 +255,11 @@ CREATE TABLE bank_order (
     reverses TEXT, -- The reference of the order that it takes back, whole and once.
     PRIMARY KEY (house, reference),
     UNIQUE (house, reverses),
-    FOREIGN KEY (house, reverses) REFERENCES bank_order (house, reference),
     CHECK (payout IS NULL OR kind = 'withdrawal'),
     CHECK (payout IS NULL OR reverses IS NULL)
 );
 CREATE INDEX bank_order_reference ON bank_order (reference);
+CREATE INDEX bank_order_booked ON bank_order (booked_at, house, reference);
 
 CREATE TABLE balance (
     account BIGINT NOT NULL REFERENCES account,

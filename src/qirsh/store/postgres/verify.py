@@ -53,7 +53,6 @@ LEADS_TO: Final = {
     "bank_order.currency": "currency.code",
     "bank_order.proposal": "proposal.id",
     "bank_order.payout": "payout.id",
-    "bank_order.reverses": "bank_order.reference",
     "payout.account": "account.number",
     "payout.currency": "currency.code",
     "passkey.person": "person.id",

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from qirsh.domain import limits
+from qirsh.domain.bank_order import BANK, CORRECTIONS
 from qirsh.domain.command import Command
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
@@ -14,6 +15,7 @@ from qirsh.domain.money import format_amount, parse_amount
 from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refusal, Refused
+from qirsh.domain.tables import Tables
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
@@ -22,7 +24,7 @@ from qirsh.web.http.problems import PROBLEM_TYPES
 MISSING_ROLE: Final = "None of your roles allows this."
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
 _ROLES_CHARACTERS_MAX: Final = 100
-HOUSE: Final = "bank"  # The house account through which money enters and leaves.
+HOUSE: Final = BANK  # The house account through which money enters and leaves, where no other is named.
 
 
 class ActionRefused(Exception):
@@ -86,9 +88,18 @@ def made_id(context: Context, params: Params, kind: str) -> str:
     return f"{kind}_{key if is_of_form else context.entropy(9).hex()}"
 
 
-async def house(context: Context) -> int:
-    """The number of the house account."""
-    rows = await context.store.select(queries.HOUSE_ACCOUNT, HOUSE)
+async def house(context: Context, params: Params | None = None, *, name: str = HOUSE) -> int:
+    """The number of the house account that is named, by its name or number, or of this one."""
+    given = word_text(params or {}, "house", limits.NAME_CHARACTERS_MAX, default="").strip() or name
+    if given == CORRECTIONS != name:
+        raise ActionRefused("invalid", f"house: {CORRECTIONS} is for corrections alone")
+    if is_account_number(given):
+        found = await context.store.find(Tables.accounts, int(given))
+        if found is not None and (found.kind, found.mode) == ("house", "live") and found.name != CORRECTIONS:
+            return found.number
+    rows = await context.store.select(queries.HOUSE_ACCOUNT, given)
+    if not rows:
+        raise ActionRefused("invalid", "house: no house account has this name or number")
     number: int = rows[0][0]
     return number
 

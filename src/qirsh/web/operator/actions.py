@@ -5,12 +5,9 @@ from typing import Final
 from qirsh.domain import limits
 from qirsh.domain.account import Account, origin
 from qirsh.domain.api_key import SCOPES, key_kind, make_token, token_hash
-from qirsh.domain.bank_order import Kind
 from qirsh.domain.commands.account import CloseAccount, IssueKey, MoveAccount, RequestCommercial, RevokeKey
-from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.stop import LiftStop
-from qirsh.domain.money import CURRENCIES
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import is_pin
 from qirsh.domain.tables import Tables
@@ -29,15 +26,13 @@ from qirsh.web.operator.action import (
     account_number,
     added_person,
     email_address,
-    house,
-    minor_amount,
-    reference,
     submit,
     word_text,
 )
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
 from qirsh.web.operator.full_check import run_audit
 from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
+from qirsh.web.operator.money_actions import MONEY_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
 from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, letters_on_pin
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
@@ -152,27 +147,6 @@ async def revoke_key(context: Context, actor: Actor, params: Params) -> Params:
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
-def ask_cash(kind: Kind) -> Handler:
-    """The act that asks for money to enter or leave."""
-
-    async def act(context: Context, actor: Actor, params: Params) -> Params:
-        currency = word_text(params, "currency", 3)
-        if currency not in CURRENCIES:
-            raise ActionRefused("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
-        amount = minor_amount(params, currency)
-        command = BookBankTransfer(
-            kind=kind,
-            house=await house(context),
-            reference=reference(params),
-            account=account_number(params),
-            currency=currency,
-            amount=amount,
-        )
-        return await ask(context, actor, params, command)
-
-    return act
-
-
 async def close_account(context: Context, actor: Actor, params: Params) -> Params:
     """An account is to end for good."""
     return await ask(context, actor, params, CloseAccount(account_number(params)))
@@ -198,8 +172,6 @@ ACTIONS: Final[dict[str, Action]] = {
     "account close": Action(close_account, OperatorRight.ASK_CLOSE),
     "key issue": Action(issue_key, OperatorRight.DECIDE),
     "key revoke": Action(revoke_key, OperatorRight.RESTRICT),
-    "deposit ask": Action(ask_cash("deposit"), OperatorRight.ASK_MONEY),
-    "withdraw ask": Action(ask_cash("withdrawal"), OperatorRight.ASK_MONEY),
     "audit run": Action(run_audit, OperatorRight.CHECK_LEDGER),
     "audit lift": Action(lift_stop, OperatorRight.ASK_LIFT),
     **PROPOSAL_ACTIONS,
@@ -209,6 +181,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **PAYOUT_ACTIONS,
     **BRAND_ACTIONS,
     **MESSAGE_ACTIONS,
+    **MONEY_ACTIONS,
 }
 
 

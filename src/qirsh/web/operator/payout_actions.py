@@ -45,7 +45,7 @@ async def order_payout(context: Context, actor: Actor, params: Params) -> Params
     slip = reference(params)
     command = BookBankTransfer(
         kind="withdrawal",
-        house=await house(context),
+        house=await house(context, params),
         reference=slip,
         account=payout.account,
         currency=payout.currency,

@@ -6,7 +6,13 @@ import msgspec
 
 from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import OpenHouse
+from qirsh.domain.commands.bank_order import (
+    BankOrderCommand,
+    BookBankTransfer,
+    CorrectBalance,
+    ReverseBankTransfer,
+)
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles
 from qirsh.domain.commands.proposal import (
     AskProposal,
@@ -19,8 +25,10 @@ from qirsh.domain.commands.proposal import (
 from qirsh.domain.money import format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import Proposal, is_lapsed, shown_digest
+from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
+from qirsh.store.reads.money import kinds_booked
 from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
@@ -31,7 +39,6 @@ from qirsh.web.operator.action import (
     Actor,
     Params,
     chosen_roles,
-    house,
     made_id,
     minor_amount,
     reference,
@@ -49,8 +56,9 @@ async def ask(context: Context, actor: Actor, params: Params, command: ProposedC
     reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     await check_before(context, command)
     effects = await effects_of(context, actor, command)
-    asked: Proposal = await submit(
+    asked: Proposal = await _submitted(
         context,
+        command,
         AskProposal(
             id=made_id(context, params, "pr"),
             command=command,
@@ -71,8 +79,9 @@ async def confirm(context: Context, actor: Actor, proposal: Proposal, seen: byte
     command = _held(proposal)
     await check_before(context, command)
     effects = await effects_of(context, actor, command)
-    done: Proposal = await submit(
+    done: Proposal = await _submitted(
         context,
+        command,
         ConfirmProposal(
             id=proposal.id,
             seen=seen,
@@ -87,6 +96,31 @@ async def confirm(context: Context, actor: Actor, proposal: Proposal, seen: byte
     )
     await context.callers.poll()  # This process need not wait until it would look.
     return proposal_words(done)
+
+
+async def _submitted(
+    context: Context, command: ProposedCommand, word: AskProposal | ConfirmProposal, right: OperatorRight
+) -> Proposal:
+    """Where money is gone, it is told by how much."""
+    try:
+        answer: Proposal = await submit(context, word, right)
+    except ActionRefused as refused:
+        if refused.code != Refusal.INSUFFICIENT_FUNDS.value or not isinstance(command, BankOrderCommand):
+            raise
+        raise ActionRefused(refused.code, await _short_by(context, command)) from None
+    return answer
+
+
+async def _short_by(context: Context, command: BankOrderCommand) -> str:
+    held = await context.store.find(Tables.balances, (command.account, command.currency))
+    available, kept = (0, 0) if held is None else (held.available, held.held)
+    if isinstance(command, BookBankTransfer) and command.payout is not None:
+        available += command.amount  # What is kept is kept for it.
+    currency = command.currency
+    short = format_amount(command.amount - available, currency)
+    told = f"The account is short by {short} {currency}: it has {format_amount(available, currency)} {currency}"
+    kept_words = f", beside {format_amount(kept, currency)} {currency} that are held for payouts" if kept else ""
+    return f"{told}{kept_words}."
 
 
 async def list_proposals(context: Context, _actor: Actor, _words: Params) -> Params:
@@ -180,8 +214,7 @@ def confirm_bank_transfer(kind: str) -> Any:  # noqa: ANN401 - a handler
         if waiting:
             [proposal] = fresh or waiting[:1]
             return await confirm(context, actor, proposal, shown_digest(proposal))
-        booked = await context.store.find(Tables.bank_orders, (await house(context), slip))
-        if booked is not None and booked.kind == kind:
+        if kind in await kinds_booked(context.store, slip):
             raise ActionRefused("already_decided", PROBLEM_TYPES["already_decided"].detail)
         raise ActionRefused(
             "not_found", f"No {kind} waits under this reference: `qirsh proposal list` shows what does."
@@ -219,25 +252,31 @@ def proposal_words(proposal: Proposal) -> Params:
         "askedAt": timestamp(proposal.asked_at),
         "digest": _digest_words(proposal),
     }
-    if isinstance(command, BookBankTransfer):
+    if isinstance(command, BankOrderCommand):
         told |= {
             "amount": format_amount(command.amount, command.currency),
             "currency": command.currency,
             "account": str(command.account),
             "reference": command.reference,
+            "direction": "to the account" if command.kind == "deposit" else "from the account",
+            "house": str(command.house),
         }
+    if isinstance(command, ReverseBankTransfer):
+        told["reverses"] = command.reverses
+    if isinstance(command, OpenHouse):
+        told["name"] = command.name
     return told
 
 
 def _edited(command: ProposedCommand, params: Params) -> ProposedCommand:
     """With what was typed in the place of what was; what is not given stays."""
-    if isinstance(command, BookBankTransfer) and command.payout is None:
+    if isinstance(command, CorrectBalance) or (isinstance(command, BookBankTransfer) and command.payout is None):
         amount = command.amount
         if params.get("amount"):
             amount = minor_amount(params, command.currency)
         slip = reference(params) if params.get("reference") else command.reference
         return msgspec.structs.replace(command, amount=amount, reference=slip)
-    if isinstance(command, BookBankTransfer):
+    if isinstance(command, BookBankTransfer | ReverseBankTransfer):
         return msgspec.structs.replace(command, reference=reference(params)) if params.get("reference") else command
     if isinstance(command, AppointOperator | ChangeRoles) and params.get("roles"):
         return msgspec.structs.replace(command, roles=chosen_roles(params))
