@@ -120,6 +120,28 @@ def test_the_payer_hears_of_paying_and_of_what_comes_back_in_their_language(worl
     assert told["payout_paid"][2].items() >= {"amount": 300, "currency": "EUR"}.items()
 
 
+def test_whose_balance_is_reversed_or_corrected_hears_which_way_it_went(world: InProcess) -> None:
+    customer = world.customers[0]
+    wish(world, customer, "tr", has_notices=True)
+    world.clock.advance(1)
+    slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "5.00"}
+    world.agree("deposit ask", **slip, reference="came")
+    world.agree("withdraw ask", **slip, reference="went")
+    world.agree("reverse ask", reverses="went", reference="came back")
+    world.agree("reverse ask", reverses="came", reference="went back")
+    world.agree("adjust ask", **slip, direction="add", reference="one")
+    world.agree("adjust ask", **slip, direction="take", reference="two")
+    world.run(tell(world))
+    told = {kind: words["reference"] for _, _, kind, words in new_letters(world) if kind != "deposited"}
+    assert told == {
+        "payout_paid": "went",
+        "payout_returned": "came back",
+        "deposit_reversed": "went back",
+        "correction_added": "one",
+        "correction_taken": "two",
+    }
+
+
 def test_refunds_that_come_one_after_the_other_are_told_in_one_letter(world: InProcess) -> None:
     [merchant], [customer, other] = world.merchants, world.customers
     first, second = (world.paid(merchant, customer, amount=100) for _ in range(2))

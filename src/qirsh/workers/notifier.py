@@ -28,21 +28,36 @@ from qirsh.workers.role import Role
 
 _LOOK_EVERY_S: Final = 1.0
 
-_KINDS: Final = {"pay": "paid", "refund": "refunded", "deposit": "deposited", "withdrawal": "payout_paid"}
+# By the kind of a transfer, and whether it took money from whom it is told.
+_KINDS: Final = {
+    ("pay", True): "paid",
+    ("refund", False): "refunded",
+    ("deposit", False): "deposited",
+    ("withdrawal", True): "payout_paid",
+    ("reversal", True): "deposit_reversed",
+    ("reversal", False): "payout_returned",
+    ("correction", True): "correction_taken",
+    ("correction", False): "correction_added",
+}
 _SEALS_AFTER: Final = Query("SELECT number, at, content FROM seal WHERE number > $1 ORDER BY number LIMIT $2")
 _SEALED_AT: Final = Query("SELECT at FROM seal WHERE number = $1")
 _LAST_SEAL: Final = Query("SELECT coalesce(max(number), 0) FROM seal")
-_OWN: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.debit ELSE t.credit END"
-_OTHER: Final = "CASE WHEN t.kind IN ('pay', 'withdrawal') THEN t.credit ELSE t.debit END"
+# A reversal or a correction goes either way: who is told is not the house.
+_IS_DEBITED: Final = (
+    "(t.kind IN ('pay', 'withdrawal') OR (t.kind IN ('reversal', 'correction')"
+    " AND (SELECT a.kind FROM account a WHERE a.number = t.debit) <> 'house'))"
+)
+_OWN: Final = f"CASE WHEN {_IS_DEBITED} THEN t.debit ELSE t.credit END"
+_OTHER: Final = f"CASE WHEN {_IS_DEBITED} THEN t.credit ELSE t.debit END"
 # Of personal accounts, whose number a person has. A payout's letter was written when its order was confirmed.
 _MOVED: Final = Query(
     "SELECT t.id, t.kind, t.amount, t.currency, t.payment, t.bank_order, other.number, other.name, l.email,"
-    " p.language, t.created_at"
+    " p.language, t.created_at, CASE WHEN t.debit = own.number THEN 1 ELSE 0 END"
     f" FROM transfer t JOIN account own ON own.number = {_OWN} AND own.mode = 'live'"
     f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
     " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
     " LEFT JOIN bank_order c ON c.house = other.number AND c.reference = t.bank_order"
-    f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(_KINDS)}"
+    f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(dict.fromkeys(kind for kind, _ in _KINDS))}"
     " AND c.payout IS NULL ORDER BY t.id"
 )
 
@@ -61,6 +76,7 @@ class _Moved(NamedTuple):
     email: str
     language: str
     at: int
+    is_debited: int
 
 
 class Notifier:
@@ -173,6 +189,7 @@ class Notifier:
             payment_id = self._identifiers.payment_id(moved.payment)
             address = f"{self._base_url}/pay/{payment_id}"
             words |= {"payee": moved.other_name, "payment": payment_id, "receipt_url": address}
-        elif moved.kind == "withdrawal":
+        elif moved.kind != "deposit":
             words["reference"] = moved.bank_order
-        return letter(self._keyring, self._entropy, Envelope(moved.email, moved.language, _KINDS[moved.kind], words))
+        kind = _KINDS[moved.kind, bool(moved.is_debited)]
+        return letter(self._keyring, self._entropy, Envelope(moved.email, moved.language, kind, words))

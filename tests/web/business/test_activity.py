@@ -14,8 +14,8 @@ import qirsh
 from qirsh.domain.account import MOVES
 from qirsh.domain.bank_order import Kind
 from qirsh.domain.commands.access import RemoveFactors
-from qirsh.domain.commands.account import CloseAccount
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
+from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import ProposedCommand
 from qirsh.domain.commands.stop import LiftStop
@@ -35,6 +35,9 @@ PROPOSALS: Final[tuple[ProposedCommand, ...]] = (
     EndOperator(3),
     RemoveFactors("hala@home.example", 3),
     LiftStop(1),
+    ReverseBankTransfer("deposit", 1, "slip", 2, "USD", 100, "before", 3),
+    CorrectBalance("deposit", 1, 2, "USD", 100, "ours"),
+    OpenHouse("Second bank"),
 )
 OF_SHOPS: Final = [command for command in PROPOSALS if PROPOSED[type(command)].subject(command).startswith("account ")]
 # What stands for the names in the actions that rules put together.

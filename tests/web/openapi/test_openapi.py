@@ -150,6 +150,7 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "bank_account_new",
     }
     operators = {"own_request", "second_operator_needed", "email_taken", "reference_used"}
+    operators |= {"name_taken", "already_reversed"}
     operators |= {"not_operator", "appointed_recently", "asker_not_operator", "last_admin", "proposal_lapsed"}
     assert set(PROBLEM_TYPES) - documented <= elsewhere | pages | operators
 

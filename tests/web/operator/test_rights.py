@@ -241,7 +241,8 @@ def ask_each(desk: InProcess) -> Iterator[tuple[str, dict[str, Any]]]:
         "reverse ask": {"reverses": "one to take back", "reference": "back again"},
         "house open": {"name": "Second bank"},
     }
-    desk.agree("deposit ask", **slip | {"reference": "one to take back"}, **reason)
+    booked: dict[str, Any] = slip | {"reference": "one to take back"}
+    desk.agree("deposit ask", **booked)
     for act, words in acts.items():
         asked = desk.act(act, **words, **reason)
         yield asked["action"], asked

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.ledger import BY_ORDER
 from qirsh.store.reads.account_entries import NamedEntry, entry_pages_between
 from qirsh.store.reads.exports import (
     ExportedPayment,
@@ -169,7 +170,7 @@ def _payout(payout: ExportedPayout) -> Row:
 
 
 def _transaction(payment_id: Callable[[int], str], entry: NamedEntry) -> Row:
-    is_bank = entry.kind in {"deposit", "withdrawal"}
+    is_bank = entry.kind in BY_ORDER
     cells: tuple[Cell, ...] = (
         f"tr_{entry.currency}_{entry.sequence}",
         entry.created_at,

@@ -19,7 +19,8 @@ KINDS: Final[dict[Kind, str]] = {
     "deposit": _("Deposit"),
     "withdrawal": _("Payout"),
     "mint": _("New money"),
-    "reversal": _("Correction"),
+    "reversal": _("Reversal"),
+    "correction": _("Correction"),
 }
 
 _SIZE: Final = (210.0, 297.0)  # A4.

@@ -19,7 +19,7 @@ from qirsh.web.wallet.transaction_row import Row, rows_of
 
 _ADDRESS: Final = "/wallet/history"
 _FIELDS: Final = ("currency", "kind", "from", "to", "words")
-_KINDS: Final = ("pay", "refund", "deposit", "withdrawal")
+_KINDS: Final = ("pay", "refund", "deposit", "withdrawal", "reversal", "correction")
 _LIST: Final = "h"
 
 

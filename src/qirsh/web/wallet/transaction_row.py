@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from qirsh.domain.ledger import Kind
+from qirsh.domain.ledger import BY_ORDER, Kind
 from qirsh.store.reads.account_entries import NamedEntry
 from qirsh.web.http.context import Context
 
@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True):
 
 def row_of(context: Context, movement: NamedEntry) -> Row:
     """Seen from the account's owner."""
-    is_cash = movement.kind in {"deposit", "withdrawal"}
+    is_cash = movement.kind in BY_ORDER
     return Row(
         kind=movement.kind,
         change=movement.change,
