@@ -26,6 +26,14 @@ RIGHTS: Final = {
     "GET /operator/proposals/{id}": "look",
     "GET /operator/operators": "ask_setup",
     "POST /operator/sign-out": "look",
+    "GET /operator/money": "ask_money",
+    "GET /operator/money/deposit": "ask_money",
+    "GET /operator/money/withdraw": "ask_money",
+    "GET /operator/money/adjust": "ask_money",
+    "GET /operator/money/reverse": "ask_money",
+    "GET /operator/houses": "ask_setup",
+    "GET /operator/payouts": "ask_money",
+    "GET /operator/payouts/{id}": "ask_money",
 }
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from qirsh.domain import limits
-from qirsh.domain.commands.bank_order import BookBankTransfer
+from qirsh.domain.commands.bank_order import BankOrderCommand
 from qirsh.domain.commands.proposal import decoded
 from qirsh.domain.ledger import Balance
 from qirsh.domain.operator_role import ROLES, OperatorRight
@@ -90,6 +90,9 @@ async def _page(
         proposal=proposal,
         words=proposal_words(proposal),
         balance=await _balance(page, proposal),
+        goes_in=getattr(command, "kind", "") == "deposit",
+        holder=await _account_name(page, getattr(command, "account", None)),
+        house=await _account_name(page, getattr(command, "house", None)),
         asked_by=await _name(page, proposal.asked_by),
         decided_by="" if proposal.decided_by is None else await _name(page, proposal.decided_by),
         is_own=me == proposal.asked_by,
@@ -109,12 +112,17 @@ async def _page(
 async def _balance(page: ConsolePage, proposal: Proposal) -> tuple[Balance, int] | None:
     """What the account holds, and what it would hold afterwards."""
     command = decoded(proposal)
-    if not isinstance(command, BookBankTransfer):
+    if not isinstance(command, BankOrderCommand) or proposal.state != "open":
         return None
     held = await page.context.store.find(Tables.balances, (command.account, command.currency))
     before = held or Balance(command.account, command.currency, 0, 0, is_house=False)
     change = command.amount if command.kind == "deposit" else -command.amount
     return before, before.amount + change
+
+
+async def _account_name(page: ConsolePage, number: int | None) -> str:
+    found = None if number is None else await page.context.store.find(Tables.accounts, number)
+    return "" if found is None else found.name
 
 
 async def _name(page: ConsolePage, person: int) -> str:

@@ -7,7 +7,9 @@ from qirsh.web.http.route import BY_LINK, BY_PROOF, page
 from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
 from qirsh.web.operator.console_page import console_page
 from qirsh.web.operator.home_page import HOME_ROUTES
+from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
+from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
 from qirsh.web.operator.sign_in_page import (
     console_sign_in,
@@ -26,4 +28,6 @@ ROUTES: Final = (
     *HOME_ROUTES,
     *PROPOSAL_ROUTES,
     *OPERATOR_ROUTES,
+    *MONEY_ROUTES,
+    *PAYOUT_ROUTES,
 )
