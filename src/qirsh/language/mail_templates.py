@@ -5,6 +5,7 @@ from typing import Final
 from qirsh.language.business_mail_templates import BUSINESS_KINDS
 from qirsh.language.catalog import mark as _
 from qirsh.language.mail_kind import WHEN, Alone, Kind
+from qirsh.language.money_mail_templates import MONEY_KINDS
 
 _MOST_LIKELY: Final = _("If this was not you, you can ignore this e-mail.")
 _CODE_LASTS: Final = _("The code is valid for %(duration)s. Do not share it: we never ask for it by phone or message.")
@@ -373,41 +374,6 @@ KINDS: Final[dict[str, Kind]] = {
             _("The money is back in your account. If you have questions, contact support."),
         ),
     ),
-    "deposit_reversed": Kind(
-        _("%(amount)s was taken back from your wallet"),
-        (
-            _("A deposit of %(amount)s was reversed, and the money is no longer in your wallet."),
-            _("Transfer reference: %(reference)s"),
-            WHEN,
-            _ASK_US,
-        ),
-    ),
-    "payout_returned": Kind(
-        _("A payout of %(amount)s came back"),
-        (
-            _("Your bank did not take a payout of %(amount)s. The money is back in your wallet."),
-            _("Transfer reference: %(reference)s"),
-            WHEN,
-            _ASK_US,
-        ),
-    ),
-    "correction_added": Kind(
-        _("%(amount)s was added to your wallet"),
-        (
-            _("Your balance was corrected: %(amount)s was added to your wallet."),
-            _("Reference: %(reference)s"),
-            WHEN,
-            _ASK_US,
-        ),
-    ),
-    "correction_taken": Kind(
-        _("%(amount)s was taken from your wallet"),
-        (
-            _("Your balance was corrected: %(amount)s was taken from your wallet."),
-            _("Reference: %(reference)s"),
-            WHEN,
-            _ASK_US,
-        ),
-    ),
     **BUSINESS_KINDS,
+    **MONEY_KINDS,
 }

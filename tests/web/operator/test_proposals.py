@@ -42,6 +42,8 @@ def test_a_proposal_tells_what_is_asked_for(world: InProcess) -> None:
         "currency": "USD",
         "account": world.customers[0].account,
         "reference": "slip",
+        "direction": "to the account",
+        "house": next(one["number"] for one in world.act("house list")["houses"] if one["name"] == "bank"),
     }
     assert world.act("proposal list", 1)["items"] == [asked]
     assert code(world, "proposal show", 1, id="pr_unknown") == "not_found"
