@@ -19,10 +19,11 @@ from qirsh.domain.commands.account import (
     RotateKey,
     TellKeyEnd,
 )
-from qirsh.domain.commands.audit_log import RecordCheck, RecordShopExport
+from qirsh.domain.commands.audit_log import RecordAuditExport, RecordCheck, RecordShopExport
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
 from qirsh.domain.commands.lease import HoldLease
+from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
 from qirsh.domain.commands.payment_attempt import ForgetAttempts, RecordAttempts
@@ -46,6 +47,7 @@ from qirsh.domain.counter import Counter
 from qirsh.domain.decide import RULES
 from qirsh.domain.idempotency import IdempotencyKey, StoredResponse
 from qirsh.domain.ledger import Balance
+from qirsh.domain.ledger_check import Looked
 from qirsh.domain.limits import BALANCE_MAX, BUSINESSES_MAX, KEYS_MAX, PIN_ATTEMPTS_MAX
 from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.refusal import Refusal
@@ -348,6 +350,8 @@ CASES: Final[dict[Any, tuple[Callable[[Market], Command[Any]], dict[Refusal, Spo
     SealEntries: (lambda _: SealEntries(1, NOTHING, ()), {}),
     StopMoney: (lambda _: StopMoney(1, "a sum is wrong", "test"), {}),
     RecordCheck: (lambda _: RecordCheck("test", "no violations"), {}),
+    RecordAuditExport: (lambda _: RecordAuditExport("all entries", "test"), {}),
+    RecordLedgerChecks: (lambda _: RecordLedgerChecks((Looked("a rule"),)), {}),
     **PEOPLE_CASES,
     **OPERATOR_CASES,
     **PROPOSAL_CASES,

@@ -19,6 +19,7 @@ from qirsh.domain.commands.account import (
     TellKeyEnd,
 )
 from qirsh.domain.commands.idempotency import ForgetStoredResponses
+from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.login_credentials import ChangePin
 from qirsh.domain.commands.operator_session import CloseOperatorSession, OpenOperatorSession
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePayment, Pay
@@ -32,6 +33,7 @@ from qirsh.domain.commands.test_mode import ExpireAsTest, PayAsTest
 from qirsh.domain.commands.total import FollowTotals, ForgetTotals, RecordTotals
 from qirsh.domain.commands.webhook import CreateWebhookEndpoint
 from qirsh.domain.idempotency import IdempotencyKey
+from qirsh.domain.ledger_check import LedgerSum, Looked
 from qirsh.domain.limits import IDEMPOTENCY_FORGOTTEN_MS, IDEMPOTENCY_KEPT_MS
 from qirsh.domain.payment_attempt import FailedAttempt
 from qirsh.domain.payment_index import PaymentWord
@@ -240,6 +242,10 @@ attempts = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 2)), max
 forgotten_attempts = st.lists(st.tuples(st.integers(1, 2), st.integers(1, 4)), unique=True, max_size=3).map(
     lambda keys: ForgetAttempts(tuple(keys))
 )
+looks = st.builds(Looked, name=st.sampled_from("ab"), is_whole=st.booleans(), finding=st.sampled_from(["", "wrong"]))
+checks = st.lists(looks, max_size=2, unique_by=lambda look: look.name).map(
+    lambda drawn: RecordLedgerChecks(tuple(drawn), (LedgerSum("live", "house", "USD", -len(drawn), 0, 1, 0),))
+)
 RARE: Final = [
     attempts,
     forgotten_attempts,
@@ -251,6 +257,7 @@ RARE: Final = [
     indexes,
     totals,
     forgets,
+    checks,
 ]
 MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RARE + [people] * 6
 TOWN: Final = Town(SEED)

@@ -25,6 +25,7 @@ from qirsh.domain.identifier import Identifiers
 from qirsh.domain.identity import Identity, IdentityImage
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.ledger_check import LedgerCheck, LedgerSum, SumKey
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.payment import Payment, PaymentAct
@@ -119,6 +120,8 @@ class World:
     brand_changes: dict[int, BrandChange]
     statement_notices: dict[int, StatementNotice]
     shop_messages: dict[str, ShopMessage]
+    ledger_checks: dict[str, LedgerCheck]
+    ledger_sums: dict[SumKey, LedgerSum]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -21,6 +21,7 @@ from qirsh.domain.commands.account import CloseAccount, IssueKey
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
+from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.operator_session import OpenOperatorSession
@@ -34,6 +35,7 @@ from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.commands.test_mode import ExpireAsTest
 from qirsh.domain.commands.total import FollowTotals, RecordTotals
 from qirsh.domain.idempotency import IdempotencyKey
+from qirsh.domain.ledger_check import LedgerSum, Looked
 from qirsh.domain.limits import AMOUNT_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.payment import Payment
@@ -116,6 +118,8 @@ class Filled(Market):
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
+        looked = (Looked("a rule", is_whole=True), Looked("قاعدة", finding="واحد خطأ"))
+        self.do(RecordLedgerChecks(looked, (LedgerSum("test", "house", "TRY", -(2**62), 0, 2**40, 0),)))
         self.do(StopMoney(1, "a sum was wrong", "test"))
         self.agree(LiftStop(1))
         self.do(SealEntries(1, NOTHING, self.covers()))

@@ -421,6 +421,8 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     "session": (Tables.sessions, {"revoked_at": 2**41}),
     "shop_message": (Tables.shop_messages, {"read_at": 2**41}),
     "statement_notice": (Tables.statement_notices, {"month": 299912}),
+    "ledger_check": (Tables.ledger_checks, {"looked_at": 2**41, "held_at": None, "finding": "نعم"}),
+    "ledger_sum": (Tables.ledger_sums, {"amount": 2**62, "held": 2**61, "balances": 0, "at": 2**41}),
     "constant": (Tables.constants, {"value": b"\x00other"}),
     "identity_image": (Tables.identity_images, {"sealed": b"\x00other"}),
     "counter": (Tables.counters, {"last": 2**59}),

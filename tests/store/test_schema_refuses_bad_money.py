@@ -14,6 +14,7 @@ import pytest
 
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
+from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
 from tests.store.operator_guards import (
     APPOINTED_ALONE,
@@ -541,6 +542,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     **BAD_REVERSALS,
     **BAD_WEBHOOKS,
     **BAD_STAFF,
+    **BAD_LOOKS,
     **BAD_TOTALS,
 }
 
@@ -667,6 +669,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     **REPLACED_REVERSALS,
     **REPLACED_WEBHOOKS,
     **REPLACED_STAFF,
+    **REPLACED_LOOKS,
     **REPLACED_TOTALS,
 }
 
@@ -817,6 +820,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     **ORDERS_TO_NOWHERE,
     **WEBHOOKS_TO_NOWHERE,
     **STAFF_TO_NOWHERE,
+    **LOOKS_TO_NOWHERE,
     **TOTALS_TO_NOWHERE,
 }
 

@@ -14,6 +14,7 @@ from qirsh.domain.rules import (
     idempotency,
     identity,
     lease,
+    ledger_check,
     login_credentials,
     mail,
     operator,
@@ -81,4 +82,5 @@ RULES: Final[Rules] = {
     **seal.RULES,
     **stop.RULES,
     **audit_log.RULES,
+    **ledger_check.RULES,
 }

@@ -18,6 +18,7 @@ from qirsh.domain.idempotency import StoredResponse
 from qirsh.domain.identity import Identity, IdentityImage, Side
 from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
+from qirsh.domain.ledger_check import LedgerCheck, LedgerSum, SumKey
 from qirsh.domain.mail import Mail
 from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.operator_session import OperatorSession
@@ -294,6 +295,12 @@ class Tables:
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
     constants = Table[str, Constant]("constant", Constant, key="name", changes="value")
     stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")
+    ledger_checks = Table[str, LedgerCheck](
+        "ledger_check", LedgerCheck, key="name", changes="looked_at held_at finding"
+    )
+    ledger_sums = Table[SumKey, LedgerSum](
+        "ledger_sum", LedgerSum, key="mode kind currency", changes="amount held balances at"
+    )
     # Never changed, so never locked: of two who add the same number, the unique key takes one.
     seals = Table[int, Seal]("seal", Seal, key="number", is_locked=False)
     transfers = Log[Transfer]("transfer", Transfer, Phase.TRANSFERS)

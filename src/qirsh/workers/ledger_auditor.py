@@ -2,7 +2,7 @@
 
 What was changed without making the money wrong (the chain of seals, the database's own guards) it tells in the log.
 Totals of accounts that are wrong it tells too, and removes them: they are made again. Of members of businesses who
-must not be there it tells.
+must not be there it tells. When each rule last held, and what all balances add up to, it writes down for operators.
 """
 
 import asyncio
@@ -12,16 +12,19 @@ import threading
 from collections.abc import Iterable
 from typing import Any, Final
 
+from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.refusal import granted
 from qirsh.domain.total import TotalKey
 from qirsh.engine.batcher import Engine
-from qirsh.store.integrity import hash_chain, incremental_checks, total_invariants
-from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, violations_of
+from qirsh.store.integrity import audited, hash_chain, incremental_checks, total_invariants
+from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
 from qirsh.store.integrity.operator_invariants import STOPS
 from qirsh.store.interface import Query, Store, StoreUnavailable
 from qirsh.store.reads import queries
+from qirsh.store.reads.ledger import sum_balances
+from qirsh.workers.check_book import CheckBook
 from qirsh.workers.forget_totals import forget_totals
 from qirsh.workers.role import Role
 
@@ -32,6 +35,7 @@ _PAUSE_TIMES: Final = 100  # As long as a cycle took: a database of any size giv
 _PAUSE_S_MAX_UNFINISHED: Final = 60.0  # Perhaps the database is back by then.
 _SECOND_LOOK_S: Final = 0.1
 _PAST_EVERY_S: Final = 60.0  # PostgreSQL takes as long to word its guards as for the rest of a small cycle.
+_WRITE_EVERY_S: Final = 60.0  # What was seen; at once where something is wrong that nobody knows of.
 _FIRST_TOTAL: Final = (0, "", 0)  # Before all of them.
 _HEAD: Final = Query("SELECT number, hash FROM seal ORDER BY number DESC LIMIT 1")
 
@@ -57,10 +61,16 @@ class LedgerAuditor:
         self._past_at = 0.0  # When to look at it again.
         self._told_of_past: set[str] = set()
         self._told_of_staff: set[str] = set()
+        self._book = CheckBook()
+        self._write_at = 0.0  # When to write it down again.
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        await self._role.play(self.look, idle_s=_PAUSE_S_MIN)
+        await self._role.play(self.look, idle_s=_PAUSE_S_MIN, forget=self._forget)
+
+    def _forget(self) -> None:
+        """What another process may have seen since, we have not."""
+        self._book.begin_anew((*audited.OF_MONEY, *audited.TOLD))
 
     async def look(self) -> float:
         """One cycle, and how many seconds to rest after it."""
@@ -82,7 +92,17 @@ class LedgerAuditor:
             self._past_at = began + _PAST_EVERY_S
             self._tell(await self.past())
             self._past_at = loop.time() + max(_PAST_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
+        if self._book.is_news or loop.time() >= self._write_at:
+            began = loop.time()
+            await self._write()
+            self._write_at = loop.time() + max(_WRITE_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
         return pause_s
+
+    async def _write(self) -> None:
+        """What was seen, and what all balances add up to now."""
+        seen = self._book.seen()
+        await self._engine.submit(RecordLedgerChecks(seen, await sum_balances(self._store)))
+        self._book.written(seen)
 
     async def cycle(self) -> list[str]:
         """What the first check finds that finds anything, in sentences.
@@ -90,13 +110,18 @@ class LedgerAuditor:
         The others need not be asked, and what they might stumble over must not hide it.
         """
         for check in (incremental_checks.SUMS, incremental_checks.NUMBERS):
-            if found := await self._broken(check):
+            found = await self._broken(check)
+            self._book.saw(check.name, found, is_last=True)
+            if found:
                 return found
         if found := await self._new():
             return found
         for index, (start, end_query, checks) in enumerate(incremental_checks.SLICES):
             after = self._slices[index]
             [(last,)] = await self._store.search(end_query, after, AUDIT_SLICE_ROWS)
+            if last is None:
+                for check in checks:
+                    self._book.saw(check.name, (), is_last=True)
             found = [] if last is None else await self._first_broken(checks, after, last)
             self._slices[index] = start if last is None else last  # Not before: a check that fails is asked again.
             if found:
@@ -106,7 +131,10 @@ class LedgerAuditor:
     async def past(self) -> list[str]:
         """What was changed of the past and of what guards it, in sentences: guards, stops, and a part of the chain."""
         found = [f"{kind} {name} {what}" for kind, name, what in await self._store.broken_guards()]
-        found += await self._broken(STOPS)
+        self._book.saw(audited.GUARDS, found, is_last=True)
+        stops = await self._broken(STOPS)
+        self._book.saw(STOPS.name, stops, is_last=True)
+        found += stops
         loop = asyncio.get_running_loop()
 
         is_over = threading.Event()
@@ -120,6 +148,7 @@ class LedgerAuditor:
             gone = [] if self._head is None else hash_chain.not_in_chain(select, self._head)
             self._head = next(((number, bytes(made)) for number, made in select(_HEAD)), None)
             self._seals, broken = hash_chain.part_violations(select, self._seals, AUDIT_SLICE_ROWS)
+            self._note_chain(gone, broken)
             return [*gone, *(violation.sentence for violation in broken)]
 
         looking = asyncio.ensure_future(asyncio.to_thread(look))
@@ -134,6 +163,12 @@ class LedgerAuditor:
             if not looking.cancelled():
                 looking.exception()  # Whoever still waits has heard of it.
 
+    def _note_chain(self, gone: list[str], broken: list[Violation]) -> None:
+        is_last = self._seals == 0
+        for check in (hash_chain.CHAIN, hash_chain.ROWS):
+            found = [violation.sentence for violation in broken if violation.name == check.name]
+            self._book.saw(check.name, [*gone, *found] if check is hash_chain.CHAIN else found, is_last=is_last)
+
     async def check_totals(self) -> None:
         """A slice of them against the ledger. No money moves by them, so none is stopped."""
         rows = await self._store.search(total_invariants.PART, *self._total, AUDIT_SLICE_ROWS)
@@ -145,6 +180,8 @@ class LedgerAuditor:
                 )
                 forgetting = forget_totals(self._store, self._engine, account, currency, quarter)
                 await self._role.during(asyncio.ensure_future(forgetting))
+        wrong = [f"the total of account {row[0]} in {row[1]} was {row[3]}" for row in rows if row[3] != row[4]]
+        self._book.saw(audited.TOTALED, wrong, is_last=not rows)
         account, currency, quarter, *_ = rows[-1] if rows else _FIRST_TOTAL
         self._total = (account, currency, quarter)
 
@@ -152,6 +189,9 @@ class LedgerAuditor:
         """Members of some businesses, and what they may refund. No money moves by them alone, so none is stopped."""
         after = self._staff
         [(last,)] = await self._store.search(incremental_checks.STAFF_END, after, AUDIT_SLICE_ROWS)
+        if last is None:
+            for check in incremental_checks.STAFF:
+                self._book.saw(check.name, (), is_last=True)
         found = [] if last is None else await self._first_broken(incremental_checks.STAFF, after, last)
         self._staff = 0 if last is None else last
         for sentence in found:
@@ -173,8 +213,13 @@ class LedgerAuditor:
         return found
 
     async def _first_broken(self, checks: Iterable[Invariant], after: int | str, last: int | str) -> list[str]:
-        for check in checks:
-            if found := await self._broken(check, after, last):
+        waiting = list(checks)
+        while waiting:
+            check = waiting.pop(0)
+            found = await self._broken(check, after, last)
+            self._book.saw(check.name, found, is_last=False)
+            if found:
+                self._book.left_out(other.name for other in waiting)
                 return found
         return []
 

@@ -41,3 +41,11 @@ class RecordFailure(Command[None], frozen=True):
     subject: str
     actor: str
     detail: str = ""
+
+
+class RecordAuditExport(Command[None], frozen=True):
+    """An operator takes a copy of the audit log away. There is no outcome but the audit entry."""
+
+    what: str
+    actor: str
+    operator: int | None = None

@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from qirsh.domain.commands.audit_log import RecordCheck, RecordExport, RecordFailure, RecordLook, RecordShopExport
+from qirsh.domain.commands.audit_log import (
+    RecordAuditExport,
+    RecordCheck,
+    RecordExport,
+    RecordFailure,
+    RecordLook,
+    RecordShopExport,
+)
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.operator_authority import by_operator
@@ -31,10 +38,15 @@ def check(command: RecordCheck, work: UnitOfWork) -> None:
     work.note(command.actor, "ledger.checked", "all rules", command.result)
 
 
+def audit_export(command: RecordAuditExport, work: UnitOfWork) -> None:
+    work.note(command.actor, "audit.exported", "audit log", command.what)
+
+
 RULES: Final[Rules] = {
     RecordCheck: by_operator(Rule(check), OperatorRight.CHECK_LEDGER),
     RecordLook: by_operator(Rule(look), OperatorRight.SEE_PAPERS),
     RecordExport: Rule(export),
     RecordShopExport: by_member(Rule(shop_export), Right.EXPORT),
     RecordFailure: Rule(failure),
+    RecordAuditExport: by_operator(Rule(audit_export), OperatorRight.SEE_AUDIT_LOG),
 }

@@ -99,6 +99,7 @@ LEADS_TO: Final = {
     "till.currency": "currency.code",
     "till.created_by": "person.id",
     "statement_notice.account": "account.number",
+    "ledger_sum.currency": "currency.code",
     "shop_message.account": "account.number",
     "shop_message.person": "person.id",
     "payment_act.payment": "payment.number",
