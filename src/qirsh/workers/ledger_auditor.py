@@ -17,11 +17,11 @@ from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.limits import AUDIT_ROWS_MAX, AUDIT_SLICE_ROWS
 from qirsh.domain.refusal import granted
 from qirsh.domain.total import TotalKey
-from qirsh.engine.batcher import Engine
+from qirsh.engine.batcher import Engine, Overloaded
 from qirsh.store.integrity import audited, hash_chain, incremental_checks, total_invariants
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
 from qirsh.store.integrity.operator_invariants import STOPS
-from qirsh.store.interface import Query, Store, StoreUnavailable
+from qirsh.store.interface import OutcomeUnknown, Query, Store, StoreUnavailable
 from qirsh.store.reads import queries
 from qirsh.store.reads.ledger import sum_balances
 from qirsh.workers.check_book import CheckBook
@@ -94,11 +94,15 @@ class LedgerAuditor:
             self._past_at = loop.time() + max(_PAST_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
         if self._book.is_news or loop.time() >= self._write_at:
             began = loop.time()
-            await self._write()
-            self._write_at = loop.time() + max(_WRITE_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
+            try:
+                await self.write_down()
+            except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:  # Whoever reads it sees how old it is.
+                log.info("what the ledger auditor saw waits to be written down: %r", error)
+            else:
+                self._write_at = loop.time() + max(_WRITE_EVERY_S, _PAUSE_TIMES * (loop.time() - began))
         return pause_s
 
-    async def _write(self) -> None:
+    async def write_down(self) -> None:
         """What was seen, and what all balances add up to now."""
         seen = self._book.seen()
         await self._engine.submit(RecordLedgerChecks(seen, await sum_balances(self._store)))
