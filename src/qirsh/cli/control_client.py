@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Final
 
@@ -17,6 +18,7 @@ from qirsh.cli.errors import Stopped
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.interface import DatabaseInUse
+from qirsh.web.http.streams import Chunks
 from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform, scratch_path
 from qirsh.web.operator.peer import own_user
 
@@ -67,28 +69,29 @@ def found(settings: Settings) -> Server | None:
     return None
 
 
-def send(settings: Settings, request: OperatorRequest) -> OperatorReply:
+def send(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None = None) -> OperatorReply:
     """Carried out by the running server, or here when none runs, under the same lock.
 
-    Where the socket is shared, only by the server: who asks need not be able to open the data.
+    Where the socket is shared, only by the server: who asks need not be able to open the data. What follows an answer
+    goes to the sink.
     """
     if settings.shared_socket is not None:
-        return _sent_to_server(settings, request)
+        return _sent_to_server(settings, request, sink)
     give_up_at = time.monotonic() + _STARTING_S_MAX
     while True:
         with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
-            return _sent(settings, request)
+            return _sent(settings, request, sink)
         try:
-            return uvloop.run(_performed(settings, request))
+            return uvloop.run(_performed(settings, request, sink))
         except DatabaseInUse:
             if time.monotonic() > give_up_at:
                 raise
             time.sleep(0.1)
 
 
-def _sent_to_server(settings: Settings, request: OperatorRequest) -> OperatorReply:
+def _sent_to_server(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None) -> OperatorReply:
     try:
-        return _sent(settings, request)
+        return _sent(settings, request, sink)
     except (FileNotFoundError, ConnectionRefusedError):
         message = (
             f"no server listens on {settings.control_socket}: is QIRSH_CONTROL_SOCKET right, and does the service run?"
@@ -96,22 +99,47 @@ def _sent_to_server(settings: Settings, request: OperatorRequest) -> OperatorRep
         raise Stopped(message) from None
 
 
-async def _performed(settings: Settings, request: OperatorRequest) -> OperatorReply:
+async def _performed(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None) -> OperatorReply:
+    following: list[Chunks] = []
     async with opened(settings) as context:
-        return await perform(context, request, own_user())
+        reply = await perform(context, request, own_user(), following.append)
+        for chunks in following:
+            async with aclosing(chunks):
+                async for piece in chunks:
+                    if sink is not None:
+                        sink.write(piece)
+        return reply
 
 
-def _sent(settings: Settings, request: OperatorRequest) -> OperatorReply:
+def _sent(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None) -> OperatorReply:
     with _connected(settings) as connection:
         if request.act.startswith("audit "):
             connection.settimeout(_CHECK_S_MAX)
-        try:
-            connection.sendall(msgspec.json.encode(request) + b"\n")
-            with connection.makefile("rb") as lines:
-                return msgspec.json.decode(lines.readline(), type=OperatorReply)
-        except (OSError, msgspec.MsgspecError):
-            message = "the server went away before it answered: it may have been done or not; look before you try again"
-            raise Stopped(message) from None
+        with connection.makefile("rb") as lines:
+            try:
+                connection.sendall(msgspec.json.encode(request) + b"\n")
+                reply = msgspec.json.decode(lines.readline(), type=OperatorReply)
+            except (OSError, msgspec.MsgspecError):
+                message = (
+                    "the server went away before it answered: it may have been done or not; look before you try again"
+                )
+                raise Stopped(message) from None
+            if sink is not None and reply.done is not None:
+                for piece in _following(lines):
+                    sink.write(piece)
+            return reply
+
+
+def _following(lines: IO[bytes]) -> Iterator[bytes]:
+    """Pieces behind their lengths, until the zero that ends them."""
+    try:
+        while (length := lines.readline().strip()) != b"0":
+            if not length.isdigit():
+                raise ConnectionError
+            yield lines.read(int(length))
+    except OSError:
+        message = "the server ended before it had sent all of it: what has arrived is a part"
+        raise Stopped(message) from None
 
 
 def check_nobody_serves(settings: Settings) -> None:

@@ -245,6 +245,7 @@ TOTAL_ROWS_AT_ONCE: Final = 500  # That are removed with one commit, to be made 
 TOTALS_BEHIND_MAX: Final = 100_000  # Transfers that a reader adds: a busy quarter hour, or a worker that catches up.
 POSITION_LOOKED_BACK: Final = 1000  # Transfers before a moment among which a clock may have gone back.
 AUDIT_SLICE_ROWS: Final = 1000  # Old rows of each kind that it checks again in each cycle.
+AUDIT_ACTIONS_MAX: Final = 300  # Kinds of entries in the audit log: far more than there are.
 
 REVOCATION_POLL_MS: Final = 300
 REVOCATION_TRUST_MS: Final = 1000  # A process whose last poll is older looks each caller up again.

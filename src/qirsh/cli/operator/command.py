@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import click
 import msgspec
@@ -249,11 +249,16 @@ def audit_lift(*, reason: str, as_json: bool) -> None:
 
 
 def send_action(
-    act: str, params: dict[str, Any], *, as_json: bool, show: Callable[[dict[str, Any]], None] | None = None
+    act: str,
+    params: dict[str, Any],
+    *,
+    as_json: bool,
+    show: Callable[[dict[str, Any]], None] | None = None,
+    sink: IO[bytes] | None = None,
 ) -> dict[str, Any]:
-    """Ask the service, and tell what was done: fact by fact, or as `show` does."""
+    """Ask the service, and tell what was done: fact by fact, or as `show` does. What follows goes to the sink."""
     settings = read_settings()
-    reply = _sent(settings, act, params)
+    reply = _sent(settings, act, params, sink)
     if as_json:
         click.echo(msgspec.json.encode(reply).decode())
     if reply.code in _TROUBLE:
@@ -269,7 +274,7 @@ def send_action(
     return reply.done
 
 
-def _sent(settings: Settings, act: str, params: dict[str, Any]) -> OperatorReply:
+def _sent(settings: Settings, act: str, params: dict[str, Any], sink: IO[bytes] | None = None) -> OperatorReply:
     if act == "operator create" and not has_operators(settings):
         reply = control_client.send(settings, OperatorRequest(act, params))
         if reply.code != "credentials_needed":
@@ -280,7 +285,7 @@ def _sent(settings: Settings, act: str, params: dict[str, Any]) -> OperatorReply
         message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)
     by = ask_credentials()
-    return control_client.send(settings, OperatorRequest(act, params, by.email, by.password, by.code))
+    return control_client.send(settings, OperatorRequest(act, params, by.email, by.password, by.code), sink)
 
 
 def has_operators(settings: Settings) -> bool:

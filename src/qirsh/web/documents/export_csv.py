@@ -31,7 +31,7 @@ class _Lines:
     def __init__(self, table: ExportTable) -> None:
         self._table = table
         self._totals = Totals(table)
-        texts = WrittenTexts(_text)
+        texts = WrittenTexts(csv_text)
         kinds: dict[Kind, Callable[[Any], str]] = {
             Kind.TEXT: texts.__getitem__,
             Kind.IDENTIFIER: _identifier,
@@ -47,31 +47,33 @@ class _Lines:
         }
 
     def head(self) -> bytes:
-        return _line([_text(column.name) for column in self._table.columns]).encode()
+        return csv_line([csv_text(column.name) for column in self._table.columns]).encode()
 
     def of(self, rows: Sequence[Row]) -> bytes:
         add, written = self._totals.add, self._written
         return "".join(
-            [_line([write(cell) for write, cell in zip(written[add(row)], row, strict=True)]) for row in rows]
+            [csv_line([write(cell) for write, cell in zip(written[add(row)], row, strict=True)]) for row in rows]
         ).encode()
 
     def totals(self) -> bytes:
         made = []
         for currency, count, amounts in self._totals.lines():
             cells = [""] * len(self._table.columns)
-            cells[0], cells[1] = _text(TOTAL), str(count)
-            cells[self._table.currency_column] = _text(currency)
+            cells[0], cells[1] = csv_text(TOTAL), str(count)
+            cells[self._table.currency_column] = csv_text(currency)
             for place, minor in amounts.items():
                 cells[place] = format_amount(minor, currency)
-            made.append(_line(cells))
+            made.append(csv_line(cells))
         return "".join(made).encode()
 
 
-def _line(cells: list[str]) -> str:
+def csv_line(cells: list[str]) -> str:
+    """Cells that are written already."""
     return ",".join(cells) + "\r\n"
 
 
-def _text(text: str | None) -> str:
+def csv_text(text: str | None) -> str:
+    """A cell that no spreadsheet runs."""
     if not text:
         return ""
     # Most texts begin with a letter and have no sign at which a cell could begin anew.

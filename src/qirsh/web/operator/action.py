@@ -21,6 +21,7 @@ from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 
+CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoever has it closes.
 MISSING_ROLE: Final = "None of your roles allows this."
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
 _ROLES_CHARACTERS_MAX: Final = 100

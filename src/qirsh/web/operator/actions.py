@@ -29,6 +29,7 @@ from qirsh.web.operator.action import (
     submit,
     word_text,
 )
+from qirsh.web.operator.audit_actions import AUDIT_ACTIONS
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
 from qirsh.web.operator.full_check import run_audit
 from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
@@ -182,6 +183,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **BRAND_ACTIONS,
     **MESSAGE_ACTIONS,
     **MONEY_ACTIONS,
+    **AUDIT_ACTIONS,
 }
 
 

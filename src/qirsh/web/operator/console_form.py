@@ -24,7 +24,7 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 
 # Gives the page again with what was typed, and what was wrong with it.
 Again = Callable[[ConsolePage, Params, ActionRefused], Coroutine[None, None, Response]]
-Done = Callable[[ConsolePage, Params], str]  # Where to go when it is done.
+Done = Callable[[ConsolePage, Params], str | Response]  # Where to go when it is done, or what is answered at once.
 WRONG_CODE: Final = "wrong_code"
 _KEY: Final = "key"  # One form, one deed: what a form makes is named by it.
 
@@ -63,7 +63,10 @@ def console_form(
             result = await ACTIONS[action].run(page.context, page.actor, params)
         except ActionRefused as refused:
             return await again(page, params, refused)
-        return page.redirect(done(page, result), f"{action.replace(' ', '-')}.done")
+        ended = done(page, result)
+        if isinstance(ended, Response):
+            return ended
+        return page.redirect(ended, f"{action.replace(' ', '-')}.done")
 
     route = console_page("POST", path, handle, right=ACTIONS[action].right)
 

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import socket
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,8 @@ from qirsh.store.reads import queries
 from qirsh.web.auth.credentials import VerifiedLogin, authenticate
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES, Problem
-from qirsh.web.operator.action import ActionRefused, Actor, missing_right
+from qirsh.web.http.streams import Chunks
+from qirsh.web.operator.action import CHUNKS, ActionRefused, Actor, missing_right
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.peer import peer_user, user_name
 
@@ -58,14 +60,25 @@ class OperatorReply(msgspec.Struct, omit_defaults=True):
     detail: str = ""
 
 
-async def perform(context: Context, request: OperatorRequest, user: int | None = None) -> OperatorReply:
+Take = Callable[[Chunks], None]  # Gets the bytes that follow an answer, to send and close.
+
+
+async def perform(
+    context: Context, request: OperatorRequest, user: int | None = None, take: Take | None = None
+) -> OperatorReply:
     """Carry out an act for a user of this machine. Never raises: whatever happens is told."""
     try:
         act = ACTIONS.get(request.act)
         if act is None:
             return OperatorReply(code="unknown_act", detail=f"There is no act {request.act!r}.")
         actor = await _actor(context, request, act.right, await user_name(user))
-        return OperatorReply(done=await act.run(context, actor, request.params))
+        done = await act.run(context, actor, request.params)
+        if (chunks := done.pop(CHUNKS, None)) is not None:
+            if take is None:
+                await chunks.aclose()
+            else:
+                take(chunks)
+        return OperatorReply(done=done)
     except ActionRefused as error:
         return OperatorReply(code=error.code, detail=error.detail)
     except Problem as problem:
@@ -130,6 +143,17 @@ async def _is_acting(context: Context, operator: Operator) -> bool:
     person = await context.store.find(Tables.people, operator.person)
     account = None if person is None else await context.store.find(Tables.accounts, person.account)
     return may_act(operator, account)
+
+
+async def framed(chunks: Chunks) -> AsyncGenerator[bytes, None]:
+    """Each piece behind its length, and a zero at the end: without it whoever reads knows that something is missing."""
+    try:
+        async for piece in chunks:
+            if piece:
+                yield b"%d\n%b" % (len(piece), piece)
+        yield b"0\n"
+    except (Problem, StoreUnavailable) as error:
+        log.warning("what an operator takes away was cut: %s", error)
 
 
 def scratch_path(path: Path) -> Path:
@@ -197,6 +221,7 @@ class Control:
         assert task is not None
         self.under_way.add(task)
         task.add_done_callback(self.under_way.discard)
+        following: list[Chunks] = []
         try:
             async with asyncio.timeout(_LINE_S_MAX):
                 line = await reader.readline()
@@ -204,8 +229,14 @@ class Control:
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
             reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
         else:
-            reply = await perform(self._context, request, peer_user(writer.get_extra_info("socket")))
+            reply = await perform(self._context, request, peer_user(writer.get_extra_info("socket")), following.append)
         with contextlib.suppress(ConnectionError):  # The caller may have left, or only looked whether we listen.
             writer.write(msgspec.json.encode(reply) + b"\n")
             await writer.drain()
+            for chunks in following:
+                async for piece in framed(chunks):
+                    writer.write(piece)
+                    await writer.drain()
+        for chunks in following:
+            await chunks.aclose()
         writer.close()
