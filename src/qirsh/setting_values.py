@@ -207,6 +207,11 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def is_loopback(url: str) -> bool:
+    """Whether the address leads no further than this machine."""
+    return _is_loopback(urlsplit(url).hostname or "")
+
+
 def mail_sender(text: str) -> Address | None:
     if not text:
         return None

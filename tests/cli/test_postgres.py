@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from qirsh.cli.doctor import postgres_checks
+from qirsh.doctor import postgres_checks
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
 from qirsh.engine.clock import system_clock
 from qirsh.setting_values import PostgresUrl
@@ -301,7 +301,7 @@ def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: Postgr
 
 def test_doctor_compares_the_clocks_of_both_machines(seeded: PostgresHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ok    Clock" in seeded.invoke("doctor").stdout
-    monkeypatch.setattr("qirsh.cli.doctor.postgres_checks.system_clock", lambda: system_clock() - 90_500)
+    monkeypatch.setattr("qirsh.doctor.postgres_checks.system_clock", lambda: system_clock() - 90_500)
     assert "this machine and the database are 90 s apart" in seeded.invoke("doctor").stdout
 
 

@@ -3,7 +3,7 @@
 import click
 import uvloop
 
-from qirsh.cli.database_probe import shown
+from qirsh.doctor.database_probe import shown
 from qirsh.service import migrate
 from qirsh.settings import read_settings
 

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from qirsh.cli import control_client
-from qirsh.cli.database_probe import operators, shown
 from qirsh.cli.demo.credentials_file import read_demo, shell_lines
+from qirsh.doctor.database_probe import operators, shown
 from qirsh.settings import Settings, read_settings
 from qirsh.store.interface import CannotTell
 

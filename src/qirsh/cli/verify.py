@@ -9,7 +9,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from qirsh.cli.database_probe import shown
+from qirsh.doctor.database_probe import shown
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import hash_chain
 from qirsh.store.integrity.invariant import Invariant

@@ -162,7 +162,7 @@ FILTERS: Final = {
 @pytest.mark.parametrize("name", FILTERS)
 def test_all_pages_together_are_what_was_asked_for_newest_first(lite: apsw.Connection, name: str) -> None:
     wanted = FILTERS[name]
-    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())  # type: ignore[arg-type]
+    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())
     found, pages = listed(store, wanted)
     everything = [AuditEntryRow(*row) for row in lite.execute("SELECT * FROM audit ORDER BY id DESC")]
     assert found == [entry for entry in everything if wanted.fits(entry)]
@@ -171,7 +171,7 @@ def test_all_pages_together_are_what_was_asked_for_newest_first(lite: apsw.Conne
 
 
 def test_an_operator_is_found_wherever_they_acted_and_not_under_another_number(lite: apsw.Connection) -> None:
-    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())  # type: ignore[arg-type]
+    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())
     found, _ = listed(store, AuditFilter(actors=("operator 33",)), limit=100)
     assert {entry.actor for entry in found} == {"operator 33", "operator 33 (os user alice)"}
     found, _ = listed(store, AuditFilter(actors=("operator 3",)), limit=100)
@@ -179,9 +179,9 @@ def test_an_operator_is_found_wherever_they_acted_and_not_under_another_number(l
 
 
 def test_a_search_for_what_is_rare_ends_early_and_goes_on(lite: apsw.Connection) -> None:
-    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())  # type: ignore[arg-type]
+    store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())
     wanted = AuditFilter(actors=("operator 33",), actions=("session.opened",))  # They never did.
-    page, place = asyncio.run(read_audit_log(store, wanted, AuditPlace(), LIMIT, looked_at_max=50))  # type: ignore[arg-type]
+    page, place = asyncio.run(read_audit_log(store, wanted, AuditPlace(), LIMIT, looked_at_max=50))
     assert (page, store.rows) == ([], 50)
     assert place is not None
 
@@ -192,7 +192,7 @@ def test_entries_of_clocks_that_were_set_back_are_found_by_their_subject(tmp_pat
         connection.execute(migration.sql)
     for number, at in enumerate((5_000_000, 4_000_000, 6_000_000), 1):
         connection.execute("INSERT INTO audit VALUES (?, ?, 'x', 'y', 'account 7', '')", (number, at))
-    store = OneTable(lambda query, arguments: connection.execute(query, arguments).fetchall())  # type: ignore[arg-type]
+    store = OneTable(lambda query, arguments: connection.execute(query, arguments).fetchall())
     found, _ = listed(store, AuditFilter(subject="account 7", begin=4_500_000))
     assert [entry.at for entry in found] == [6_000_000, 5_000_000]
     connection.close()

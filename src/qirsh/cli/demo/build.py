@@ -10,12 +10,12 @@ from typing import Final
 
 import msgspec
 
-from qirsh.cli.database_probe import probe, shown
 from qirsh.cli.demo.changed_credentials import remember_password_hashes
 from qirsh.cli.demo.credentials_file import Demo, keep_demo, read_demo
 from qirsh.cli.demo.seed import add_payment_to_try, seed
 from qirsh.cli.demo.webhooks import planned_address
 from qirsh.cli.errors import Stopped
+from qirsh.doctor.database_probe import probe, shown
 from qirsh.engine.clock import ManualClock, system_clock
 from qirsh.service import opened
 from qirsh.settings import Settings

@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.text import Text
 
 from qirsh.cli import control_client
-from qirsh.cli.database_probe import shown
 from qirsh.cli.demo.build import prepared
 from qirsh.cli.demo.changed_credentials import note_changed_credentials
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
@@ -35,14 +34,14 @@ from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.command import (
     addresses,
     check_port,
-    is_loopback,
     raise_descriptor_limit,
     run_until_signal,
     serve_and_announce,
 )
+from qirsh.doctor.database_probe import shown
 from qirsh.domain.tables import Tables
 from qirsh.service import opened
-from qirsh.setting_values import networks
+from qirsh.setting_values import is_loopback, networks
 from qirsh.settings import Settings, read_settings
 from qirsh.web.http.client_address import Networks
 from qirsh.web.http.context import Context

@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from qirsh.cli import control_client
-from qirsh.cli.database_probe import has_begun, operators, shown
 from qirsh.cli.errors import Declined, Stopped
 from qirsh.cli.operator.credentials import ask_credentials, new_secret
+from qirsh.doctor.database_probe import has_begun, operators, shown
 from qirsh.domain.api_key import SCOPES
 from qirsh.domain.money import CURRENCIES
 from qirsh.settings import Settings, read_settings

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import errno
-import ipaddress
 import logging
 import os
 import resource
@@ -13,7 +12,6 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -24,6 +22,7 @@ from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.service import opened, serve
+from qirsh.setting_values import is_loopback
 from qirsh.settings import Settings, read_settings
 from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
@@ -282,14 +281,6 @@ def _cannot_listen(settings: Settings, error: OSError) -> Stopped:
     if error.errno == errno.EADDRINUSE:
         return Stopped(f"another program listens on {address}: set QIRSH_PORT to a free port (0 takes any)")
     return Stopped(f"cannot listen on {address}: {error.strerror}; see QIRSH_HOST and QIRSH_PORT")
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address leads no further than this machine."""
-    host = urlsplit(url).hostname or ""
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
 
 
 def raise_descriptor_limit() -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from qirsh.cli.database_probe import has_begun, probe, shown
-from qirsh.cli.doctor.doctor_check import Finding, of_schema
+from qirsh.doctor.database_probe import has_begun, probe, shown
+from qirsh.doctor.doctor_check import Finding, of_schema
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
 from qirsh.store.postgres.connection import DURABLE, NOW, VERSION_MIN, preferred_otherwise

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from qirsh.cli.database_probe import has_begun, operators, probe
-from qirsh.cli.doctor.doctor_check import Finding
+from qirsh.doctor.database_probe import has_begun, operators, probe
+from qirsh.doctor.doctor_check import Finding
 from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
