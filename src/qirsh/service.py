@@ -17,6 +17,7 @@ from typing import Final
 import uvicorn
 
 from qirsh.domain.bank_order import BANK, CORRECTIONS
+from qirsh.doctor.examination import Examination
 from qirsh.domain.commands.account import OpenHouseAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
@@ -31,7 +32,7 @@ from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
 from qirsh.roles import start_roles
-from qirsh.settings import BadSetting, Settings
+from qirsh.settings import SECRET_SETTINGS, BadSetting, Settings, shown_settings
 from qirsh.store.interface import Store, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import queries
@@ -40,6 +41,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.verify import verify
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
+from qirsh.web.http.installation import Installation
 from qirsh.web.http.message import STRICT_TRANSPORT
 from qirsh.web.http.payment_attempts import PaymentAttempts
 from qirsh.web.http.rate_limit import RateLimits
@@ -110,6 +112,7 @@ async def opened(
             attempts=PaymentAttempts(clock, entropy),
             webhook_secrets=WebhookSecrets(keyring),
             streams=Streams(lambda: engine.is_committing),
+            installation=_installation(settings),
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()
@@ -149,6 +152,16 @@ async def migrate(settings: Settings) -> None:
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     store = await _store(settings, system_clock, system_entropy)
     await store.close()
+
+
+def _installation(settings: Settings) -> Installation:
+    return Installation(
+        engine="SQLite" if isinstance(settings.database, Path) else "PostgreSQL",
+        data_dir=settings.data_dir,
+        settings=shown_settings(settings),
+        secret_settings=SECRET_SETTINGS,
+        examine=Examination(settings).findings,
+    )
 
 
 def _limits(settings: Settings) -> RateLimits | None:

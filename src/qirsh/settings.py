@@ -143,6 +143,40 @@ class Settings(msgspec.Struct, frozen=True):
         return self.data_dir / "demo.json"
 
 
+# Of these it is only said whether they are set. Whatever else is told of a setting, `_SHOWN` says.
+SECRET_SETTINGS: Final = frozenset({"QIRSH_SECRET_KEY"})
+_SHOWN: Final[dict[str, Callable[[Settings], object]]] = {
+    "QIRSH_DATABASE_URL": lambda own: own.database if isinstance(own.database, Path) else own.database.shown,
+    "QIRSH_DATA_DIR": lambda own: own.data_dir,
+    "QIRSH_CONTROL_SOCKET": lambda own: own.control_socket,
+    "QIRSH_OPERATORS_GROUP": lambda own: own.operators_group,
+    "QIRSH_HOST": lambda own: own.host,
+    "QIRSH_PORT": lambda own: own.port,
+    "QIRSH_BASE_URL": lambda own: own.base_url,
+    "QIRSH_TIME_ZONE": lambda own: own.time_zone.key,
+    "QIRSH_WORKERS": lambda own: own.workers,
+    "QIRSH_RATE_LIMITS": lambda own: "on" if own.has_rate_limits else "off",
+    "QIRSH_TRUSTED_PROXIES": lambda own: ", ".join(map(str, own.trusted_proxies)),
+    "QIRSH_OPERATOR_NETWORKS": lambda own: ", ".join(map(str, own.operator_networks)),
+    "QIRSH_WEBHOOK_NETWORKS": lambda own: ", ".join(map(str, own.webhook_networks)),
+    "QIRSH_SMTP_URL": lambda own: own.smtp and own.smtp.shown,
+    "QIRSH_MAIL_FROM": lambda own: own.mail_from,
+    "QIRSH_DEPOSIT_HINT": lambda own: own.deposit_hint,
+    "QIRSH_OPERATOR_NAME": lambda own: own.operator_name,
+    "QIRSH_SUPPORT_CONTACT": lambda own: own.support_contact,
+    "QIRSH_PAGES_DIR": lambda own: own.pages_dir,
+    "QIRSH_IDENTITY_DAYS": lambda own: own.identity_days,
+    "QIRSH_DELIVERY_DAYS": lambda own: own.delivery_days,
+    "QIRSH_SECRET_KEY": lambda own: "set" if own.secret_keys else "",
+}
+
+
+def shown_settings(settings: Settings) -> dict[str, str]:
+    """What counts for each setting, fit for a screen: empty where there is nothing."""
+    shown = {name: _SHOWN[name](settings) for name in SETTINGS}
+    return {name: "" if value is None else str(value) for name, value in shown.items()}
+
+
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """All settings, checked. Raises `BadSetting`."""
     environment = os.environ if environment is None else environment

@@ -22,6 +22,7 @@ from qirsh.cli.migrate import migrate_command
 from qirsh.cli.operator import access, operators, people
 from qirsh.cli.operator import command as operator_command
 from qirsh.cli.operator.brands import brand_group
+from qirsh.cli.operator.ledger import ledger_group, system_group
 from qirsh.cli.operator.messages import message_group
 from qirsh.cli.operator.money import adjust_group, house_group, reverse_group
 from qirsh.cli.operator.payouts import payout_group
@@ -124,6 +125,8 @@ for command in (
     brand_group,
     message_group,
     operator_command.audit_group,
+    ledger_group,
+    system_group,
     listen_command,
     trigger_command,
     events_group,

@@ -181,7 +181,7 @@ def test_an_operator_is_found_wherever_they_acted_and_not_under_another_number(l
 def test_a_search_for_what_is_rare_ends_early_and_goes_on(lite: apsw.Connection) -> None:
     store = OneTable(lambda query, arguments: lite.execute(query, arguments).fetchall())
     wanted = AuditFilter(actors=("operator 33",), actions=("session.opened",))  # They never did.
-    page, place = asyncio.run(read_audit_log(store, wanted, AuditPlace(), LIMIT, looked_at_max=50))
+    page, place = asyncio.run(read_audit_log(store, wanted, AuditPlace(), LIMIT, looked_at_max=50))  # type: ignore[arg-type]  # The same.
     assert (page, store.rows) == ([], 50)
     assert place is not None
 

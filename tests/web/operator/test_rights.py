@@ -75,12 +75,18 @@ RIGHTS: Final = {
     "reverse ask": "ask_money",
     "house list": "look",
     "house open": "ask_setup",
+    "audit list": "see_audit_log",
+    "audit export": "see_audit_log",
+    "ledger show": "check_ledger",
+    "system show": "see_system",
 }
 # Nothing is written for these, not even that somebody has looked.
 READS: Final = frozenset(
     {
         *("account list", "account show", "key list", "payout list", "proposal list", "proposal show"),
         *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
+        *("operator list", "identity list", "brand list", "brand show", "message list"),
+        *("audit list", "ledger show", "system show"),
     }
 )
 # What each proposal is confirmed or refused with.
@@ -182,6 +188,7 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         "payout order": {"id": "po_1", "reference": "ft 1"},
         "payout refuse": {"id": "po_1", **reason},
         "audit run": {},
+        "audit export": {},
         "operator create": {"email": "hala@bank.example", "name": "Hala", **reason},
         "operator roles": {**colleague, "roles": "support"},
         "operator end": colleague,

@@ -19,6 +19,7 @@ from qirsh.web.http.authentication import Callers
 from qirsh.web.http.client_address import Networks
 from qirsh.web.http.demo_inbox import DemoInbox
 from qirsh.web.http.failure_log import FailureLog
+from qirsh.web.http.installation import Installation
 from qirsh.web.http.payment_attempts import PaymentAttempts
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.http.request_log import RequestLog
@@ -46,6 +47,7 @@ class Context(msgspec.Struct, frozen=True):
     requests: RequestLog
     attempts: PaymentAttempts
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
+    installation: Installation
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
     demo_inbox: DemoInbox | None = None  # What the demo's own receiver of webhooks got; None: this is no demo.

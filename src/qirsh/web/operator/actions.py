@@ -32,6 +32,7 @@ from qirsh.web.operator.action import (
 from qirsh.web.operator.audit_actions import AUDIT_ACTIONS
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
 from qirsh.web.operator.full_check import run_audit
+from qirsh.web.operator.ledger_actions import LEDGER_ACTIONS
 from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
 from qirsh.web.operator.money_actions import MONEY_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
@@ -39,6 +40,7 @@ from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, lette
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
+from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
 
 _DAY_MS: Final = 24 * 3600 * 1000
 
@@ -184,6 +186,8 @@ ACTIONS: Final[dict[str, Action]] = {
     **MESSAGE_ACTIONS,
     **MONEY_ACTIONS,
     **AUDIT_ACTIONS,
+    **LEDGER_ACTIONS,
+    **SYSTEM_ACTIONS,
 }
 
 

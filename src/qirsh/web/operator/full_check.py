@@ -3,12 +3,14 @@
 from typing import Final
 
 from qirsh.domain.commands.audit_log import RecordCheck
+from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.store.integrity import attested_rows, staff_invariants, total_invariants
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.integrity.invariants import REMEMBERED
 from qirsh.store.interface import CannotTell
 from qirsh.store.reads import queries
+from qirsh.store.reads.ledger import sum_balances
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import ActionRefused, Actor, Params, submit
 
@@ -21,6 +23,7 @@ async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
     found = await _verified(context)
     result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
     await submit(context, RecordCheck(actor.name, result, actor.person))
+    await submit(context, RecordLedgerChecks((), await sum_balances(context.store)))
     [(last, is_open)] = await context.store.select(queries.LAST_STOP)
     broken = _of_money(found)
     if broken and not is_open:

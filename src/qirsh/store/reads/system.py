@@ -1,0 +1,111 @@
+"""How the service does: its schema, who plays which role, and what waits for each worker."""
+
+# Every part of every query is a constant of this file or of the domain.
+# ruff: noqa: S608
+
+from typing import Final
+
+import msgspec
+
+from qirsh.domain.counter import NOTIFIED, TOTALLED
+from qirsh.domain.lease import Lease
+from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
+from qirsh.store.interface import Query, Store
+
+COUNTED_MAX: Final = 100_000  # Further nobody counts: it is far too many.
+_INDEX_LOOKED_AT: Final = 2_000  # The last payments: older ones are looked at last, and seldom wait.
+_SCHEMA: Final = Query("SELECT coalesce(max(number), 0) FROM schema_migration")
+_VERSIONS: Final = {
+    "SQLite": Query("SELECT sqlite_version()"),
+    "PostgreSQL": Query("SELECT current_setting('server_version')"),
+}
+_LEASES: Final = Query(f"SELECT {', '.join(Lease.__struct_fields__)} FROM lease ORDER BY role")
+# What waits, and since when the oldest of it does. The first argument is now.
+_MAIL: Final = f"SELECT 'mail', count(*), min(created_at) FROM (SELECT created_at FROM mail LIMIT {COUNTED_MAX}) AS m"
+_DUE: Final = (
+    "SELECT 'payment expirer', count(*), min(expires_at) FROM (SELECT expires_at FROM payment"
+    f" WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT {COUNTED_MAX}) AS d"
+)
+_INDEX: Final = (
+    "SELECT 'payment indexer', count(*), min(p.created_at) FROM (SELECT number, created_at FROM payment"
+    f" ORDER BY number DESC LIMIT {_INDEX_LOOKED_AT}) AS p LEFT JOIN indexed_block b"
+    f" ON b.first = p.number - (p.number - 1) % {PAYMENT_NUMBER_BLOCK} WHERE p.number > coalesce(b.until, 0)"
+)
+
+
+def _behind_seals(worker: str, counter: str) -> str:
+    """Of a worker that follows the chain."""
+    after = f"coalesce((SELECT last FROM counter WHERE name = '{counter}'), 0)"
+    return (
+        f"SELECT '{worker}', (SELECT coalesce(max(number), 0) FROM seal) - {after},"
+        f" (SELECT at FROM seal WHERE number > {after} ORDER BY number LIMIT 1)"
+    )
+
+
+_EVENTS: Final = (
+    "SELECT 'webhook events', coalesce(sum(c.last + 1 - q.next), 0), min((SELECT e.created_at FROM event e"
+    " WHERE e.account = q.account AND e.sequence = q.next)) FROM webhook_queue q"
+    " JOIN webhook_endpoint n ON n.id = q.endpoint AND n.state = 'enabled'"
+    " JOIN event_counter c ON c.account = q.account WHERE q.next <= c.last"
+)
+_DELIVERIES: Final = (
+    "SELECT 'webhook deliveries', count(*), min(due_at) FROM (SELECT due_at FROM webhook_delivery"
+    f" WHERE state = 'waiting' LIMIT {COUNTED_MAX}) AS w"
+)
+_WAITING: Final = Query(
+    " UNION ALL ".join(
+        (_DUE, _INDEX, _behind_seals("totaler", TOTALLED), _behind_seals("notifier", NOTIFIED), _MAIL, _EVENTS)
+    )
+    + f" UNION ALL {_DELIVERIES}"
+)
+_LAST_SEAL: Final = Query("SELECT number, at, content FROM seal ORDER BY number DESC LIMIT 1")
+_AUDITED_AT: Final = Query("SELECT max(looked_at) FROM ledger_check")
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """What a worker has before it."""
+
+    worker: str
+    count: int  # At most `COUNTED_MAX` of most.
+    oldest_at: int | None  # None also where nobody knows.
+
+
+async def schema_number(store: Store) -> int:
+    """Of the last migration."""
+    [(number,)] = await store.select(_SCHEMA)
+    return int(number)
+
+
+async def engine_version(store: Store, engine: str) -> str:
+    """As the database says it."""
+    [(version,)] = await store.select(_VERSIONS[engine])
+    return str(version)
+
+
+async def leases(store: Store) -> list[Lease]:
+    """Who plays which role. There is none where one process plays all."""
+    return [Lease(*row) for row in await store.select(_LEASES)]
+
+
+async def waiting_for_workers(store: Store, now: int) -> list[Waiting]:
+    """Of each."""
+    rows = await store.search(_WAITING, now)
+    return [Waiting(worker, int(count), oldest) for worker, count, oldest in rows]
+
+
+async def last_seal(store: Store) -> tuple[int, int, str] | None:
+    """Its number, its time, and its content, which says what it covers."""
+    return next(((number, at, content) for number, at, content in await store.select(_LAST_SEAL)), None)
+
+
+async def first_behind(store: Store, table: str, at: str, last: int) -> int | None:
+    """When the first row after one was made; the names are those of `hash_chain.SEALED`."""
+    rows = await store.select(Query(f"SELECT {at} FROM {table} WHERE id > $1 ORDER BY id LIMIT 1"), last)
+    return next((made for (made,) in rows), None)
+
+
+async def audited_at(store: Store) -> int | None:
+    """When the ledger auditor last wrote down what it saw."""
+    [(at,)] = await store.select(_AUDITED_AT)
+    found: int | None = at
+    return found

@@ -1,0 +1,129 @@
+"""How the service does, as operators see it at the console and at the command line."""
+
+import asyncio
+import os
+import shutil
+from typing import Final
+
+import msgspec
+
+from qirsh import __version__
+from qirsh.domain import seal
+from qirsh.store.integrity import hash_chain
+from qirsh.store.reads.queues import Queue, waiting
+from qirsh.store.reads.system import (
+    Waiting,
+    audited_at,
+    engine_version,
+    first_behind,
+    last_seal,
+    leases,
+    schema_number,
+    waiting_for_workers,
+)
+from qirsh.web.http.context import Context
+from qirsh.web.http.installation import Examined
+
+_DISK_S_MAX: Final = 2.0  # One that hangs must not hang the page.
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One that serves, and the roles it plays."""
+
+    name: str
+    is_this: bool
+    roles: list[str]
+
+
+class Disk(msgspec.Struct, frozen=True):
+    """Of the data directory."""
+
+    free: int
+    total: int
+
+
+class SystemView(msgspec.Struct, frozen=True):
+    """All of the page."""
+
+    version: str
+    schema: int
+    engine: str
+    engine_version: str
+    processes: list[Process]
+    plays_all: bool  # One process serves, and every role is its own.
+    vacant: list[str]  # Roles that nobody plays at this moment.
+    troubles: list[str]  # Why this process does not serve, in words.
+    queues: list[Queue]
+    waiting: list[Waiting]
+    audited_at: int | None
+    has_mail: bool
+    disk: Disk | None  # None: it does not answer.
+    settings: dict[str, str]
+    secret_settings: frozenset[str]
+    findings: list[Examined] | None  # None: they were not there in time.
+    last_backup_at: int | None = None  # Nothing makes backups that the service knows of.
+
+
+async def system_view(context: Context) -> SystemView:
+    """As it is now. What may take long has a time limit."""
+    store, own = context.store, context.installation
+    now = await store.now()
+    examining = asyncio.ensure_future(own.examine())
+    processes, vacant = await _processes(context, now)
+    return SystemView(
+        version=__version__,
+        schema=await schema_number(store),
+        engine=own.engine,
+        engine_version=await engine_version(store, own.engine),
+        processes=processes,
+        plays_all=not store.name,
+        vacant=vacant,
+        troubles=context.engine.troubles(),
+        queues=await waiting(store),
+        waiting=[await _unsealed(context), *await waiting_for_workers(store, now)],
+        audited_at=await audited_at(store),
+        has_mail=context.has_mail,
+        disk=await _disk(context),
+        settings=own.settings,
+        secret_settings=own.secret_settings,
+        findings=await examining,
+    )
+
+
+async def _processes(context: Context, now: int) -> tuple[list[Process], list[str]]:
+    """By the names under which they hold their roles; where one plays all, by its number."""
+    name = context.store.name
+    if not name:
+        return [Process(f"process {os.getpid()}", is_this=True, roles=[])], []
+    roles: dict[str, list[str]] = {name: []}
+    vacant = []
+    for lease in await leases(context.store):
+        if lease.until > now:
+            roles.setdefault(lease.holder, []).append(lease.role)
+        else:
+            vacant.append(lease.role)
+    return [Process(holder, is_this=holder == name, roles=own) for holder, own in roles.items()], vacant
+
+
+async def _unsealed(context: Context) -> Waiting:
+    """What the chain does not cover yet."""
+    store = context.store
+    [tops] = await store.select(hash_chain.TOPS)
+    found = await last_seal(store)
+    link = None if found is None else seal.read(found[2])
+    covered = {} if link is None else {cover.table: cover.last for cover in link.covers}
+    count, oldest = 0, []
+    for (table, sealed), top in zip(hash_chain.SEALED.items(), tops, strict=True):
+        last = covered.get(table, 0)
+        if top > last:
+            count += top - last
+            oldest.append(await first_behind(store, table, sealed.at, last))
+    return Waiting("sealer", count, min((at for at in oldest if at is not None), default=None))
+
+
+async def _disk(context: Context) -> Disk | None:
+    asked = asyncio.ensure_future(asyncio.to_thread(shutil.disk_usage, context.installation.data_dir))
+    await asyncio.wait({asked}, timeout=_DISK_S_MAX)
+    if not asked.done() or asked.exception() is not None:
+        return None
+    return Disk(asked.result().free, asked.result().total)
