@@ -40,4 +40,6 @@ class Examination:
         await asyncio.wait({asked}, timeout=self._seconds_max)
         if not asked.done():
             return None
+        if (error := asked.exception()) is not None:  # A fault of ours must not take the page along.
+            return [Examined("Doctor", "bad", repr(error))]
         return [Examined(name, finding.level, finding.words) for name, finding in asked.result().items()]

@@ -34,6 +34,9 @@ RIGHTS: Final = {
     "GET /operator/houses": "ask_setup",
     "GET /operator/payouts": "ask_money",
     "GET /operator/payouts/{id}": "ask_money",
+    "GET /operator/ledger": "check_ledger",
+    "GET /operator/audit": "see_audit_log",
+    "GET /operator/system": "see_system",
 }
 
 

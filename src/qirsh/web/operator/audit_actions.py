@@ -67,9 +67,8 @@ async def export_entries(context: Context, actor: Actor, params: Params) -> Para
     wanted = await _wanted(context, params)
     asked = {name: params[name] for name in AUDIT_FIELDS if params.get(name)}
     what = ", ".join(f"{name} {value}" for name, value in asked.items()) or "all entries"
-    # What is noted from now on is not in it: it would have no end.
-    place = AuditPlace(min(wanted.end, await context.store.now() + 1), 0)
-    pages = _while_allowed(context, actor, audit_pages(context.store, wanted, place))
+    # From the newest down: what is noted after its first page is not in it, or it would have no end.
+    pages = _while_allowed(context, actor, audit_pages(context.store, wanted, AuditPlace()))
     chunks = context.streams.begin(actor.name, audit_csv(pages, context.streams, context.time_zone))
     try:
         await submit(context, RecordAuditExport(what, actor.name, actor.person), OperatorRight.SEE_AUDIT_LOG)

@@ -5,9 +5,11 @@ from typing import Final
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.web.http.route import BY_LINK, BY_PROOF, page
 from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
+from qirsh.web.operator.audit_pages import AUDIT_ROUTES
 from qirsh.web.operator.console_page import console_page
 from qirsh.web.operator.home_page import HOME_ROUTES
 from qirsh.web.operator.money_pages import MONEY_ROUTES
+from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
 from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
@@ -17,6 +19,7 @@ from qirsh.web.operator.sign_in_page import (
     console_sign_out,
     show_console_sign_in,
 )
+from qirsh.web.operator.system_pages import SYSTEM_ROUTES
 
 ROUTES: Final = (
     page("GET", "/operator/appointments/{token}", show_appointment, right=BY_LINK),
@@ -30,4 +33,7 @@ ROUTES: Final = (
     *OPERATOR_ROUTES,
     *MONEY_ROUTES,
     *PAYOUT_ROUTES,
+    *LEDGER_ROUTES,
+    *AUDIT_ROUTES,
+    *SYSTEM_ROUTES,
 )

@@ -1,0 +1,135 @@
+"""How the service does, in the console: nothing of it is secret, and nothing of it hangs the page."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from qirsh.doctor.doctor_check import Finding
+from qirsh.doctor.examination import Examination
+from qirsh.domain.commands.lease import HoldLease
+from qirsh.domain.limits import LEASE_MS
+from qirsh.settings import Settings, read_settings
+from qirsh.store.reads.system import waiting_for_workers
+from qirsh.web.operator.system_view import system_view
+from qirsh.workers.payment_indexer import PaymentIndexer
+from qirsh.workers.sealer import Sealer
+from qirsh.workers.totaler import Totaler
+from tests.live import InProcess, in_process
+from tests.postgres import PostgresServer
+from tests.web.operator.console import console, operator_with
+
+SYSTEM = "/operator/system"
+
+
+@pytest.fixture
+def world(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=1, people=1) as held:
+        yield held
+
+
+def test_the_page_has_versions_settings_queues_and_what_doctor_says(
+    world: InProcess, engine: PostgresServer | None
+) -> None:
+    guest = console(world)
+    text = guest.read(SYSTEM)
+    name = "SQLite 3." if engine is None else "PostgreSQL 1"
+    for words in (name, "None recorded", "GiB free", "QIRSH_DATA_DIR", "Data directory", "E-mails to be sent"):
+        assert words in text, words
+    secret = world.settings.secret_file
+    if secret.exists():
+        assert secret.read_text().strip() not in guest.page
+    if engine is not None:
+        assert "password" not in world.context.installation.settings["QIRSH_DATABASE_URL"]
+
+
+def test_it_is_for_those_who_may_see_it(world: InProcess) -> None:
+    guest = console(world, operator_with(world, "compliance"))
+    assert guest.open(SYSTEM).status_code == 403
+
+
+def behind(world: InProcess) -> dict[str, int]:
+    now = world.now_ms()
+    return {one.worker: one.count for one in world.run(waiting_for_workers(world.context.store, now))}
+
+
+def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess) -> None:
+    context = world.context
+
+    async def seal() -> None:
+        await Sealer(context.store, context.engine, context.clock).seal_all()
+
+    async def settle() -> None:
+        await seal()
+        indexer, totaler = PaymentIndexer(context.store, context.engine), Totaler(context.store, context.engine)
+        while await indexer.look():
+            pass
+        while await totaler.count():
+            pass
+
+    world.run(settle())
+    assert (behind(world)["payment indexer"], behind(world)["totaler"]) == (0, 0)
+    view = world.run(system_view(context))
+    [unsealed] = [one for one in view.waiting if one.worker == "sealer"]
+    assert (unsealed.count, unsealed.oldest_at) == (0, None)
+    world.paid(world.merchants[0], world.customers[0])
+    view = world.run(system_view(context))
+    [unsealed] = [one for one in view.waiting if one.worker == "sealer"]
+    assert (unsealed.count, unsealed.oldest_at) == (1, world.now_ms())
+    assert behind(world)["payment indexer"] == 1
+    world.run(seal())
+    assert behind(world)["totaler"] == 1
+    world.run(settle())
+    assert (behind(world)["payment indexer"], behind(world)["totaler"]) == (0, 0)
+
+
+def test_roles_stand_beside_the_process_that_plays_them(postgres: PostgresServer) -> None:
+    with in_process(postgres, shops=0, people=0) as world:
+        own = world.context.store.name
+        for role, holder, for_ms in (("sealer", own, LEASE_MS), ("totaler", "another", LEASE_MS), ("sweeper", own, 0)):
+            world.run(world.context.engine.submit(HoldLease(role, holder, for_ms)))
+        view = world.run(system_view(world.context))
+        found = {process.name: (process.is_this, process.roles) for process in view.processes}
+        assert found == {own: (True, ["sealer"]), "another": (False, ["totaler"])}
+        assert view.vacant == ["sweeper"]
+        text = console(world).read(SYSTEM)  # It is half a minute later.
+        assert "Nobody plays at this moment: sealer, sweeper, totaler" in text
+
+
+def settings(folder: Path) -> Settings:
+    return read_settings({"QIRSH_DATA_DIR": str(folder)})
+
+
+def test_an_examination_that_takes_too_long_is_waited_for_no_longer_and_made_once(tmp_path: Path) -> None:
+    begun: list[float] = []
+
+    def slow(_settings: Settings) -> dict[str, Finding]:
+        begun.append(time.monotonic())
+        time.sleep(0.3)
+        return {"Clock": Finding("ok", "plausible")}
+
+    async def scene() -> None:
+        examination = Examination(settings(tmp_path), examine=slow, seconds_max=0.05)
+        for found in await asyncio.gather(examination.findings(), examination.findings()):
+            assert found is None
+        while (found := await examination.findings()) is None:
+            pass
+        assert [tuple(one) for one in found] == [("Clock", "ok", "plausible")]
+        assert len(begun) == 1
+
+    asyncio.run(scene())
+
+
+def test_an_examination_that_fails_is_told_of_and_tried_again(tmp_path: Path) -> None:
+    def bad(_settings: Settings) -> dict[str, Finding]:
+        raise RuntimeError("a check has a fault")
+
+    async def scene() -> None:
+        examination = Examination(settings(tmp_path), examine=bad)
+        found = await examination.findings()
+        assert found is not None
+        assert [tuple(one) for one in found] == [("Doctor", "bad", "RuntimeError('a check has a fault')")]
+
+    asyncio.run(scene())
