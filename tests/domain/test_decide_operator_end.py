@@ -7,7 +7,7 @@ import pytest
 
 from qirsh.domain.commands.access import ChangeAccess
 from qirsh.domain.commands.account import IssueKey, MoveAccount
-from qirsh.domain.commands.audit_log import RecordCheck, RecordLook
+from qirsh.domain.commands.audit_log import RecordAuditExport, RecordCheck, RecordLook
 from qirsh.domain.commands.identity import ErasePerson
 from qirsh.domain.commands.login_credentials import ChangeEmail, StartChallenge
 from qirsh.domain.commands.operator import ChangeRoles, EndOperator, WithdrawAppointment
@@ -238,6 +238,7 @@ ALONE: dict[str, tuple[Any, str]] = {
     ),
     "look": (lambda market, by: RecordLook(market.customer.account, "test", by), "compliance"),
     "check": (lambda _, by: RecordCheck("test", "no violations", by), "admin treasury auditor"),
+    "export the log": (lambda _, by: RecordAuditExport("all entries", "test", by), "admin compliance auditor"),
     "withdraw": (_appointed, "admin"),
 }
 

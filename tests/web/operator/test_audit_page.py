@@ -4,11 +4,15 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
 
 from qirsh.domain.commands.audit_log import RecordFailure
+from qirsh.web.http.problems import Problem
+from qirsh.web.operator import audit_actions
+from qirsh.web.operator.action import CHUNKS, Actor
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.sealer import Sealer
 from tests.live import InProcess, in_process
@@ -157,6 +161,32 @@ def test_who_may_not_see_the_log_takes_nothing_away(world: InProcess) -> None:
     assert AUDIT not in guest.page
     with world.books() as books:
         assert books.select("SELECT count(*) FROM audit WHERE action = 'audit.exported'") == [(0,)]
+
+
+def test_whoever_loses_the_right_meanwhile_gets_no_more(world: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_actions, "_ASKED_AGAIN_S", 0.0)
+    for number in range(1100):
+        note(world, f"entry {number}", actor="person 7")
+    auditor = operator_with(world, "auditor")
+    email, actor = world.operators[auditor].email, Actor(operator_number(world, auditor))
+    taken: list[bytes] = []
+
+    async def end() -> None:
+        asked = await world.done("operator end", email=email, reason="has left")
+        await world.done("proposal confirm", 1, id=asked["id"], digest=asked["digest"])
+
+    async def take() -> None:
+        result = await audit_actions.export_entries(world.context, actor, {"actor": "person 7"})
+        async with aclosing(result[CHUNKS]) as chunks:
+            async for piece in chunks:
+                taken.append(piece)
+                if len(taken) == 2:
+                    await end()
+
+    with pytest.raises(Problem, match="missing_right"):
+        world.run(take())
+    found = b"".join(taken)
+    assert (b"entry 1099" in found, b'"entry 0"' in found) == (True, False)
 
 
 def test_the_act_of_the_command_line_has_the_same_entries_and_goes_on_where_it_ended(world: InProcess) -> None:
