@@ -16,8 +16,8 @@ from typing import Final
 
 import uvicorn
 
-from qirsh.domain.bank_order import BANK, CORRECTIONS
 from qirsh.doctor.examination import Examination
+from qirsh.domain.bank_order import BANK, CORRECTIONS
 from qirsh.domain.commands.account import OpenHouseAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK

@@ -85,7 +85,6 @@ READS: Final = frozenset(
     {
         *("account list", "account show", "key list", "payout list", "proposal list", "proposal show"),
         *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
-        *("operator list", "identity list", "brand list", "brand show", "message list"),
         *("audit list", "ledger show", "system show"),
     }
 )

@@ -8,8 +8,8 @@ from qirsh.web.operator.appointment_page import accept_appointment, show_appoint
 from qirsh.web.operator.audit_pages import AUDIT_ROUTES
 from qirsh.web.operator.console_page import console_page
 from qirsh.web.operator.home_page import HOME_ROUTES
-from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
+from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
 from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
