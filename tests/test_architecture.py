@@ -82,7 +82,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
 }
 # What computes and neither reads, waits, guesses nor looks at the time.
 PURE_MODULES: Final = (
-    *("__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "hmac"),
+    *("__future__", "collections", "csv", "dataclasses", "datetime", "enum", "functools", "hashlib", "hmac"),
     *("itertools", "json", "msgspec", "operator", "qirsh.domain", "re", "string", "struct", "typing", "unicodedata"),
     "urllib.parse",
 )

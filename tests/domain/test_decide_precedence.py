@@ -54,6 +54,7 @@ from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.seal import NOTHING
 from qirsh.domain.stop import Stop
+from tests.domain.bank_cases import BANK_CASES
 from tests.domain.brand_cases import BRAND_CASES
 from tests.domain.market import NOBODY, PIN, WRONG_PIN, Market
 from tests.domain.operator_cases import OPERATOR_CASES
@@ -358,6 +359,7 @@ CASES: Final[dict[Any, tuple[Callable[[Market], Command[Any]], dict[Refusal, Spo
     **WEBHOOK_CASES,
     **STAFF_CASES,
     **BRAND_CASES,
+    **BANK_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}

@@ -41,6 +41,7 @@ from qirsh.domain.person import Person
 from qirsh.domain.proposal import PROPOSAL_MS
 from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
+from tests.domain.bank_wish import about_bank, settle_bank
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
 from tests.domain.people_wish import Town, about_people, letter_id, settle
 from tests.domain.proposal_wish import Office, about_operators, money_forms
@@ -63,6 +64,7 @@ def _seed() -> Market:
     settle(market)
     settle_webhooks(market)
     settle_staff(market)
+    settle_bank(market)
     return market
 
 
@@ -263,6 +265,7 @@ MOST: Final = [creates] * 3 + [pays] * 8 + [refunds] * 6 + [test_pays] * 2 + RAR
 TOWN: Final = Town(SEED)
 OFFICE: Final = Office(SEED)
 ALL: Final = MOST + about_people(TOWN) + about_operators(OFFICE) + about_webhooks(SEED) * 2 + about_staff(SEED)
+ALL.extend(about_bank(SEED))
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
     IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from(KEYS), fingerprint=st.sampled_from([b"1", b"2"])

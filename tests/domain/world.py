@@ -11,6 +11,7 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.bank_statement import BankLine, BankMatch, BankStatement, BankStatementLine, HouseBankFormat
 from qirsh.domain.batch import Batch, Submission
 from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.business import Business
@@ -122,6 +123,11 @@ class World:
     shop_messages: dict[str, ShopMessage]
     ledger_checks: dict[str, LedgerCheck]
     ledger_sums: dict[SumKey, LedgerSum]
+    bank_formats: dict[int, HouseBankFormat]
+    bank_statements: dict[str, BankStatement]
+    bank_lines: dict[tuple[int, bytes], BankLine]
+    bank_statement_lines: dict[tuple[str, bytes], BankStatementLine]
+    bank_matches: dict[tuple[int, str], BankMatch]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -8,6 +8,7 @@ from qirsh.domain.rules import (
     account,
     audit_log,
     bank_account,
+    bank_statement,
     brand,
     constant,
     house,
@@ -83,4 +84,5 @@ RULES: Final[Rules] = {
     **stop.RULES,
     **audit_log.RULES,
     **ledger_check.RULES,
+    **bank_statement.RULES,
 }

@@ -57,6 +57,8 @@ class Refusal(enum.Enum):
     REPLAY_RUNNING = "replay_running"
     BANK_ACCOUNT_NEW = "bank_account_new"
     TOO_MANY = "too_many"
+    ALREADY_MATCHED = "already_matched"
+    LINE_DIFFERS = "line_differs"
     # About the money's path.
     TEST_AND_LIVE = "test_and_live"
     SAME_ACCOUNT = "same_account"

@@ -7,6 +7,7 @@ from qirsh.domain.api_key import ApiKey
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.bank_account import BankAccount
 from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.bank_statement import BankLine, BankMatch, BankStatement, BankStatementLine, HouseBankFormat
 from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.business import Business
 from qirsh.domain.challenge import Challenge, Purpose
@@ -276,6 +277,34 @@ class Tables:
     )
     shop_messages = Table[str, ShopMessage]("shop_message", ShopMessage, key="id", changes="read_at")
     statement_notices = Table[int, StatementNotice]("statement_notice", StatementNotice, key="account", changes="month")
+    bank_formats = Table[int, HouseBankFormat](
+        "bank_format", HouseBankFormat, key="house", changes="format changed_by changed_at", phase=Phase.BELONGINGS
+    )
+    # Imported when its lines are there: the database counts them.
+    bank_statements = Table[str, BankStatement](
+        "bank_statement",
+        BankStatement,
+        key="id",
+        changes="state stored",
+        phase=Phase.BELONGINGS,
+        change_phase=Phase.OUTCOMES,
+    )
+    bank_lines = Table[tuple[int, bytes], BankLine](
+        "bank_line",
+        BankLine,
+        key="house digest",
+        changes="text_sealed files matched",
+        is_removable=True,
+        phase=Phase.ORDERS,
+        change_phase=Phase.OUTCOMES,
+    )
+    bank_statement_lines = Table[tuple[str, bytes], BankStatementLine](
+        "bank_statement_line", BankStatementLine, key="statement line", is_removable=True, phase=Phase.TRANSFERS
+    )
+    # After the transfer of its order, which the database compares with the line.
+    bank_matches = Table[tuple[int, str], BankMatch](
+        "bank_match", BankMatch, key="house reference", is_removable=True, phase=Phase.OUTCOMES
+    )
     mails = Table[str, Mail]("mail", Mail, key="id", changes="due_at attempts", is_removable=True)
     logged_requests = Table[str, LoggedRequest]("request_log", LoggedRequest, key="id", is_removable=True)
     payment_attempts = Table[AttemptKey, PaymentAttempt](

@@ -168,6 +168,12 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
         "This request was carried out before, and its secret was shown then. Rotate the secret to get another.",
     ),
     "too_many": ProblemType(409, "Too many", "The maximum number is reached."),
+    "already_matched": ProblemType(
+        409, "Already matched", "The bank line or the bank order is matched with another one. Nothing was done."
+    ),
+    "line_differs": ProblemType(
+        409, "Not the same money", "Amount, currency or direction of the bank line and the bank order differ."
+    ),
     "test_and_live": ProblemType(409, "Test and live", "Test money and live money cannot be mixed."),
     "same_account": ProblemType(409, "Same account", "An account cannot pay itself."),
     "merchant_suspended": ProblemType(409, "Merchant suspended", "The merchant cannot take payments at the moment."),
