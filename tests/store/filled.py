@@ -53,6 +53,7 @@ from tests.domain.market import PIN, Market
 from tests.domain.totals import totals_of
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
+from tests.store.filled_bank import fill_in_bank
 from tests.store.filled_shop import fill_in_staff, fill_in_webhooks
 
 HOUSES_AND_SHOPS: Final = ("house", "corrections", "shop", "till", "test_customer", "mint", "hooked")
@@ -114,6 +115,7 @@ class Filled(Market):
         self._fill_in_orders()
         self.hooked = fill_in_webhooks(self)
         fill_in_staff(self, self.pending)
+        fill_in_bank(self)
         self._fill_in_totals()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))

@@ -408,6 +408,10 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     ),
     "bank_account": (Tables.bank_accounts, {"details_sealed": bytes(range(256))}),
     "till": (Tables.tills, {"closed_at": 2**41}),
+    "bank_format": (Tables.bank_formats, {"format": '{"نعم": 1}', "changed_by": 2, "changed_at": 2**41}),
+    # Lines are matched by commands: those that fill are compared with theirs.
+    "bank_line": (Tables.bank_lines, {"text_sealed": bytes(range(256)), "files": 2**40, "matched": None}),
+    "bank_statement": (Tables.bank_statements, {"state": "undone", "stored": 0}),
     "member": (Tables.members, {"role": "manager", "updated_at": 2**41}),
     "member_cap": (Tables.member_caps, {"amount": 2**40}),
     "refund_tally": (Tables.refund_tallies, {"used": 2**41, "since": 2**42}),

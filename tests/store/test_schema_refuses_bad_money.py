@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
@@ -544,6 +545,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     **BAD_STAFF,
     **BAD_LOOKS,
     **BAD_TOTALS,
+    **BAD_BANK,
 }
 
 # SQLite's own: REPLACE removes the row in its way without a word to the triggers of DELETE.
@@ -671,6 +673,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     **REPLACED_STAFF,
     **REPLACED_LOOKS,
     **REPLACED_TOTALS,
+    **REPLACED_BANK,
 }
 
 
@@ -681,6 +684,8 @@ TRUNCATED: Final = (
     "payment",
     "refund",
     "bank_order",
+    "bank_statement",
+    "bank_format",
     "event",
     "audit",
     "account",
@@ -796,6 +801,7 @@ GOOD: Final[dict[str, str]] = {
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
     **GOOD_TOTALS,
+    **GOOD_BANK,
 }
 
 
@@ -822,6 +828,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     **STAFF_TO_NOWHERE,
     **LOOKS_TO_NOWHERE,
     **TOTALS_TO_NOWHERE,
+    **BANK_TO_NOWHERE,
 }
 
 

@@ -296,7 +296,7 @@ class Tables:
         changes="text_sealed files matched",
         is_removable=True,
         phase=Phase.ORDERS,
-        change_phase=Phase.OUTCOMES,
+        change_phase=Phase.EVENTS,  # After its match: the database compares.
     )
     bank_statement_lines = Table[tuple[str, bytes], BankStatementLine](
         "bank_statement_line", BankStatementLine, key="statement line", is_removable=True, phase=Phase.TRANSFERS

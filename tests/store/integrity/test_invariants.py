@@ -14,6 +14,7 @@ from qirsh.domain.total import FIGURES
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Violation, violations_of
 from qirsh.store.integrity.invariants import ALL, check
 from tests.store.filled import FILLED, Hand
+from tests.store.integrity.bank_breaks import BROKEN_BANK
 from tests.store.integrity.operator_breaks import BROKEN_OPERATORS, NOT_BROKEN
 
 NAMES: Final = FILLED.names()
@@ -530,6 +531,7 @@ BROKEN: Final[list[tuple[str, str, str]]] = [
         )
     ),
     *BROKEN_OPERATORS,
+    *BROKEN_BANK,
     *(
         (
             "a member works at a live business of somebody else, and is still there",

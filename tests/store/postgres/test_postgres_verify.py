@@ -15,7 +15,7 @@ from qirsh.store.integrity import attested_rows, hash_chain, invariants
 from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell
 from qirsh.store.postgres.store import open_postgres
-from qirsh.store.postgres.verify import GUARDS, HANDED_OUT, LEADS_TO, REFERENCES, read_only, verify
+from qirsh.store.postgres.verify import GUARDS, HANDED_OUT, LEADS_TO, LEADS_TOGETHER, REFERENCES, read_only, verify
 from tests.domain.world import ENTROPY_SEED
 from tests.store.conftest import PostgresEngine
 from tests.store.filled import FILLED, PostgresHand
@@ -138,7 +138,12 @@ def test_every_reference_of_the_other_engine_is_checked() -> None:
         for table in tables
         for row in connection.execute(f"PRAGMA foreign_key_list({table})").fetchall()
     }
-    assert {(column, key.partition(".")[0]) for column, key in LEADS_TO.items()} == found
+    together = {
+        (f"{columns.partition('.')[0]}.{column}", keys.partition(".")[0])
+        for columns, keys in LEADS_TOGETHER.items()
+        for column in columns.partition(".")[2].split()
+    }
+    assert {(column, key.partition(".")[0]) for column, key in LEADS_TO.items()} | together == found
 
 
 def test_an_id_that_was_never_handed_out_is_named(spoilt: Spoilt) -> None:

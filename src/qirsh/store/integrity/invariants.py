@@ -11,6 +11,7 @@ from typing import Final
 
 from qirsh.domain.limits import AMOUNT_MAX, BALANCE_MAX
 from qirsh.store.integrity import hash_chain
+from qirsh.store.integrity.bank_invariants import BANK
 from qirsh.store.integrity.invariant import Invariant, Select, Violation, rule, total, violations_of
 from qirsh.store.integrity.operator_invariants import OPERATORS, STOPS
 from qirsh.store.integrity.order_invariants import has_order, moved_once, names_what_it_reverses, taken_back_whole
@@ -358,6 +359,6 @@ _ACCOUNTS: Final = (
     ),
 )
 
-ALL: Final = (*_LEDGER, *_PAYMENTS, *_ACCOUNTS, *OPERATORS, *WEBHOOKS, *TOTALS, *STAFF, STOPS)
+ALL: Final = (*_LEDGER, *_PAYMENTS, *_ACCOUNTS, *OPERATORS, *WEBHOOKS, *TOTALS, *STAFF, *BANK, STOPS)
 # What is wrong for good: it keeps no money from moving again.
 REMEMBERED: Final = hash_chain.NAMES | {STOPS.name}

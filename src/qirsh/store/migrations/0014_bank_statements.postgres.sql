@@ -117,6 +117,17 @@ CREATE TRIGGER bank_line_stays BEFORE UPDATE ON bank_line FOR EACH ROW
     WHEN (NEW.house <> OLD.house OR NEW.digest <> OLD.digest OR NEW.day <> OLD.day OR NEW.amount <> OLD.amount
         OR NEW.currency <> OLD.currency OR NEW.reference <> OLD.reference OR NEW.added_at <> OLD.added_at)
     EXECUTE FUNCTION refused('bank line: what the bank says never changes');
+CREATE FUNCTION bank_lines_are_matched() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM changed l LEFT JOIN bank_match m ON m.house = l.house AND m.line = l.digest
+        WHERE l.matched IS DISTINCT FROM m.reference)
+    THEN
+        RAISE check_violation USING MESSAGE = 'bank line: does not say what its match says';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER bank_lines_are_matched AFTER UPDATE ON bank_line REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION bank_lines_are_matched();
 
 CREATE FUNCTION bank_statement_lines_belong() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -110,6 +110,10 @@ CREATE TRIGGER bank_line_stays BEFORE UPDATE ON bank_line
 WHEN NEW.house <> OLD.house OR NEW.digest <> OLD.digest OR NEW.day <> OLD.day OR NEW.amount <> OLD.amount
     OR NEW.currency <> OLD.currency OR NEW.reference <> OLD.reference OR NEW.added_at <> OLD.added_at
 BEGIN SELECT RAISE(ROLLBACK, 'bank line: what the bank says never changes'); END;
+-- Written after its match, and when that is gone: also where references are not looked at.
+CREATE TRIGGER bank_line_is_matched BEFORE UPDATE ON bank_line
+WHEN NEW.matched IS NOT (SELECT reference FROM bank_match WHERE house = NEW.house AND line = NEW.digest)
+BEGIN SELECT RAISE(ROLLBACK, 'bank line: does not say what its match says'); END;
 
 CREATE TRIGGER bank_statement_line_is_new BEFORE INSERT ON bank_statement_line BEGIN
     SELECT RAISE(ROLLBACK, 'lines of a bank statement are never replaced')

@@ -108,7 +108,34 @@ LEADS_TO: Final = {
     "webhook_delivery.endpoint": "webhook_endpoint.id",
     "webhook_attempt.endpoint": "webhook_delivery.endpoint",
     "webhook_attempt.sequence": "webhook_delivery.sequence",
+    "bank_format.house": "account.number",
+    "bank_format.changed_by": "operator.person",
+    "bank_statement.house": "account.number",
+    "bank_statement.imported_by": "operator.person",
+    "bank_line.house": "account.number",
+    "bank_line.currency": "currency.code",
+    "bank_statement_line.statement": "bank_statement.id",
+    "bank_match.matched_by": "operator.person",
 }
+# References of several columns at once: from which, and to which.
+LEADS_TOGETHER: Final = {
+    "bank_line.house matched digest": "bank_match.house reference line",
+    "bank_statement_line.house line": "bank_line.house digest",
+    "bank_match.house reference": "bank_order.house reference",
+    "bank_match.house line reference": "bank_line.house digest matched",
+}
+
+
+def _dangling_together(columns: str, keys: str) -> str:
+    table, _, names = columns.partition(".")
+    other, _, others = keys.partition(".")
+    pairs = list(zip(names.split(), others.split(), strict=True))
+    given = " AND ".join(f"t.{name} IS NOT NULL" for name, _ in pairs)
+    same = " AND ".join(f"o.{key} = t.{name}" for name, key in pairs)
+    return (
+        f"SELECT '{names}', CAST(t.{pairs[1][0]} AS TEXT), '{table}', '{other}' FROM {table} t"  # noqa: S608 - our own names
+        f" WHERE {given} AND NOT EXISTS (SELECT 1 FROM {other} o WHERE {same})"
+    )
 
 
 def _dangling(column: str, key: str) -> str:
@@ -127,7 +154,14 @@ REFERENCES: Final = Invariant(
     9,
     "every reference leads to a row",
     "{} {} of {} refers to a row of {} that is not there",
-    Query(" UNION ALL ".join(_dangling(column, key) for column, key in LEADS_TO.items())),
+    Query(
+        " UNION ALL ".join(
+            [
+                *(_dangling(column, key) for column, key in LEADS_TO.items()),
+                *(_dangling_together(columns, keys) for columns, keys in LEADS_TOGETHER.items()),
+            ]
+        )
+    ),
 )
 # A sequence that stands in front of them would give these again, and the sealer goes by the largest.
 HANDED_OUT: Final = Invariant(

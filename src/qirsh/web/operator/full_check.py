@@ -5,7 +5,7 @@ from typing import Final
 from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
-from qirsh.store.integrity import attested_rows, staff_invariants, total_invariants
+from qirsh.store.integrity import attested_rows, bank_invariants, staff_invariants, total_invariants
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.integrity.invariants import REMEMBERED
 from qirsh.store.interface import CannotTell
@@ -15,7 +15,13 @@ from qirsh.web.http.context import Context
 from qirsh.web.operator.action import ActionRefused, Actor, Params, submit
 
 # What tells of hands in the database and not of money; some of it cannot be repaired, some is by itself.
-_NO_MONEY: Final = REMEMBERED | total_invariants.NAMES | staff_invariants.NAMES | {attested_rows.CREDENTIALS.name}
+_NO_MONEY: Final = (
+    REMEMBERED
+    | total_invariants.NAMES
+    | staff_invariants.NAMES
+    | bank_invariants.NAMES
+    | {attested_rows.CREDENTIALS.name}
+)
 
 
 async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
