@@ -23,7 +23,7 @@ from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform, 
 from qirsh.web.operator.peer import own_user
 
 _ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk, not for ever.
-_CHECK_S_MAX: Final = 3600  # A full check reads every row there is.
+_CHECK_S_MAX: Final = 3600  # A full check reads every row there is; a file of the bank may have many lines.
 _SOCKET_PATH_BYTES: Final = 104 if sys.platform == "darwin" else 108
 _STARTING_S_MAX: Final = 3  # Between taking the lock and opening the socket a server needs a moment.
 
@@ -113,7 +113,7 @@ async def _performed(settings: Settings, request: OperatorRequest, sink: IO[byte
 
 def _sent(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None) -> OperatorReply:
     with _connected(settings) as connection:
-        if request.act.startswith("audit "):
+        if request.act.startswith(("audit ", "bank ")):
             connection.settimeout(_CHECK_S_MAX)
         with connection.makefile("rb") as lines:
             try:

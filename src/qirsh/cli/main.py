@@ -21,6 +21,7 @@ from qirsh.cli.errors import Stopped
 from qirsh.cli.migrate import migrate_command
 from qirsh.cli.operator import access, operators, people
 from qirsh.cli.operator import command as operator_command
+from qirsh.cli.operator.bank import bank_group
 from qirsh.cli.operator.brands import brand_group
 from qirsh.cli.operator.ledger import ledger_group, system_group
 from qirsh.cli.operator.messages import message_group
@@ -123,6 +124,7 @@ for command in (
     reverse_group,
     house_group,
     brand_group,
+    bank_group,
     message_group,
     operator_command.audit_group,
     ledger_group,

@@ -24,6 +24,7 @@ _UNDER: Final = {
     "earlier webhook secrets, renewed likewise": (
         "SELECT old_secret_sealed FROM webhook_endpoint WHERE length(old_secret_sealed) > 0"
     ),
+    "texts of bank lines, renewed likewise": "SELECT text_sealed FROM bank_line",
     "open payouts, until they end": "SELECT bank_sealed FROM payout WHERE length(bank_sealed) > 0",
     "mails, until they are sent": "SELECT sealed FROM mail",
     "mailed codes, until their time is over": "SELECT code_mac FROM challenge WHERE length(code_mac) > 0",

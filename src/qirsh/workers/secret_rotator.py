@@ -13,6 +13,7 @@ from qirsh.domain.limits import CLEANED_AT_ONCE_MAX
 from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import bank_account_purpose
+from qirsh.engine.bank_line_text import line_purpose
 from qirsh.engine.batcher import Engine
 from qirsh.engine.identity_facts import facts_purpose, picture_purpose
 from qirsh.engine.keyring import Keyring, totp_purpose
@@ -68,6 +69,15 @@ _KINDS: Final = (
         ),
         ("",),
         bank_account_purpose,
+    ),
+    _Kind(
+        "bank_line",
+        Query(
+            "SELECT text_sealed, house, digest FROM bank_line WHERE substr(text_sealed, 1, 4) <> $1"
+            " AND (house, digest) > ($2, $3) ORDER BY house, digest LIMIT $4"
+        ),
+        (0, b""),
+        line_purpose,
     ),
     # A removed endpoint has none.
     _Kind(

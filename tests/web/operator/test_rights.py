@@ -20,6 +20,7 @@ from qirsh.web.operator.actions import ACTIONS
 from tests.live import PASSWORD, PIN, InProcess, Operator, in_process
 from tests.operators import appointed
 from tests.postgres import PostgresServer
+from tests.web.operator.bank import bank_words
 from tests.web.tenant import login_of
 
 # Typed from the table of roles, and not taken from the code. An act that is not here fails.
@@ -79,6 +80,13 @@ RIGHTS: Final = {
     "audit export": "see_audit_log",
     "ledger show": "check_ledger",
     "system show": "see_system",
+    "bank format": "match_bank",
+    "bank import": "match_bank",
+    "bank undo": "match_bank",
+    "bank match": "match_bank",
+    "bank unmatch": "match_bank",
+    "bank list": "see_bank",
+    "bank reconcile": "see_bank",
 }
 # Nothing is written for these, not even that somebody has looked.
 READS: Final = frozenset(
@@ -86,6 +94,8 @@ READS: Final = frozenset(
         *("account list", "account show", "key list", "payout list", "proposal list", "proposal show"),
         *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
         *("audit list", "ledger show", "system show"),
+        *("bank list", "bank reconcile"),
+        *("operator list", "identity list", "brand list", "brand show", "message list"),
     }
 )
 # What each proposal is confirmed or refused with.
@@ -201,6 +211,7 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         "adjust ask": {**slip, "direction": "add"},
         "reverse ask": {"reverses": "booked", "reference": "back", **reason},
         "house open": {"name": "Second bank", **reason},
+        **bank_words(desk),
     }
 
 

@@ -10,8 +10,15 @@ class Reseal(Command[bool], frozen=True):
     """The same value, sealed under the newest secret. The outcome tells whether the row still had the old one."""
 
     subject: Literal[
-        "login", "identity", "identity_image", "constant", "webhook_secret", "webhook_old_secret", "bank_account"
+        "login",
+        "identity",
+        "identity_image",
+        "constant",
+        "webhook_secret",
+        "webhook_old_secret",
+        "bank_account",
+        "bank_line",
     ]
-    key: str | int | tuple[int, Side]
+    key: str | int | tuple[int, Side] | tuple[int, bytes]
     before: bytes
     after: bytes

@@ -70,7 +70,7 @@ CREATE TABLE bank_match (
 ALTER TABLE bank_line ADD FOREIGN KEY (house, matched, digest) REFERENCES bank_match (house, reference, line)
     DEFERRABLE INITIALLY DEFERRED;
 
-CREATE INDEX bank_order_booked ON bank_order (house, booked_at, reference);
+CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference);
 CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at);
 
 CREATE FUNCTION bank_papers_begin() RETURNS trigger LANGUAGE plpgsql AS $$

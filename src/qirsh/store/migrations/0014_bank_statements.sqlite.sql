@@ -72,7 +72,7 @@ CREATE TABLE bank_match (
 ) STRICT, WITHOUT ROWID;
 
 -- For those that no line shows, and those that a line may show.
-CREATE INDEX bank_order_booked ON bank_order (house, booked_at, reference);
+CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference);
 CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at);
 
 CREATE TRIGGER bank_format_begins BEFORE INSERT ON bank_format

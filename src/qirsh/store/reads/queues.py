@@ -15,6 +15,7 @@ QUEUES: Final[dict[str, OperatorRight]] = {
     "payouts": OperatorRight.ASK_MONEY,
     "proposals": OperatorRight.LOOK,
     "messages": OperatorRight.WRITE_TO_SHOPS,
+    "bank_lines": OperatorRight.MATCH_BANK,
 }
 _WAITING: Final = Query(
     "SELECT 'identities', count(*), min(submitted_at) FROM identity WHERE state = 'submitted'"
@@ -24,6 +25,10 @@ _WAITING: Final = Query(
     " UNION ALL SELECT 'payouts', count(*), min(created_at) FROM payout WHERE state = 'asked'"
     " UNION ALL SELECT 'proposals', count(*), min(asked_at) FROM proposal WHERE state = 'open'"
     " UNION ALL SELECT 'messages', count(*), min(at) FROM shop_message WHERE author = 'owner' AND read_at IS NULL"
+    # Those that count: of a file that is imported.
+    " UNION ALL SELECT 'bank_lines', count(*), min(l.added_at) FROM bank_line l WHERE l.matched IS NULL"
+    " AND EXISTS (SELECT 1 FROM bank_statement_line h JOIN bank_statement s ON s.id = h.statement"
+    " WHERE h.house = l.house AND h.line = l.digest AND s.state = 'imported')"
 )
 
 

@@ -30,6 +30,7 @@ from qirsh.web.operator.action import (
     word_text,
 )
 from qirsh.web.operator.audit_actions import AUDIT_ACTIONS
+from qirsh.web.operator.bank_actions import BANK_ACTIONS
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
 from qirsh.web.operator.full_check import run_audit
 from qirsh.web.operator.ledger_actions import LEDGER_ACTIONS
@@ -188,6 +189,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **AUDIT_ACTIONS,
     **LEDGER_ACTIONS,
     **SYSTEM_ACTIONS,
+    **BANK_ACTIONS,
 }
 
 

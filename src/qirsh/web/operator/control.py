@@ -17,6 +17,7 @@ import msgspec
 
 from qirsh.domain.commands.audit_log import RecordFailure
 from qirsh.domain.commands.session import UseLoginCode
+from qirsh.domain.limits import BANK_FILE_BYTES_MAX
 from qirsh.domain.operator import Operator, may_act
 from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.person import normal_email
@@ -37,7 +38,7 @@ from qirsh.web.operator.peer import peer_user, user_name
 log = logging.getLogger(__name__)
 
 
-_LINE_BYTES_MAX: Final = 65_536
+_LINE_BYTES_MAX: Final = BANK_FILE_BYTES_MAX * 4 // 3 + 65_536  # A file of the bank, in letters, and some words.
 _LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.
 _FINISH_S_MAX: Final = 5
 
