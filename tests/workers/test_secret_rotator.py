@@ -18,6 +18,7 @@ from qirsh.store.verify import verify
 from qirsh.workers.secret_rotator import SecretRotator
 from tests.live import InProcess, in_process, pay
 from tests.postgres import PostgresServer
+from tests.web.operator.bank import FORMAT, confirmed
 from tests.workers.webhooks import Hooks, Shelf
 
 NEW: Final = b"a new secret of thirty-two bytes"
@@ -148,3 +149,13 @@ def test_old_secrets_open_and_never_seal_or_sign(world: InProcess) -> None:
     assert both.passkey_macs("a")[0] == alone.passkey_macs("a")[0]
     # Machines that are told first of the new one open what those have sealed that already use it.
     assert Keyring([*world.settings.secret_keys, NEW], system_entropy).unseal(sealed, b"purpose") == b"plain"
+
+
+def test_what_the_bank_wrote_is_sealed_anew(world: InProcess) -> None:
+    both, alone = keyrings(world)
+    world.act("bank format", **FORMAT)
+    world.act("bank import", **confirmed("2027-01-15,5.00,USD,,قهوة", "2027-01-15,6.00,USD,,çay"))
+    assert reseal(world, both) == 2 + 2 + 1  # Of two operators, of two lines, and the mark of the database.
+    assert reseal(world, both) == 0
+    world.change(keyring=alone)
+    assert {item["text"] for item in world.act("bank list", what="lines")["items"]} == {"قهوة", "çay"}

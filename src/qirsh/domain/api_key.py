@@ -47,6 +47,7 @@ def make_token(kind: str, entropy: bytes) -> str:
 SESSION_KIND: Final = "qs"
 # A session of a browser. Its token is no Bearer, and a Bearer is no cookie.
 PAGE_SESSION_KIND: Final = "qp"
+OPERATOR_SESSION_KIND: Final = "qo"  # Of the operator console.
 
 
 def key_kind(mode: Mode) -> str:

@@ -37,6 +37,14 @@ RIGHTS: Final = {
     "GET /operator/ledger": "check_ledger",
     "GET /operator/audit": "see_audit_log",
     "GET /operator/system": "see_system",
+    "GET /operator/bank": "see_bank",
+    "GET /operator/bank_lines": "match_bank",
+    "GET /operator/bank/{house}/lines": "see_bank",
+    "GET /operator/bank/{house}/orders": "see_bank",
+    "GET /operator/bank/{house}/lines/{line}": "see_bank",
+    "GET /operator/bank/{house}/statements/{id}": "see_bank",
+    "GET /operator/bank/{house}/format": "match_bank",
+    "GET /operator/bank/{house}/import": "match_bank",
 }
 
 

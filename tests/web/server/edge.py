@@ -45,7 +45,7 @@ class Edge:
     thread: threading.Thread = field(init=False)
     ids: Iterator[int] = field(default_factory=count)
     trips: bool = False
-    uploads: Uploads = field(default_factory=lambda: Uploads((), lambda _: b"", nobody))  # No route takes any.
+    uploads: Uploads = field(default_factory=lambda: Uploads((), lambda *_: b"", nobody))  # No route takes any.
     connection_limits: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def next_id(self) -> str:

@@ -344,7 +344,7 @@ def test_a_stranger_who_is_quicker_than_the_look_at_their_session_gets_one_answe
 
         route = Route("POST", "/pictures", take, None, is_page=True, body_bytes_max=SIZE_MAX)
         token = make_token(PAGE_SESSION_KIND, bytes(32)).encode()
-        upload = Uploads([route], lambda _: token, find).begin(
+        upload = Uploads([route], lambda *_: token, find).begin(
             b"POST", b"/pictures", {}, LARGE, until=0, refuse=lambda problem: refused.append(problem.code)
         )
         if has_arrived:

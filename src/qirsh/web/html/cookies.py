@@ -6,6 +6,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
 
 SESSION: Final = "qirsh"
+OPERATOR_SESSION: Final = "qirsh-operator"  # Of the console: it opens nothing else.
 SESSION_USE: Final = "qirsh-used"  # When the session was last used.
 RECENT_PROOF: Final = "qirsh-proved"  # When who is signed in last proved who they are.
 VISITOR: Final = (
@@ -25,9 +26,10 @@ def cookie(context: Context, request: Request, name: str) -> str:
     return _value(request.headers, _name(context, name))
 
 
-def session_token(context: Context, headers: dict[bytes, bytes]) -> bytes:
-    """Of a request that has only its head yet; empty if there is none."""
-    return _value(headers, _name(context, SESSION)).encode("latin-1")
+def session_token(context: Context, headers: dict[bytes, bytes], path: bytes = b"") -> bytes:
+    """Of a request that has only its head yet; empty if there is none. The console has a session of its own."""
+    name = OPERATOR_SESSION if path.startswith(b"/operator/") else SESSION
+    return _value(headers, _name(context, name)).encode("latin-1")
 
 
 def set_cookie(

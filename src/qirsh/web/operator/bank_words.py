@@ -152,7 +152,7 @@ def order_words(order: BankOrder) -> Params:
 def fault_words(fault: Fault) -> Params:
     """The same."""
     found = f": {fault.found}" if fault.found else ""
-    return {"line": fault.line, "what": fault.what, "told": f"{FAULTS[fault.what]}{found}"}
+    return {"line": fault.line, "what": fault.what, "found": fault.found, "told": f"{FAULTS[fault.what]}{found}"}
 
 
 def reconciled_words(one: Reconciled) -> Params:

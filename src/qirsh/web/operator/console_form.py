@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.commands.session import UseLoginCode
+from qirsh.domain.limits import BODY_BYTES_MAX, FORM_BYTES_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Overloaded
@@ -25,6 +26,8 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 # Gives the page again with what was typed, and what was wrong with it.
 Again = Callable[[ConsolePage, Params, ActionRefused], Coroutine[None, None, Response]]
 Done = Callable[[ConsolePage, Params], str | Response]  # Where to go when it is done, or what is answered at once.
+Done = Callable[[ConsolePage, Params], str]  # Where to go when it is done.
+Shows = Callable[[ConsolePage, Params, Params], Coroutine[None, None, Response]]
 WRONG_CODE: Final = "wrong_code"
 _KEY: Final = "key"  # One form, one deed: what a form makes is named by it.
 
@@ -45,17 +48,25 @@ def console_form(
     done: Done,
     takes_code: bool = False,
     shaped: Callable[[Params], Params] = lambda form: form,
+    file: str = "",
+    shows: Shows | None = None,
+    bytes_max: int = FORM_BYTES_MAX,
 ) -> ConsoleForm:
     """The POST of a form whose fields are the action's parameters, bound to what stands in its address.
 
     `takes_code`: a code of this moment is asked for, however long ago the operator has signed in.
     `shaped`: makes one parameter of fields that belong together.
+    `file`: one more parameter, which the browser sends as a file. `shows`: the page of what came out, which is no deed.
     """
     names = (*fields, _KEY, "code") if takes_code else (*fields, _KEY)
 
     async def handle(page: ConsolePage) -> Response:
         arguments = page.request.arguments
-        form = page.form(action, *names, bound=tuple(arguments.values()))
+        bound = tuple(arguments.values())
+        if file:
+            form = page.form_with_file(action, *names, file=file, bound=bound)
+        else:
+            form = page.form(action, *names, bound=bound, bytes_max=bytes_max)
         params: Params = shaped({**arguments, **form})
         try:
             if takes_code:
@@ -67,16 +78,23 @@ def console_form(
         if isinstance(ended, Response):
             return ended
         return page.redirect(ended, f"{action.replace(' ', '-')}.done")
+        if shows is not None:
+            return await shows(page, params, result)
+        return page.redirect(done(page, result), f"{action.replace(' ', '-')}.done")
 
-    route = console_page("POST", path, handle, right=ACTIONS[action].right)
+    route = console_page(
+        "POST", path, handle, right=ACTIONS[action].right, body_bytes_max=max(BODY_BYTES_MAX, bytes_max)
+    )
 
     async def answer(context: Context, request: Request) -> Response:
         try:
             return await route.handler(context, request)
         except (StoreUnavailable, Overloaded):
-            return _send_again(context, request, names, "unavailable")
+            if file:  # A browser sends a file only from its own field.
+                raise
+            return _send_again(context, request, names, "unavailable", bytes_max)
         except OutcomeUnknown:
-            return _send_again(context, request, names, "outcome_unknown")
+            return _send_again(context, request, names, "outcome_unknown", bytes_max)
 
     values = {**msgspec.structs.asdict(route), "handler": answer}
     return ConsoleForm(**values, action=action, takes_code=takes_code)
@@ -97,9 +115,9 @@ def field_faults(refused: ActionRefused | None) -> dict[str, str]:
     return {name: told} if is_of_field else {"": refused.detail}
 
 
-def _send_again(context: Context, request: Request, names: tuple[str, ...], why: str) -> Response:
+def _send_again(context: Context, request: Request, names: tuple[str, ...], why: str, bytes_max: int) -> Response:
     """Nothing that was typed is lost: the form waits on the page, to be sent once more."""
-    typed = read_form(context, request, "token", *names)
+    typed = read_form(context, request, "token", *names, bytes_max=bytes_max)
     return render_page(
         context.site,
         request,

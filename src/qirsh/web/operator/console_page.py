@@ -1,14 +1,17 @@
 """Pages of the operator console: each names the right that it takes, and is shown to who has it."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Coroutine
 from typing import Final
 
 import msgspec
 
+from qirsh.domain.limits import BODY_BYTES_MAX, FORM_BYTES_MAX
 from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.store.reads.operator_sessions import SignedInOperator
 from qirsh.web.html.flash import flash_about, flash_header, read_flash
 from qirsh.web.html.forms import read_form
+from qirsh.web.html.multipart import read_multipart
 from qirsh.web.html.rendering import render_page, see_other
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Headers, Request, Response
@@ -17,6 +20,7 @@ from qirsh.web.http.route import Handler, Route
 from qirsh.web.operator.action import Actor
 from qirsh.web.operator.console_session import ConsoleSession, console_session_of
 
+_FILE_NAME_CHARACTERS: Final = 100
 CONSOLE_SIGN_IN: Final = "/operator/sign-in"
 Answer = Coroutine[None, None, Response]
 
@@ -44,9 +48,26 @@ class ConsolePage(msgspec.Struct, frozen=True):
         """For a form of this operator, for this purpose and what else it is bound to."""
         return self.context.keyring.form_token(purpose, self.session.hash.hex(), *bound)
 
-    def form(self, purpose: str, *names: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+    def form(
+        self, purpose: str, *names: str, bound: tuple[str, ...] = (), bytes_max: int = FORM_BYTES_MAX
+    ) -> dict[str, str]:
         """The posted values, after a look at the token."""
-        values = read_form(self.context, self.request, "token", *names)
+        values = read_form(self.context, self.request, "token", *names, bytes_max=bytes_max)
+        return self._checked(values, purpose, bound)
+
+    def form_with_file(self, purpose: str, *names: str, file: str, bound: tuple[str, ...] = ()) -> dict[str, str]:
+        """The same of a form with a file, whose bytes come as an action takes them, and its name as `name`."""
+        if not self.request.body:
+            raise Problem("stale_form")
+        sent = read_multipart(self.context, self.request, ("token", *names), (file,))
+        values = self._checked(sent.texts, purpose, bound)
+        found = sent.files.get(file)
+        if found is None:
+            return {**values, file: "", "name": ""}
+        shown = "".join(sign for sign in found.name.replace("\\", "/").rpartition("/")[2] if sign.isprintable())
+        return {**values, file: urlsafe_b64encode(found.data).decode(), "name": shown[:_FILE_NAME_CHARACTERS] or file}
+
+    def _checked(self, values: dict[str, str], purpose: str, bound: tuple[str, ...]) -> dict[str, str]:
         given = values.pop("token")
         if not self.context.keyring.is_form_token(given, purpose, self.session.hash.hex(), *bound):
             raise Problem("stale_form")
@@ -74,9 +95,24 @@ class ConsolePage(msgspec.Struct, frozen=True):
         return see_other(location, [*flash_header(self.context, flash), *self.cookies])
 
 
-def console_page(method: str, path: str, handler: Callable[[ConsolePage], Answer], *, right: OperatorRight) -> Route:
+def console_page(
+    method: str,
+    path: str,
+    handler: Callable[[ConsolePage], Answer],
+    *,
+    right: OperatorRight,
+    body_bytes_max: int = BODY_BYTES_MAX,
+) -> Route:
     """A page below `/operator`."""
-    return Route(method, f"/operator{path}", _for_operator(handler, right), token=None, is_page=True, right=right)
+    return Route(
+        method,
+        f"/operator{path}",
+        _for_operator(handler, right),
+        token=None,
+        is_page=True,
+        right=right,
+        body_bytes_max=body_bytes_max,
+    )
 
 
 def _for_operator(handler: Callable[[ConsolePage], Answer], right: OperatorRight) -> Handler:

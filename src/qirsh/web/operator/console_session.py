@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.api_key import make_token, token_hash
+from qirsh.domain.api_key import OPERATOR_SESSION_KIND, make_token, token_hash
 from qirsh.domain.commands.operator_session import CloseOperatorSession, OpenOperatorSession
 from qirsh.domain.operator_session import OPERATOR_IDLE_MS
 from qirsh.domain.refusal import Refused
@@ -12,15 +12,13 @@ from qirsh.domain.tables import Tables
 from qirsh.store.reads.operator_sessions import SignedInOperator, signed_in_operator
 from qirsh.web.auth.credentials import VerifiedLogin, agent_of
 from qirsh.web.auth.outgoing_mail import letters
-from qirsh.web.html.cookies import cookie, set_cookie
+from qirsh.web.html.cookies import OPERATOR_SESSION, cookie, set_cookie
 from qirsh.web.html.sealed_cookie import keep, kept
 from qirsh.web.http.client_address import whole_address
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Headers, Request
 from qirsh.web.http.problems import to_problem
 
-OPERATOR_SESSION_KIND: Final = "qo"
-_SESSION: Final = "qirsh-operator"
 _USED: Final = "qirsh-operator-used"
 _KEPT_EVERY_MS: Final = 60_000  # How often the browser is told when it was last used.
 
@@ -41,7 +39,7 @@ class ConsoleSession(msgspec.Struct, frozen=True):
 
 async def console_session_of(context: Context, request: Request) -> ConsoleSession:
     """As the cookies say."""
-    token = cookie(context, request, _SESSION)
+    token = cookie(context, request, OPERATOR_SESSION)
     hashed = token_hash(token.encode("latin-1"))
     if not token.startswith(f"{OPERATOR_SESSION_KIND}_"):
         return ConsoleSession(hashed, None)
@@ -83,7 +81,7 @@ async def open_console_session(context: Context, request: Request, verified: Ver
     )
     if type(opened) is Refused:
         raise to_problem(opened)
-    return [set_cookie(context, _SESSION, token, is_strict=True), set_cookie(context, _USED, "")]
+    return [set_cookie(context, OPERATOR_SESSION, token, is_strict=True), set_cookie(context, _USED, "")]
 
 
 async def close_console_session(context: Context, session: ConsoleSession) -> Headers:
@@ -91,7 +89,7 @@ async def close_console_session(context: Context, session: ConsoleSession) -> He
     if session.operator is not None:
         person = session.operator.person
         await context.engine.submit(CloseOperatorSession(person, session.hash, f"operator {person}"))
-    return [set_cookie(context, _SESSION, ""), set_cookie(context, _USED, "")]
+    return [set_cookie(context, OPERATOR_SESSION, ""), set_cookie(context, _USED, "")]
 
 
 def shown_address(context: Context, request: Request) -> str:

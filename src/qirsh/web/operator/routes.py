@@ -6,6 +6,8 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.web.http.route import BY_LINK, BY_PROOF, page
 from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
 from qirsh.web.operator.audit_pages import AUDIT_ROUTES
+from qirsh.web.operator.bank_import_pages import BANK_IMPORT_ROUTES
+from qirsh.web.operator.bank_pages import BANK_ROUTES
 from qirsh.web.operator.console_page import console_page
 from qirsh.web.operator.home_page import HOME_ROUTES
 from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
@@ -36,4 +38,6 @@ ROUTES: Final = (
     *LEDGER_ROUTES,
     *AUDIT_ROUTES,
     *SYSTEM_ROUTES,
+    *BANK_ROUTES,
+    *BANK_IMPORT_ROUTES,
 )

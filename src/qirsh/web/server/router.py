@@ -2,13 +2,16 @@
 
 import logging
 import re
+from functools import partial
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
+from qirsh.domain.api_key import OPERATOR_SESSION_KIND, token_hash
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import PASSWORD_SOURCE, TooManySignIns
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.store.reads.operator_sessions import signed_in_operator
 from qirsh.web.html.cookies import session_token
 from qirsh.web.html.language import find_language, keep_language
 from qirsh.web.html.rendering import problem_page, see_other
@@ -49,11 +52,17 @@ class Router:
         self._note = context.requests.note
         self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.
         self._ids = request_ids(context.entropy(6))
-        self.uploads = Uploads(routes, lambda headers: session_token(context, headers), context.callers.of_cookie)
+        self.uploads = Uploads(routes, partial(session_token, context), self._session)
         self.connection_limits = ConnectionLimits(context.trusted_proxies)
         self._operator_networks = context.operator_networks
         self._tree = RouteTree(routes)
         self._refusals = FailureLog()
+
+    async def _session(self, token: bytes) -> object | None:
+        """Whose it is, of a browser at the console or at any other page."""
+        if token.startswith(f"{OPERATOR_SESSION_KIND}_".encode()):
+            return await signed_in_operator(self._context.store, token_hash(token))
+        return await self._context.callers.of_cookie(token)
 
     def next_id(self) -> str:
         """A request id."""

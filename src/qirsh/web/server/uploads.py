@@ -1,4 +1,4 @@
-"""Bodies that are larger than usual: pictures that a signed-in person posts to one of the few pages for them.
+"""Bodies that are larger than usual: pictures and files that a signed-in person posts to one of the few pages for them.
 
 Each takes memory while it is under way, so there are only a few at a time. Connections ask here before a body arrives.
 """
@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
-from qirsh.domain.api_key import PAGE_SESSION_KIND, is_token
+from qirsh.domain.api_key import OPERATOR_SESSION_KIND, PAGE_SESSION_KIND, is_token
 from qirsh.domain.limits import BODY_BYTES_MAX, UPLOAD_BYTES_AT_ONCE, UPLOADS_AT_ONCE, UPLOADS_OF_SESSION_MAX
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.message import Request
@@ -15,6 +15,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
 
 _RETRY_AFTER_S: Final = 5  # Most pictures have arrived by then.
+_KINDS: Final = tuple(f"{kind}_".encode() for kind in (PAGE_SESSION_KIND, OPERATOR_SESSION_KIND))
 
 
 class Upload:
@@ -54,7 +55,7 @@ class Uploads:
     def __init__(
         self,
         routes: Iterable[Route],
-        session_of: Callable[[dict[bytes, bytes]], bytes],
+        session_of: Callable[[dict[bytes, bytes], bytes], bytes],
         find: Callable[[bytes], Awaitable[object | None]],
     ) -> None:
         large = [route for route in routes if route.body_bytes_max > BODY_BYTES_MAX]
@@ -80,8 +81,8 @@ class Uploads:
         path = _path(url)
         if not any(size <= most for known, pattern, most in self._sizes if known == method and _fits(pattern, path)):
             raise Problem("body_too_large")
-        session = self._session_of(headers)
-        if not is_token(session.decode("latin-1")) or not session.startswith(PAGE_SESSION_KIND.encode() + b"_"):
+        session = self._session_of(headers, path)
+        if not is_token(session.decode("latin-1")) or not session.startswith(_KINDS):
             raise _nobody()
         of_session = [upload for upload in self._under_way if upload.session == session]
         size_of_all = size + sum(upload.size for upload in self._under_way)
