@@ -106,7 +106,7 @@ class House:
         answer: dict[str, Any] = json.loads(done.stdout)["done"]
         return answer
 
-    def asked(self, **variables: str) -> list[dict[str, Any]]:
+    def proposed(self, **variables: str) -> list[dict[str, Any]]:
         """The proposals that wait, beside the demo's own deposit."""
         items: list[dict[str, Any]] = self.act("proposal", "list", **variables)["items"]
         return [item for item in items if item["reference" if "reference" in item else "id"] != "demo-waiting-USD"]

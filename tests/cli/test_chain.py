@@ -112,7 +112,7 @@ def test_the_books_are_checked_and_a_stop_is_lifted_from_the_command_line(house:
         assert asked.returncode == 0, asked.stderr
         assert "Money stands still until another operator has run `qirsh proposal confirm`" in asked.stdout
         assert "money movement is stopped" in house.invoke("status").stdout
-        [item] = house.asked(**house.operator())
+        [item] = house.proposed(**house.operator())
         lift = ("proposal", "confirm", item["id"], "--digest", item["digest"])
         assert house.act(*lift, **house.operator("operator2"))["state"] == "done"
         assert running.get("/readyz")["status"] == "ready"

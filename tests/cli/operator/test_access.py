@@ -51,7 +51,7 @@ def test_second_factors_go_once_another_operator_agrees(served: tuple[House, Run
     asked = house.invoke("access", "remove-factors", email, *REASON, **first)
     assert asked.returncode == 0, asked.stderr
     assert "Nothing has changed: another operator must run `qirsh proposal confirm`." in asked.stdout
-    [item] = house.asked(**second)
+    [item] = house.proposed(**second)
     assert (item["action"], item["reason"]) == ("remove-factors", REASON[1])
     confirm = ("proposal", "confirm", item["id"], "--digest", item["digest"])
     own = house.invoke(*confirm, **first)
@@ -86,4 +86,4 @@ def test_with_nobody_s_proof_nothing_is_done(served: tuple[House, Running]) -> N
         assert (ended.returncode, ended.stdout) == (1, "")
         assert customer["email"] not in ended.stderr
     running.post(SESSIONS, {"email": customer["email"], "password": customer["password"]})
-    assert house.asked(**house.operator()) == []
+    assert house.proposed(**house.operator()) == []

@@ -22,7 +22,7 @@ def test_two_operators_appoint_and_end_in_plain_words(two: tuple[House, dict[str
     asked = house.invoke(*words, **first)
     assert asked.returncode == 0, asked.stderr
     assert "another operator must run `qirsh proposal confirm`" in asked.stdout
-    [item] = house.asked(**second)
+    [item] = house.proposed(**second)
     confirm = ("proposal", "confirm", item["id"], "--digest", item["digest"])
     assert house.invoke(*confirm, **first).stderr.startswith("refused: second_operator_needed: ")
     assert "Confirmed and carried out." in house.invoke(*confirm, **second).stdout
@@ -37,12 +37,12 @@ def test_two_operators_appoint_and_end_in_plain_words(two: tuple[House, dict[str
 
     ended = house.invoke("operator", "end", second["QIRSH_OPERATOR_EMAIL"], *REASON, **first)
     assert "Nothing has changed" in ended.stdout
-    [item] = house.asked(**second)
+    [item] = house.proposed(**second)
     own = house.invoke("proposal", "confirm", item["id"], "--digest", item["digest"], **second)
     assert own.stderr.startswith("refused: own_request: ")
     withdraw = ("proposal", "withdraw", item["id"], "--digest", item["digest"], "--reason", "they stay")
     assert "Withdrawn. Nothing has changed." in house.invoke(*withdraw, **first).stdout
-    assert house.asked(**first) == []
+    assert house.proposed(**first) == []
 
 
 def test_a_proposal_is_read_before_it_is_decided_and_refused_with_a_reason(
@@ -53,7 +53,7 @@ def test_a_proposal_is_read_before_it_is_decided_and_refused_with_a_reason(
     assert house.invoke("account", "close", account, **first).returncode == 2
     asked = house.invoke("account", "close", account, *REASON, **first)
     assert "another operator must run `qirsh proposal confirm`" in asked.stdout
-    [item] = house.asked(**second)
+    [item] = house.proposed(**second)
     printed = house.invoke("proposal", "list", **second).stdout
     shown = house.invoke("proposal", "show", item["id"], **second).stdout
     for words in (item["id"], item["digest"], "account close", f"account {account}", REASON[1]):

@@ -26,7 +26,6 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 # Gives the page again with what was typed, and what was wrong with it.
 Again = Callable[[ConsolePage, Params, ActionRefused], Coroutine[None, None, Response]]
 Done = Callable[[ConsolePage, Params], str | Response]  # Where to go when it is done, or what is answered at once.
-Done = Callable[[ConsolePage, Params], str]  # Where to go when it is done.
 Shows = Callable[[ConsolePage, Params, Params], Coroutine[None, None, Response]]
 WRONG_CODE: Final = "wrong_code"
 _KEY: Final = "key"  # One form, one deed: what a form makes is named by it.
@@ -74,13 +73,12 @@ def console_form(
             result = await ACTIONS[action].run(page.context, page.actor, params)
         except ActionRefused as refused:
             return await again(page, params, refused)
+        if shows is not None:
+            return await shows(page, params, result)
         ended = done(page, result)
         if isinstance(ended, Response):
             return ended
         return page.redirect(ended, f"{action.replace(' ', '-')}.done")
-        if shows is not None:
-            return await shows(page, params, result)
-        return page.redirect(done(page, result), f"{action.replace(' ', '-')}.done")
 
     route = console_page(
         "POST", path, handle, right=ACTIONS[action].right, body_bytes_max=max(BODY_BYTES_MAX, bytes_max)
