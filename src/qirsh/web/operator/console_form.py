@@ -75,10 +75,7 @@ def console_form(
             return await again(page, params, refused)
         if shows is not None:
             return await shows(page, params, result)
-        ended = done(page, result)
-        if isinstance(ended, Response):
-            return ended
-        return page.redirect(ended, f"{action.replace(' ', '-')}.done")
+        return _ended(page, action, done(page, result))
 
     route = console_page(
         "POST", path, handle, right=ACTIONS[action].right, body_bytes_max=max(BODY_BYTES_MAX, bytes_max)
@@ -96,6 +93,10 @@ def console_form(
 
     values = {**msgspec.structs.asdict(route), "handler": answer}
     return ConsoleForm(**values, action=action, takes_code=takes_code)
+
+
+def _ended(page: ConsolePage, action: str, ended: str | Response) -> Response:
+    return ended if isinstance(ended, Response) else page.redirect(ended, f"{action.replace(' ', '-')}.done")
 
 
 def refused_status(refused: ActionRefused) -> int:
