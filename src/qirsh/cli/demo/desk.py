@@ -47,8 +47,15 @@ async def appointed(
         )
     )
     if agrees is not None:
-        seen, actor = shown_digest(asked), f"operator {agrees.person}"
-        confirming = ConfirmProposal(asked.id, seen, by.person, command, agrees.person, actor, mailed)
+        confirming = ConfirmProposal(
+            id=asked.id,
+            seen=shown_digest(asked),
+            asked_by=by.person,
+            command=command,
+            operator=agrees.person,
+            actor=f"operator {agrees.person}",
+            mailed=mailed,
+        )
         granted(await context.engine.submit(confirming))
     person: Person = granted(
         await context.engine.submit(
@@ -92,13 +99,13 @@ async def _ask_for_payout(context: Context, demo: Demo) -> None:
     payout_id = f"po_{context.entropy(9).hex()}"
     bank = BankDetails("Emre Yılmaz", "Ziraat Bankası", "TR330006100519786457841326")
     command = RequestPayout(
-        payout_id,
-        int(payer.account),
-        payer.person,
-        "TRY",
-        125_000,
-        sealed(context.keyring, bank, payout_id),
-        context.keyring.pin_macs(payer.person, payer.pin),
+        id=payout_id,
+        account=int(payer.account),
+        person=payer.person,
+        currency="TRY",
+        amount=125_000,
+        bank_sealed=sealed(context.keyring, bank, payout_id),
+        pin_macs=context.keyring.pin_macs(payer.person, payer.pin),
     )
     granted(await context.engine.submit(command))
 
