@@ -17,7 +17,7 @@ from qirsh.web.operator.system_view import system_view
 from qirsh.workers.payment_indexer import PaymentIndexer
 from qirsh.workers.sealer import Sealer
 from qirsh.workers.totaler import Totaler
-from tests.live import InProcess, in_process
+from tests.live import InProcess, in_process, wait_until
 from tests.postgres import PostgresServer
 from tests.web.operator.console import console, operator_with
 
@@ -34,6 +34,7 @@ def test_the_page_has_versions_settings_queues_and_what_doctor_says(
     world: InProcess, engine: PostgresServer | None
 ) -> None:
     guest = console(world)
+    wait_until(lambda: "Data directory" in guest.read(SYSTEM), 60)  # What doctor says may come with the next look.
     text = guest.read(SYSTEM)
     name = "SQLite 3." if engine is None else "PostgreSQL 1"
     for words in (name, "None recorded", "GiB free", "QIRSH_DATA_DIR", "Data directory", "E-mails to be sent"):
