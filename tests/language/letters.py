@@ -69,10 +69,6 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     },
     "deposited": {"amount": 1_000_000_00, "currency": "SYP"},
     "payout_paid": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0042"},
-    "deposit_reversed": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0043"},
-    "payout_returned": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0044"},
-    "correction_added": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef01"},
-    "correction_taken": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef02"},
     "payout_refused": {"amount": 7_550, "currency": "EUR", "reason": "The name of the bank account is another one"},
     "webhook_failing": {
         "name": "Al-Sham Books",
@@ -122,4 +118,8 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
         "currency": "EUR",
         "url": f"{BASE_URL}/business/100000000016/payouts",
     },
+    "deposit_reversed": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0043"},
+    "payout_returned": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0044"},
+    "correction_added": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef01"},
+    "correction_taken": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef02"},
 }

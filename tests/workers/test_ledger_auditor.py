@@ -177,7 +177,7 @@ BROKEN: Final = {
     "a bank order's amount": "UPDATE bank_order SET amount = amount + 1 WHERE reference = 'slip 0'",
     "a bank order booked without its transfer": (
         "INSERT INTO bank_order SELECT house, 'asked', kind, account, currency, amount,"
-        " (SELECT min(id) FROM proposal WHERE state = 'open' AND action = 'deposit'), booked_at, NULL"
+        " (SELECT min(id) FROM proposal WHERE state = 'open' AND action = 'deposit'), booked_at, NULL, NULL"
         " FROM bank_order WHERE reference = 'slip 0'"
     ),
     "a bank order that one operator confirmed alone": (

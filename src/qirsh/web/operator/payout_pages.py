@@ -14,7 +14,7 @@ from qirsh.store.reads.bank_accounts import bank_accounts_of
 from qirsh.store.reads.money import houses
 from qirsh.store.reads.payout_queue import asked_payouts, first_paid_to, next_asked
 from qirsh.store.reads.proposals import waiting_for
-from qirsh.store.reads.queries import PAYOUTS_OF
+from qirsh.store.reads.queries import PAYOUTS_BEFORE
 from qirsh.web.html.page_query import read_query, unreadable, with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
@@ -25,6 +25,7 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 _LISTED: Final = 50
 _LAST: Final = 10
 _DIGITS_MAX: Final = 18
+_END_OF_TIME: Final = 2**62
 
 
 class BankAccountPast(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         bank=bank,
         past=await _past(page, payout, bank),
         balance=await store.find(Tables.balances, (payout.account, payout.currency)),
-        last=[one for row in await store.select(PAYOUTS_OF, payout.account, _LAST) if (one := Payout(*row)) != payout],
+        last=await _last_of(page, payout),
         waiting=waiting,
         banks=[one.name for one in await houses(store) if one.name != CORRECTIONS],
         house=typed.get("house") or BANK,
@@ -79,6 +80,12 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         typed=typed,
         faults=field_faults(refused),
     )
+
+
+async def _last_of(page: ConsolePage, payout: Payout) -> list[Payout]:
+    """The newest others of the account."""
+    rows = await page.context.store.select(PAYOUTS_BEFORE, payout.account, _END_OF_TIME, "", _LAST + 1)
+    return [one for row in rows if (one := Payout(*row)).id != payout.id][:_LAST]
 
 
 async def _past(page: ConsolePage, payout: Payout, bank: BankDetails | None) -> BankAccountPast:
