@@ -399,7 +399,7 @@ class Room:
 def room(tmp_path: Path) -> Iterator[Room]:
     folder = tmp_path / "small"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m,mode=700", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=700", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("NOT TESTED: a small disk that fills up. Only root may mount one; run this as root.")
     try:
