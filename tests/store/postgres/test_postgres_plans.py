@@ -16,7 +16,12 @@ from tests.postgres import PostgresServer
 
 TABLES: Final = [table for table in LOCK_ORDER if len(table.key) > 1]
 # Columns with an index of their own, under which there are few rows however many the table has.
-NARROW: Final = {"bank_order": ["reference"], "member": ["person"], "saved_view": ["account", "person", "mode"]}
+NARROW: Final = {
+    "bank_order": ["reference"],
+    "member": ["person"],
+    "saved_view": ["account", "person", "mode"],
+    "bank_statement_line": ["line"],
+}
 
 
 @pytest.fixture(scope="module")

@@ -49,10 +49,10 @@ CREATE TABLE bank_statement_line (
     house BIGINT NOT NULL,
     number BIGINT NOT NULL CHECK (number >= 1),
     PRIMARY KEY (statement, line),
-    UNIQUE (statement, number),
     FOREIGN KEY (house, line) REFERENCES bank_line (house, digest)
 );
-CREATE INDEX bank_statement_line_line ON bank_statement_line (house, line);
+CREATE UNIQUE INDEX bank_statement_line_number ON bank_statement_line (statement, number) WHERE number > 0;
+CREATE INDEX bank_statement_line_line ON bank_statement_line (line, house);
 
 CREATE TABLE bank_match (
     house BIGINT NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE bank_match (
 ALTER TABLE bank_line ADD FOREIGN KEY (house, matched, digest) REFERENCES bank_match (house, reference, line)
     DEFERRABLE INITIALLY DEFERRED;
 
-CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference);
-CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at);
+CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference) WHERE booked_at > 0;
+CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at) WHERE amount > 0;
 
 CREATE FUNCTION bank_papers_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

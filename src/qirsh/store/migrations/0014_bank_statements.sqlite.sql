@@ -52,10 +52,11 @@ CREATE TABLE bank_statement_line (
     house INTEGER NOT NULL,
     number INTEGER NOT NULL CHECK (number >= 1),
     PRIMARY KEY (statement, line),
-    UNIQUE (statement, number),
     FOREIGN KEY (house, line) REFERENCES bank_line (house, digest) DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX bank_statement_line_line ON bank_statement_line (house, line);
+-- Of all of them: so that nobody looks a line up by its key along it.
+CREATE UNIQUE INDEX bank_statement_line_number ON bank_statement_line (statement, number) WHERE number > 0;
+CREATE INDEX bank_statement_line_line ON bank_statement_line (line, house);
 
 CREATE TABLE bank_match (
     house INTEGER NOT NULL,
@@ -72,8 +73,8 @@ CREATE TABLE bank_match (
 ) STRICT, WITHOUT ROWID;
 
 -- For those that no line shows, and those that a line may show.
-CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference);
-CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at);
+CREATE INDEX bank_order_of_house ON bank_order (house, booked_at, reference) WHERE booked_at > 0;
+CREATE INDEX bank_order_amount ON bank_order (house, currency, amount, booked_at) WHERE amount > 0;
 
 CREATE TRIGGER bank_format_begins BEFORE INSERT ON bank_format
 WHEN NOT EXISTS (SELECT 1 FROM account WHERE number = NEW.house AND kind = 'house' AND mode = 'live')
@@ -117,7 +118,8 @@ BEGIN SELECT RAISE(ROLLBACK, 'bank line: does not say what its match says'); END
 
 CREATE TRIGGER bank_statement_line_is_new BEFORE INSERT ON bank_statement_line BEGIN
     SELECT RAISE(ROLLBACK, 'lines of a bank statement are never replaced')
-    WHERE EXISTS (SELECT 1 FROM bank_statement_line WHERE statement = NEW.statement AND (line = NEW.line OR number = NEW.number));
+    WHERE EXISTS (SELECT 1 FROM bank_statement_line WHERE statement = NEW.statement AND line = NEW.line)
+        OR EXISTS (SELECT 1 FROM bank_statement_line WHERE statement = NEW.statement AND number = NEW.number AND number > 0);
     SELECT RAISE(ROLLBACK, 'bank statement line: of another house account')
     WHERE NOT EXISTS (SELECT 1 FROM bank_statement WHERE id = NEW.statement AND house = NEW.house);
 END;
@@ -126,7 +128,8 @@ BEGIN SELECT RAISE(ROLLBACK, 'lines of a bank statement never change'); END;
 
 CREATE TRIGGER bank_match_begins BEFORE INSERT ON bank_match BEGIN
     SELECT RAISE(ROLLBACK, 'bank match: a line shows one order, and an order is shown by one line')
-    WHERE EXISTS (SELECT 1 FROM bank_match WHERE house = NEW.house AND (reference = NEW.reference OR line = NEW.line));
+    WHERE EXISTS (SELECT 1 FROM bank_match WHERE house = NEW.house AND reference = NEW.reference)
+        OR EXISTS (SELECT 1 FROM bank_match WHERE house = NEW.house AND line = NEW.line);
     -- The house account is debited where money came in at the bank, whatever kind of order it was.
     SELECT RAISE(ROLLBACK, 'bank match: line and order are not the same money')
     WHERE NOT EXISTS (SELECT 1 FROM bank_line l JOIN transfer t ON t.bank_order = NEW.reference AND t.currency = l.currency

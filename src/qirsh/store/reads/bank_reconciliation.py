@@ -19,11 +19,13 @@ _LINES: Final = Query(
     f" AND {COUNTS}"
     " UNION ALL SELECT l.currency, l.amount FROM bank_order o JOIN bank_match m ON m.house = o.house"
     " AND m.reference = o.reference JOIN bank_line l ON l.house = m.house AND l.digest = m.line"
-    f" WHERE o.house = $1 AND o.booked_at >= $3 AND l.day <= $2 AND {COUNTS}) AS unmatched GROUP BY currency"
+    f" WHERE o.house = $1 AND o.booked_at >= $3 AND o.booked_at > 0 AND l.day <= $2 AND {COUNTS})"
+    " AS unmatched GROUP BY currency"
 )
 _ORDERS: Final = Query(
     "SELECT currency, sum(amount), count(*) FROM ("
-    f"SELECT o.currency, {SIGNED} AS amount FROM bank_order o WHERE o.house = $1 AND o.booked_at < $2 AND {FREE}"
+    f"SELECT o.currency, {SIGNED} AS amount FROM bank_order o WHERE o.house = $1 AND o.booked_at < $2"
+    f" AND o.booked_at > 0 AND {FREE}"
     f" UNION ALL SELECT o.currency, {SIGNED} FROM bank_line l JOIN bank_match m ON m.house = l.house"
     " AND m.line = l.digest JOIN bank_order o ON o.house = m.house AND o.reference = m.reference"
     " WHERE l.house = $1 AND l.day > $3 AND o.booked_at < $2) AS unmatched GROUP BY currency"

@@ -48,12 +48,12 @@ _UNMATCHED_LINES: Final = Query(
     f" AND {COUNTS} ORDER BY l.day, l.digest LIMIT $4"
 )
 _UNMATCHED_ORDERS: Final = Query(
-    f"SELECT {_ORDER} FROM bank_order o WHERE o.house = $1 AND (o.booked_at, o.reference) > ($2, $3) AND {FREE}"
-    " ORDER BY o.booked_at, o.reference LIMIT $4"
+    f"SELECT {_ORDER} FROM bank_order o WHERE o.house = $1 AND (o.booked_at, o.reference) > ($2, $3)"
+    f" AND o.booked_at > 0 AND {FREE} ORDER BY o.booked_at, o.reference LIMIT $4"
 )
 _LINES_OF: Final = Query(
     f"SELECT h.number, {_LINE} FROM bank_statement_line h JOIN bank_line l ON l.house = h.house AND l.digest = h.line"
-    " WHERE h.statement = $1 AND h.number > $2 ORDER BY h.number LIMIT $3"
+    " WHERE h.statement = $1 AND h.number > $2 AND h.number > 0 ORDER BY h.number LIMIT $3"
 )
 _BY_REFERENCE: Final = Query(
     f"SELECT l.day, l.digest, {_HOLDER}, l.reference FROM bank_line l JOIN bank_order o ON o.house = l.house"
@@ -61,8 +61,8 @@ _BY_REFERENCE: Final = Query(
     " WHERE l.house = $1 AND l.matched IS NULL AND (l.day, l.digest) > ($2, $3) ORDER BY l.day, l.digest LIMIT $4"
 )
 _SUGGESTED: Final = Query(
-    f"SELECT {_ORDER} FROM bank_order o WHERE o.house = $1 AND o.currency = $2 AND o.amount = $3 AND o.kind = $4"
-    f" AND o.booked_at >= $5 AND o.booked_at < $6 AND {FREE} ORDER BY o.booked_at, o.reference LIMIT $7"
+    f"SELECT {_ORDER} FROM bank_order o WHERE o.house = $1 AND o.currency = $2 AND o.amount = $3 AND o.amount > 0"
+    f" AND o.kind = $4 AND o.booked_at >= $5 AND o.booked_at < $6 AND {FREE} ORDER BY o.booked_at, o.reference LIMIT $7"
 )
 _BY_SIGNS: Final = Query(
     f"SELECT {_LINE}, {_HOLDER} FROM bank_line l WHERE l.house = $1 AND l.digest >= $2 AND l.digest <= $3 LIMIT 2"
@@ -71,7 +71,7 @@ _GONE: Final = Query(
     "SELECT h.line, l.matched, (SELECT x.statement FROM bank_statement_line x JOIN bank_statement s"
     " ON s.id = x.statement WHERE x.house = h.house AND x.line = h.line AND s.state = 'imported' LIMIT 1)"
     " FROM bank_statement_line h JOIN bank_line l ON l.house = h.house AND l.digest = h.line"
-    " WHERE h.statement = $1 ORDER BY h.number LIMIT $2"
+    " WHERE h.statement = $1 AND h.number > 0 ORDER BY h.number LIMIT $2"
 )
 _KNOWN: Final = Query(
     f"SELECT count(*) FROM bank_line l WHERE l.house = $1 AND {COUNTS}"
