@@ -11,7 +11,7 @@ from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import Refusal
 from qirsh.language.catalog import LANGUAGES
 from qirsh.settings import SETTINGS
-from qirsh.store.integrity import attested_rows, hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.web.http.problems import PROBLEM_TYPES
@@ -138,6 +138,7 @@ def test_every_number_of_an_invariant_stands_in_the_list() -> None:
         for invariant in (
             *invariants.ALL,
             attested_rows.CREDENTIALS,
+            name_words.NAMES,
             hash_chain.CHAIN,
             *sqlite_verify.FILE,
             postgres_verify.GUARDS,

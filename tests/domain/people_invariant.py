@@ -6,6 +6,7 @@ from typing import Final
 
 from qirsh.domain import counter
 from qirsh.domain.limits import CODE_ATTEMPTS_MAX, MEMBERS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX, TILLS_OPEN_MAX
+from qirsh.domain.name_word import NameWord, words_of_account
 from qirsh.domain.payout import is_open
 from tests.domain.world import World
 
@@ -185,6 +186,26 @@ def _counted(world: World, name: str) -> int:
     return found.last if found else 0
 
 
+def _names(world: World) -> Iterator[str]:
+    """Every account is found by the words of its name, and by no others."""
+    expected = {
+        (word, account.number): NameWord(word, account.number)
+        for account in world.accounts.values()
+        for word in words_of_account(account)
+    }
+    if world.name_words != expected:
+        yield f"words of names: {world.name_words.keys() ^ expected.keys()}"
+
+
+def _notes(world: World) -> Iterator[str]:
+    """Only what was written about an erased person is gone."""
+    for note in world.notes.values():
+        about, _, number = note.subject.partition(" ")
+        is_gone = about == "person" and world.people[int(number)].erased_at is not None
+        if not note.text_sealed and not is_gone:
+            yield f"{note} lost what it said"
+
+
 PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _logins,
     _erased,
@@ -200,4 +221,6 @@ PEOPLE: Final[tuple[Callable[[World], Iterator[str]], ...]] = (
     _identities,
     _payouts,
     _businesses,
+    _names,
+    _notes,
 )

@@ -57,6 +57,7 @@ from qirsh.domain.stop import Stop
 from tests.domain.bank_cases import BANK_CASES
 from tests.domain.brand_cases import BRAND_CASES
 from tests.domain.market import NOBODY, PIN, WRONG_PIN, Market
+from tests.domain.note_cases import NOTE_CASES
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
 from tests.domain.proposal_cases import PROPOSAL_CASES
@@ -360,6 +361,7 @@ CASES: Final[dict[Any, tuple[Callable[[Market], Command[Any]], dict[Refusal, Spo
     **STAFF_CASES,
     **BRAND_CASES,
     **BANK_CASES,
+    **NOTE_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
 BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}

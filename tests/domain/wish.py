@@ -43,6 +43,7 @@ from qirsh.domain.total import fold
 from qirsh.domain.unit_of_work import UnitOfWork
 from tests.domain.bank_wish import about_bank, settle_bank
 from tests.domain.market import HELD, PIN, WRONG_PIN, Market
+from tests.domain.note_cases import about_notes
 from tests.domain.people_wish import Town, about_people, letter_id, settle
 from tests.domain.proposal_wish import Office, about_operators, money_forms
 from tests.domain.request_cases import logged
@@ -266,6 +267,8 @@ TOWN: Final = Town(SEED)
 OFFICE: Final = Office(SEED)
 ALL: Final = MOST + about_people(TOWN) + about_operators(OFFICE) + about_webhooks(SEED) * 2 + about_staff(SEED)
 ALL.extend(about_bank(SEED))
+OTHERS: Final = about_webhooks(SEED) * 2 + about_staff(SEED) + about_notes(SEED)
+ALL: Final = MOST + about_people(TOWN) + about_operators(OFFICE) + OTHERS
 wishes = st.integers(0, len(ALL) - 1).flatmap(ALL.__getitem__)
 onces = st.none() | st.builds(
     IdempotencyKey, account=st.just(SEED.shop), key=st.sampled_from(KEYS), fingerprint=st.sampled_from([b"1", b"2"])

@@ -19,7 +19,7 @@ from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.commands.access import ChangeAccess, RemoveFactors
 from qirsh.domain.commands.account import CloseAccount, IssueKey
 from qirsh.domain.commands.constant import FixConstant
-from qirsh.domain.commands.identity import RejectIdentity, SubmitIdentity
+from qirsh.domain.commands.identity import ErasePerson, RejectIdentity, SubmitIdentity
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.login_credentials import AddPasskey, StartChallenge
@@ -50,6 +50,7 @@ from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
+from tests.domain.note_cases import SEALED, noting
 from tests.domain.totals import totals_of
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
@@ -116,6 +117,7 @@ class Filled(Market):
         self.hooked = fill_in_webhooks(self)
         fill_in_staff(self, self.pending)
         fill_in_bank(self)
+        self._fill_in_notes()
         self._fill_in_totals()
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
@@ -151,6 +153,15 @@ class Filled(Market):
         self.do(RequestPayout("po_3", self.owner.account, self.owner.id, "EUR", 300, b"sealed", (PIN,)))
         told = {"reference": "told", "kind": "withdrawal", "account": self.owner.account, "payout": "po_3"}
         self.ordered: Proposal = self.do(self.ask(**told, currency="EUR", amount=300))
+
+    def _fill_in_notes(self) -> None:
+        """About a shop, a person, a payment, and somebody who is gone since."""
+        gone = self.join("Gone")
+        self.do(noting(self, operator=self.second.id))
+        self.do(noting(self, id="note_2", about="person", number=self.customer.id, text_sealed=SEALED + b"2"))
+        self.do(noting(self, id="note_3", about="payment", number=self.paid.number, operator=self.second.id))
+        self.do(noting(self, id="note_gone", about="person", number=gone.id))
+        self.do(ErasePerson(gone.id, gone.account, "gone@example.com", (), (), "test", notes=("note_gone",)))
 
     def _fill_in_proposals(self) -> None:
         """In each state, and one that was changed since it was asked for."""

@@ -423,6 +423,7 @@ CHANGES: Final[dict[str, tuple[Table[Any, Any], dict[str, Any]]]] = {
     ),
     "api_key_use": (Tables.key_uses, {"at": 2**41, "address": "2001:db8::9"}),
     "session": (Tables.sessions, {"revoked_at": 2**41}),
+    "note": (Tables.notes, {"text_sealed": bytes(range(256))}),
     "shop_message": (Tables.shop_messages, {"read_at": 2**41}),
     "statement_notice": (Tables.statement_notices, {"month": 299912}),
     "ledger_check": (Tables.ledger_checks, {"looked_at": 2**41, "held_at": None, "finding": "نعم"}),

@@ -17,6 +17,7 @@ from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
+from tests.store.note_guards import BAD_NOTES, GOOD_NOTES, NOTES_TO_NOWHERE, REPLACED_NOTES
 from tests.store.operator_guards import (
     APPOINTED_ALONE,
     BAD_OPERATORS,
@@ -544,6 +545,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     **BAD_WEBHOOKS,
     **BAD_STAFF,
     **BAD_LOOKS,
+    **BAD_NOTES,
     **BAD_TOTALS,
     **BAD_BANK,
 }
@@ -672,6 +674,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     **REPLACED_WEBHOOKS,
     **REPLACED_STAFF,
     **REPLACED_LOOKS,
+    **REPLACED_NOTES,
     **REPLACED_TOTALS,
     **REPLACED_BANK,
 }
@@ -800,6 +803,7 @@ GOOD: Final[dict[str, str]] = {
     **GOOD_REVERSALS,
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
+    **GOOD_NOTES,
     **GOOD_TOTALS,
     **GOOD_BANK,
 }
@@ -827,6 +831,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     **WEBHOOKS_TO_NOWHERE,
     **STAFF_TO_NOWHERE,
     **LOOKS_TO_NOWHERE,
+    **NOTES_TO_NOWHERE,
     **TOTALS_TO_NOWHERE,
     **BANK_TO_NOWHERE,
 }

@@ -19,6 +19,7 @@ _UNDER: Final = {
     "people's recovery codes, until they make new ones": "SELECT recovery FROM login WHERE length(recovery) > 0",
     "authenticator keys, renewed within a minute or two": "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL",
     "identities, renewed likewise": "SELECT facts_sealed FROM identity",
+    "notes of operators, renewed likewise": "SELECT text_sealed FROM note WHERE length(text_sealed) > 0",
     "pictures of documents, renewed likewise": "SELECT sealed FROM identity_image",
     "webhook secrets, renewed likewise": "SELECT secret_sealed FROM webhook_endpoint WHERE length(secret_sealed) > 0",
     "earlier webhook secrets, renewed likewise": (

@@ -18,6 +18,7 @@ from qirsh.domain.rules import (
     ledger_check,
     login_credentials,
     mail,
+    note,
     operator,
     operator_session,
     payment,
@@ -85,4 +86,5 @@ RULES: Final[Rules] = {
     **audit_log.RULES,
     **ledger_check.RULES,
     **bank_statement.RULES,
+    **note.RULES,
 }

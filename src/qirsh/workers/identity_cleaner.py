@@ -1,11 +1,18 @@
-"""What has served as a proof goes: pictures of documents, codes that nobody entered, sessions of erased people."""
+"""What has served its time goes: pictures of documents, codes that nobody entered, what is left of erased people."""
 
 import asyncio
 from typing import Final
 
 from qirsh.domain.commands.identity import ForgetImages, ForgetSessions
 from qirsh.domain.commands.login_credentials import ForgetChallenge
-from qirsh.domain.limits import CLEANED_AT_ONCE_MAX, ERASED_LOOKED_AT_MS, SESSIONS_FORGOTTEN_AT_ONCE
+from qirsh.domain.commands.note import ForgetNotes
+from qirsh.domain.limits import (
+    CLEANED_AT_ONCE_MAX,
+    ERASED_LOOKED_AT_MS,
+    NOTES_FORGOTTEN_AT_ONCE,
+    SESSIONS_FORGOTTEN_AT_ONCE,
+)
+from qirsh.domain.note import note_subject
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import Clock
 from qirsh.store.interface import Store
@@ -44,7 +51,7 @@ class IdentityCleaner:
             *(self._engine.submit(ForgetImages(person)) for (person,) in people),
             *(self._engine.submit(ForgetChallenge(purpose, email)) for purpose, email in expired),
         )
-        return max(len(people), len(expired), await self._forget_sessions(now))
+        return max(len(people), len(expired), await self._forget_sessions(now), await self._forget_notes(now))
 
     async def _forget_sessions(self, now: int) -> int:
         """Of people who were erased while they began more, or had too many for one commit."""
@@ -58,3 +65,17 @@ class IdentityCleaner:
             most = max(most, len(rows))
         # Who has more than fit is looked at again at once.
         return CLEANED_AT_ONCE_MAX if most == SESSIONS_FORGOTTEN_AT_ONCE else len(found)
+
+    async def _forget_notes(self, now: int) -> int:
+        """About people who were erased while somebody wrote one, or of whom there were too many."""
+        found = await self._store.search(
+            people_queries.ERASED_WITH_NOTES, now - ERASED_LOOKED_AT_MS, CLEANED_AT_ONCE_MAX
+        )
+        most = 0
+        for (person,) in found:
+            rows = await self._store.select(
+                people_queries.NOTES_LEFT_ABOUT, note_subject("person", person), NOTES_FORGOTTEN_AT_ONCE
+            )
+            await self._engine.submit(ForgetNotes(person, tuple(name for (name,) in rows)))
+            most = max(most, len(rows))
+        return CLEANED_AT_ONCE_MAX if most == NOTES_FORGOTTEN_AT_ONCE else len(found)

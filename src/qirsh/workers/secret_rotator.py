@@ -17,6 +17,7 @@ from qirsh.engine.bank_line_text import line_purpose
 from qirsh.engine.batcher import Engine
 from qirsh.engine.identity_facts import facts_purpose, picture_purpose
 from qirsh.engine.keyring import Keyring, totp_purpose
+from qirsh.engine.note_text import note_purpose
 from qirsh.engine.webhook_secrets import secret_purpose
 from qirsh.store.interface import Query, Store
 from qirsh.workers.role import Role
@@ -78,6 +79,15 @@ _KINDS: Final = (
         ),
         (0, b""),
         line_purpose,
+    # Nothing is left of those about an erased person.
+    _Kind(
+        "note",
+        Query(
+            "SELECT text_sealed, id FROM note WHERE length(text_sealed) > 0 AND substr(text_sealed, 1, 4) <> $1"
+            " AND id > $2 ORDER BY id LIMIT $3"
+        ),
+        ("",),
+        note_purpose,
     ),
     # A removed endpoint has none.
     _Kind(

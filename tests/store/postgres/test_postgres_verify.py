@@ -11,7 +11,7 @@ import pytest
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store import migrate
-from qirsh.store.integrity import attested_rows, hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell
 from qirsh.store.postgres.store import open_postgres
@@ -47,7 +47,8 @@ def sentences(url: str) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(spoilt: Spoilt) -> None:
     told: list[Invariant] = []
     assert verify(spoilt.url, told.append) == []
-    assert told == [GUARDS, REFERENCES, HANDED_OUT, *invariants.ALL, attested_rows.CREDENTIALS, *hash_chain.ALL]
+    own = (attested_rows.CREDENTIALS, name_words.NAMES)
+    assert told == [GUARDS, REFERENCES, HANDED_OUT, *invariants.ALL, *own, *hash_chain.ALL]
 
 
 # No.

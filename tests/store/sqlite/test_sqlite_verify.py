@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from qirsh.store import migrate
-from qirsh.store.integrity import attested_rows, hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell, Store
 from qirsh.store.sqlite.verify import FILE, GUARDS, read_only, verify
@@ -34,7 +34,8 @@ def sentences(path: Path) -> list[str]:
 def test_a_good_database_is_good_and_every_check_is_told(filled: Path) -> None:
     told: list[Invariant] = []
     assert verify(filled, told.append) == []
-    assert told == [GUARDS, *FILE, *invariants.ALL, attested_rows.CREDENTIALS, *hash_chain.ALL]
+    own = (attested_rows.CREDENTIALS, name_words.NAMES)
+    assert told == [GUARDS, *FILE, *invariants.ALL, *own, *hash_chain.ALL]
 
 
 def test_a_database_of_nothing_is_good(tmp_path: Path) -> None:

@@ -96,3 +96,4 @@ class RevokeKey(Command[ApiKey], frozen=True):
     account: int | None = None  # Whose it must be; None: an operator asks.
     member: int | None = None  # Who of the staff asks for it; None: an operator.
     operator: int | None = None
+    reason: str = ""  # For the audit entry.

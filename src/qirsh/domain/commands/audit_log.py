@@ -19,6 +19,14 @@ class RecordLook(Command[None], frozen=True):
     operator: int | None = None
 
 
+class RecordAccountLook(Command[None], frozen=True):
+    """An operator looks at a business as its staff sees it. There is no outcome but the audit entry."""
+
+    account: int
+    actor: str
+    operator: int
+
+
 class RecordExport(Command[None], frozen=True):
     """A person takes a copy of an account's books away. There is no outcome but the audit entry."""
 

@@ -45,6 +45,7 @@ class ErasePerson(Command[Person], frozen=True):
     challenges: tuple[tuple[Purpose, str], ...] = ()
     sessions: tuple[bytes, ...] = ()  # Those that were found; the identity cleaner finds the rest.
     jobs: tuple[int, ...] = ()  # The businesses of others at which they work: again all that there are.
+    notes: tuple[str, ...] = ()  # About them; the identity cleaner finds the rest.
 
 
 class ForgetSessions(Command[int], frozen=True):

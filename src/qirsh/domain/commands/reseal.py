@@ -18,6 +18,7 @@ class Reseal(Command[bool], frozen=True):
         "webhook_old_secret",
         "bank_account",
         "bank_line",
+        "note",
     ]
     key: str | int | tuple[int, Side] | tuple[int, bytes]
     before: bytes

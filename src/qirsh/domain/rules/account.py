@@ -29,6 +29,7 @@ from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_ac
 from qirsh.domain.rules.identity import accept, need_identity
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
+from qirsh.domain.rules.name_word import write_name
 from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.rules.staff_authority import by_member, is_beyond_member
@@ -287,7 +288,9 @@ def revoke_key(command: RevokeKey, work: UnitOfWork) -> ApiKey | Refused:
     work.api_keys.change(key.id, revoked)
     work.count(api_keys(key.account), -1)
     work.count(REVOCATION)
-    work.note(command.actor, "key.revoked", f"key {key.id}", f"account {key.account}")
+    # The account stands first: by it the entry is found.
+    detail = f"account {key.account}: {command.reason}" if command.reason else f"account {key.account}"
+    work.note(command.actor, "key.revoked", f"key {key.id}", detail)
     return revoked
 
 
@@ -317,6 +320,7 @@ def open_account(
         updated_at=work.now,
     )
     work.accounts.add(number, account)
+    write_name(work, None, account)
     return account
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.domain.commands.audit_log import (
     RecordAuditExport,
+    RecordAccountLook,
     RecordCheck,
     RecordExport,
     RecordFailure,
@@ -20,6 +21,10 @@ from qirsh.domain.unit_of_work import UnitOfWork
 
 def look(command: RecordLook, work: UnitOfWork) -> None:
     work.note(command.actor, "identity.seen", f"account {command.account}")
+
+
+def account_look(command: RecordAccountLook, work: UnitOfWork) -> None:
+    work.note(command.actor, "account.looked_at", f"account {command.account}")
 
 
 def export(command: RecordExport, work: UnitOfWork) -> None:
@@ -45,6 +50,7 @@ def audit_export(command: RecordAuditExport, work: UnitOfWork) -> None:
 RULES: Final[Rules] = {
     RecordCheck: by_operator(Rule(check), OperatorRight.CHECK_LEDGER),
     RecordLook: by_operator(Rule(look), OperatorRight.SEE_PAPERS),
+    RecordAccountLook: by_operator(Rule(account_look), OperatorRight.LOOK),
     RecordExport: Rule(export),
     RecordShopExport: by_member(Rule(shop_export), Right.EXPORT),
     RecordFailure: Rule(failure),

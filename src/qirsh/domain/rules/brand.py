@@ -20,6 +20,7 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import why_not_acting
+from qirsh.domain.rules.name_word import lock_name, write_name
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.rules.staff_authority import by_member, role_at
 from qirsh.domain.staff import Right
@@ -116,6 +117,7 @@ def approve_locks(command: ApproveBrandChange, work: UnitOfWork, keys: RowKeys) 
     keys.brands.add(command.account)
     keys.counters.add(REVOCATION)  # Accounts are not locked: whoever changes one holds this.
     keys.accounts.add(command.test_account)
+    lock_name(work.accounts.get(command.account), keys)
 
 
 def approve(command: ApproveBrandChange, work: UnitOfWork) -> BrandChange | Refused:
@@ -133,6 +135,7 @@ def approve(command: ApproveBrandChange, work: UnitOfWork) -> BrandChange | Refu
         for each in (account, test):
             named = msgspec.structs.replace(each, name=found.name, updated_at=work.now)
             work.accounts.change(named.number, named)
+            write_name(work, each, named)
     work.post(command.letters)
     detail = f"{account.name} -> {found.name}" if found.name != account.name else found.name
     work.note(command.actor, "account.brand_approved", f"account {account.number}", detail)

@@ -15,6 +15,8 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
+from qirsh.domain.rules.name_word import lock_name, write_name
+from qirsh.domain.rules.note import empty_notes
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.rules.staff import drop_member, drop_views, lock_membership
 from qirsh.domain.saved_view import MODES, view_keys
@@ -103,7 +105,13 @@ def forget(command: ForgetImages, work: UnitOfWork) -> int | Refused:
     return count
 
 
-def erase_locks(command: ErasePerson, _work: UnitOfWork, keys: RowKeys) -> None:
+def erase_reads(command: ErasePerson, keys: RowKeys) -> None:
+    keys.accounts.add(command.account)  # For its name, which never changes but here.
+
+
+def erase_locks(command: ErasePerson, work: UnitOfWork, keys: RowKeys) -> None:
+    lock_name(work.accounts.get(command.account), keys)
+    keys.notes.update(command.notes)
     keys.people.add(command.person)
     keys.pins.add(command.person)
     keys.balances.update({(command.account, currency) for currency in CURRENCIES})
@@ -145,6 +153,8 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
     assert account is not None, "a person without an account"
     closed = msgspec.structs.replace(account, name="", state="closed", updated_at=work.now)
     work.accounts.change(account.number, closed)
+    write_name(work, account, closed)
+    empty_notes(work, person.id, command.notes)
     work.logins.remove(login.email)
     work.pins.remove(person.id)
     work.identities.remove(person.id)
@@ -250,6 +260,6 @@ RULES: Final[Rules] = {
     SubmitIdentity: Rule(submit, lock=submit_locks),
     RejectIdentity: by_operator(Rule(reject, lock=reject_locks, read_first=reject_reads), OperatorRight.DECIDE),
     ForgetImages: Rule(forget, lock=forget_locks),
-    ErasePerson: Rule(erase, lock=erase_locks),
+    ErasePerson: Rule(erase, lock=erase_locks, read_first=erase_reads),
     ForgetSessions: Rule(forget_sessions, lock=forget_sessions_locks),
 }

@@ -12,6 +12,7 @@ from qirsh.domain.person import Login, Person
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.credentials import check_answer
+from qirsh.domain.rules.name_word import write_name
 from qirsh.domain.rules.operator_authority import by_operator
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
@@ -93,6 +94,7 @@ def new_person(
         updated_at=work.now,
     )
     work.accounts.add(number, account)
+    write_name(work, None, account)
     work.people.add(person.id, person)
     work.identities.absent(person.id)
     work.logins.add(

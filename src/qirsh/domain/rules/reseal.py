@@ -17,6 +17,7 @@ _SEALED: Final = {
     "constant": ("constants", "value"),
     "bank_account": ("bank_accounts", "details_sealed"),
     "bank_line": ("bank_lines", "text_sealed"),
+    "note": ("notes", "text_sealed"),
     "webhook_secret": ("webhook_endpoints", "secret_sealed"),
     "webhook_old_secret": ("webhook_endpoints", "old_secret_sealed"),
 }

@@ -11,7 +11,7 @@ from typing import Any, Final
 import asyncpg
 
 from qirsh.store import migrate
-from qirsh.store.integrity import attested_rows, hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 from qirsh.store.postgres import schema_guard
@@ -102,6 +102,8 @@ LEADS_TO: Final = {
     "ledger_sum.currency": "currency.code",
     "shop_message.account": "account.number",
     "shop_message.person": "person.id",
+    "note.person": "operator.person",
+    "name_word.account": "account.number",
     "payment_act.payment": "payment.number",
     "payment_act.account": "account.number",
     "payment_act.person": "person.id",
@@ -221,6 +223,8 @@ def verify(url: str, progress: Callable[[Invariant], None], head: hash_chain.Hea
             attested_rows.CREDENTIALS.name,
             lambda: attested_rows.violations(snapshot.select, lambda value: f"'\\x{value.hex()}'::bytea"),
         )
+        progress(name_words.NAMES)
+        violations += _whole_or_not(snapshot, name_words.NAMES.name, lambda: name_words.violations(snapshot.select))
         for invariant in hash_chain.checks(head):
             progress(invariant)
         [(now,)] = snapshot.select(f"SELECT {NOW}")

@@ -82,6 +82,14 @@ ERASED_WITH_SESSIONS: Final = Query(
     "SELECT p.id FROM person p WHERE p.erased_at > $1 AND EXISTS (SELECT 1 FROM session s WHERE s.person = p.id)"
     " LIMIT $2"
 )
+# What was written about a person, and is not empty yet.
+NOTES_LEFT_ABOUT: Final = Query(
+    "SELECT id FROM note WHERE subject = $1 AND length(text_sealed) > 0 ORDER BY at, id LIMIT $2"
+)
+ERASED_WITH_NOTES: Final = Query(
+    "SELECT p.id FROM person p WHERE p.erased_at > $1 AND EXISTS (SELECT 1 FROM note n"
+    " WHERE n.subject = 'person ' || CAST(p.id AS TEXT) AND length(n.text_sealed) > 0) LIMIT $2"
+)
 # Whether one of a person's latest, over or not, was of this agent.
 SESSION_OF_AGENT: Final = Query(
     "SELECT 1 FROM (SELECT agent FROM session WHERE person = $1 AND session_generation = $2 AND created_at > $3"

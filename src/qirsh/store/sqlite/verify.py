@@ -13,7 +13,7 @@ from typing import Final
 import apsw
 
 from qirsh.store import migrate
-from qirsh.store.integrity import attested_rows, hash_chain, invariants
+from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 
@@ -79,6 +79,8 @@ def verify(path: Path, progress: Callable[[Invariant], None], head: hash_chain.H
             attested_rows.CREDENTIALS.name,
             lambda: attested_rows.violations(connection.execute, lambda value: f"x'{value.hex()}'"),
         )
+        progress(name_words.NAMES)
+        violations += _whole_or_not(name_words.NAMES.name, lambda: name_words.violations(connection.execute))
         for invariant in hash_chain.checks(head):
             progress(invariant)
         return violations + _whole_or_not(

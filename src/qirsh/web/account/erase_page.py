@@ -5,7 +5,13 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.commands.identity import ErasePerson
-from qirsh.domain.limits import BUSINESSES_MAX, PAYOUTS_OPEN_MAX, SESSIONS_FORGOTTEN_AT_ONCE
+from qirsh.domain.limits import (
+    BUSINESSES_MAX,
+    NOTES_FORGOTTEN_AT_ONCE,
+    PAYOUTS_OPEN_MAX,
+    SESSIONS_FORGOTTEN_AT_ONCE,
+)
+from qirsh.domain.note import note_subject
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.store.reads import people, queries
 from qirsh.store.reads.staff import jobs_of
@@ -71,6 +77,12 @@ async def erase_account(page: PageContext) -> Response:
                 row[0] for row in await store.select(people.SESSIONS_LEFT_BY, page.person, SESSIONS_FORGOTTEN_AT_ONCE)
             ),
             jobs=tuple(job.account for job in await jobs_of(store, page.person)),
+            notes=tuple(
+                row[0]
+                for row in await store.select(
+                    people.NOTES_LEFT_ABOUT, note_subject("person", page.person), NOTES_FORGOTTEN_AT_ONCE
+                )
+            ),
         )
     )
     if type(outcome) is Refused:
