@@ -6,7 +6,7 @@ from typing import Final
 
 from qirsh.domain import counter
 from qirsh.domain.limits import CODE_ATTEMPTS_MAX, MEMBERS_MAX, PASSKEYS_MAX, PAYOUTS_OPEN_MAX, TILLS_OPEN_MAX
-from qirsh.domain.name_word import NameWord, words_of_account
+from qirsh.domain.name_word import NameWord, name_keys
 from qirsh.domain.payout import is_open
 from tests.domain.world import World
 
@@ -188,11 +188,7 @@ def _counted(world: World, name: str) -> int:
 
 def _names(world: World) -> Iterator[str]:
     """Every account is found by the words of its name, and by no others."""
-    expected = {
-        (word, account.number): NameWord(word, account.number)
-        for account in world.accounts.values()
-        for word in words_of_account(account)
-    }
+    expected = {key: NameWord(*key) for account in world.accounts.values() for key in name_keys(account)}
     if world.name_words != expected:
         yield f"words of names: {world.name_words.keys() ^ expected.keys()}"
 

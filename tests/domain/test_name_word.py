@@ -9,7 +9,7 @@ from tests.domain.people_invariant import PEOPLE
 
 
 def words(market: Market, account: int) -> set[str]:
-    return {word for word, number in market.name_words if number == account}
+    return {word for _, word, number in market.name_words if number == account}
 
 
 def test_words_of_names_are_folded_and_a_single_letter_is_one_of_them() -> None:
@@ -62,5 +62,5 @@ def test_the_invariant_notices_a_word_too_few_and_a_word_too_many() -> None:
     row = market.name_words.pop(key)
     assert [told for check in PEOPLE for told in check(market)] != []
     market.name_words[key] = row
-    market.name_words["other", market.house] = row
+    market.name_words["commercial", "other", market.house] = row
     assert [told for check in PEOPLE for told in check(market)] != []

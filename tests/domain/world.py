@@ -28,7 +28,7 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.ledger_check import LedgerCheck, LedgerSum, SumKey
 from qirsh.domain.mail import Mail
-from qirsh.domain.name_word import NameWord
+from qirsh.domain.name_word import NameKey, NameWord
 from qirsh.domain.note import Note
 from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.payment import Payment, PaymentAct
@@ -131,7 +131,7 @@ class World:
     bank_statement_lines: dict[tuple[str, bytes], BankStatementLine]
     bank_matches: dict[tuple[int, str], BankMatch]
     notes: dict[str, Note]
-    name_words: dict[tuple[str, int], NameWord]
+    name_words: dict[NameKey, NameWord]
     webhook_attempts: list[WebhookAttempt]
     payment_acts: list[PaymentAct]
     transfers: list[Transfer]

@@ -49,16 +49,20 @@ BAD_NOTES: Final[dict[str, tuple[str, str]]] = {
     "a note about no person": (_NOTE.format("'person 404404'", ":first", _SEALED), "nothing that is there"),
     "a note about a colour": (_NOTE.format("'colour 7'", ":first", _SEALED), f"nothing that is there|{_CHECK}"),
     "a word of a name that changes": ("UPDATE name_word SET word = 'x' WHERE account = :customer", "never change"),
-    "a word of nothing": ("INSERT INTO name_word VALUES ('', :shop)", _CHECK),
-    "a word of a test account": ("INSERT INTO name_word VALUES ('x', :till)", "not found by its name"),
-    "a word of the house": ("INSERT INTO name_word VALUES ('x', :house)", "not found by its name"),
+    "a word of nothing": ("INSERT INTO name_word VALUES ('commercial', '', :shop)", _CHECK),
+    "a word of a test account": ("INSERT INTO name_word VALUES ('commercial', 'x', :till)", "not found by its name"),
+    "a word of a person as one of a business": (
+        "INSERT INTO name_word VALUES ('commercial', 'x', :customer)",
+        "not found by its name",
+    ),
+    "a word of the house": ("INSERT INTO name_word VALUES ('commercial', 'x', :house)", "not found by its name"),
 }
 GOOD_NOTES: Final[dict[str, str]] = {
     "a note about a payment": _NOTE.format("'payment ' || CAST(:paid AS TEXT)", ":second", _SEALED),
     "a note under another secret": "UPDATE note SET text_sealed = " + _SEALED + " WHERE id = 'note_1'",
 }
 NOTES_TO_NOWHERE: Final[dict[str, str]] = {
-    "a word of no account": "INSERT INTO name_word VALUES ('x', 404)",
+    "a word of no account": "INSERT INTO name_word VALUES ('personal', 'x', 404)",
 }
 REPLACED_NOTES: Final[dict[str, tuple[str, str]]] = {
     "a note replaced": (

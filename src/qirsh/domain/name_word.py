@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.account import Account
+from qirsh.domain.account import Account, Kind
 from qirsh.domain.limits import PAYMENT_WORD_CHARACTERS_MAX
 from qirsh.domain.payment_word import fold
 
@@ -12,9 +12,14 @@ from qirsh.domain.payment_word import fold
 _LAST: Final = "\U0010ffff"
 
 
+# By kind first: there are ten times as many people as businesses, and who looks wants some of both.
+NameKey = tuple[Kind, str, int]
+
+
 class NameWord(msgspec.Struct, frozen=True):
     """A word of the name of a live account that belongs to a person or a business."""
 
+    kind: Kind
     word: str
     account: int
 
@@ -28,6 +33,11 @@ def words_of_account(account: Account) -> frozenset[str]:
     """What an account is found by. Test accounts and those of the house are found by their numbers only."""
     is_named = account.mode == "live" and account.kind != "house"
     return name_words(account.name) if is_named else frozenset()
+
+
+def name_keys(account: Account) -> frozenset[NameKey]:
+    """The same, as they are kept."""
+    return frozenset((account.kind, word, account.number) for word in words_of_account(account))
 
 
 def range_of(beginning: str) -> tuple[str, str]:

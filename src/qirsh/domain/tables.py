@@ -21,7 +21,7 @@ from qirsh.domain.lease import Lease
 from qirsh.domain.ledger import Balance, Transfer
 from qirsh.domain.ledger_check import LedgerCheck, LedgerSum, SumKey
 from qirsh.domain.mail import Mail
-from qirsh.domain.name_word import NameWord
+from qirsh.domain.name_word import NameKey, NameWord
 from qirsh.domain.note import Note
 from qirsh.domain.operator import Appointment, Operator
 from qirsh.domain.operator_session import OperatorSession
@@ -279,8 +279,8 @@ class Tables:
     )
     shop_messages = Table[str, ShopMessage]("shop_message", ShopMessage, key="id", changes="read_at")
     notes = Table[str, Note]("note", Note, key="id", changes="text_sealed")
-    name_words = Table[tuple[str, int], NameWord](
-        "name_word", NameWord, key="word account", is_removable=True, phase=Phase.BELONGINGS
+    name_words = Table[NameKey, NameWord](
+        "name_word", NameWord, key="kind word account", is_removable=True, phase=Phase.BELONGINGS
     )
     statement_notices = Table[int, StatementNotice]("statement_notice", StatementNotice, key="account", changes="month")
     bank_formats = Table[int, HouseBankFormat](

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from qirsh.domain.account import Account
-from qirsh.domain.name_word import words_of_account
+from qirsh.domain.name_word import NameKey, name_keys
 from qirsh.store.integrity.invariant import ROWS_NAMED_MAX, Invariant, Select, Violation
 from qirsh.store.interface import Query
 
@@ -31,14 +31,14 @@ def _sentences(select: Select) -> Iterator[str]:
         )
     ]:
         first, last = last, accounts[-1].number
-        written: dict[int, set[str]] = {}
-        for number, word in list(
-            select(f"SELECT account, word FROM name_word WHERE account > {first} AND account <= {last}")  # noqa: S608 - numbers
+        written: dict[int, set[NameKey]] = {}
+        for kind, word, number in list(
+            select(f"SELECT kind, word, account FROM name_word WHERE account > {first} AND account <= {last}")  # noqa: S608 - numbers
         ):
-            written.setdefault(number, set()).add(word)
+            written.setdefault(number, set()).add((kind, word, number))
         for account in accounts:
-            expected, found = words_of_account(account), written.get(account.number, set())
-            for word in sorted(expected - found):
+            expected, found = name_keys(account), written.get(account.number, set())
+            for _, word, _ in sorted(expected - found):
                 yield f"account {account.number} is not found by '{word}', a word of its name"
-            for word in sorted(found - expected):
+            for _, word, _ in sorted(found - expected):
                 yield f"account {account.number} is found by '{word}', which is no word of its name"

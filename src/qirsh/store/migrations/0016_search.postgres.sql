@@ -2,15 +2,16 @@
 
 -- By bytes: a range of words that begin alike is one in no language's order.
 CREATE TABLE name_word (
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('personal', 'commercial')),
     word TEXT COLLATE "C" NOT NULL CHECK (word <> ''),
     account BIGINT NOT NULL REFERENCES account,
-    PRIMARY KEY (word, account)
+    PRIMARY KEY (kind, word, account)
 );
-CREATE INDEX name_word_account ON name_word (account);
+CREATE INDEX name_word_account ON name_word (account, word);
 CREATE TRIGGER name_word_stays BEFORE UPDATE ON name_word FOR EACH STATEMENT EXECUTE FUNCTION refused('words of names never change');
 CREATE FUNCTION name_word_is_of_a_name() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM account WHERE number = NEW.account AND (mode <> 'live' OR kind = 'house' OR name = '')) THEN
+    IF EXISTS (SELECT 1 FROM account WHERE number = NEW.account AND (mode <> 'live' OR kind <> NEW.kind OR name = '')) THEN
         RAISE check_violation USING MESSAGE = 'name word: of an account that is not found by its name';
     END IF;
     RETURN NEW;

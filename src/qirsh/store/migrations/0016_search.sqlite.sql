@@ -2,15 +2,16 @@
 
 -- The words of the names of live accounts of people and businesses, folded. Written in the commit that writes the name.
 CREATE TABLE name_word (
+    kind TEXT NOT NULL CHECK (kind IN ('personal', 'commercial')),
     word TEXT NOT NULL CHECK (word <> ''),
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
-    PRIMARY KEY (word, account)
+    PRIMARY KEY (kind, word, account)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX name_word_account ON name_word (account);
+CREATE INDEX name_word_account ON name_word (account, word);
 CREATE TRIGGER name_word_stays BEFORE UPDATE ON name_word
 BEGIN SELECT RAISE(ROLLBACK, 'words of names never change'); END;
 CREATE TRIGGER name_word_is_of_a_name BEFORE INSERT ON name_word
-WHEN EXISTS (SELECT 1 FROM account WHERE number = NEW.account AND (mode <> 'live' OR kind = 'house' OR name = ''))
+WHEN EXISTS (SELECT 1 FROM account WHERE number = NEW.account AND (mode <> 'live' OR kind <> NEW.kind OR name = ''))
 BEGIN SELECT RAISE(ROLLBACK, 'name word: of an account that is not found by its name'); END;
 
 -- What operators write down for each other. The text is sealed; it is sealed again under another secret, and goes when
