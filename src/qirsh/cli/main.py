@@ -28,6 +28,7 @@ from qirsh.cli.operator.messages import message_group
 from qirsh.cli.operator.money import adjust_group, house_group, reverse_group
 from qirsh.cli.operator.payouts import payout_group
 from qirsh.cli.operator.proposals import proposal_group
+from qirsh.cli.operator.search import note_group, search_command
 from qirsh.cli.serve.command import serve_command
 from qirsh.cli.status import status_command
 from qirsh.cli.verify import verify_command
@@ -126,6 +127,8 @@ for command in (
     brand_group,
     bank_group,
     message_group,
+    search_command,
+    note_group,
     operator_command.audit_group,
     ledger_group,
     system_group,

@@ -87,6 +87,9 @@ RIGHTS: Final = {
     "bank unmatch": "match_bank",
     "bank list": "see_bank",
     "bank reconcile": "see_bank",
+    "search": "look",
+    "note add": "write_to_shops",
+    "note list": "write_to_shops",
 }
 # Nothing is written for these, not even that somebody has looked.
 READS: Final = frozenset(
@@ -95,6 +98,8 @@ READS: Final = frozenset(
         *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
         *("audit list", "ledger show", "system show"),
         *("bank list", "bank reconcile"),
+        *("operator list", "identity list", "brand list", "brand show", "message list"),
+        *("search", "note list"),
     }
 )
 # What each proposal is confirmed or refused with.
@@ -211,6 +216,7 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         "reverse ask": {"reverses": "booked", "reference": "back", **reason},
         "house open": {"name": "Second bank", **reason},
         **bank_words(desk),
+        "note add": {"about": "account", "id": shop.account, "text": "Hello"},
     }
 
 

@@ -188,10 +188,11 @@ def key_issue(
 
 @key_group.command("revoke")
 @click.argument("key_id")
+@_reasoned(_INTERNAL, is_required=False)
 @as_json_option
-def key_revoke(*, key_id: str, as_json: bool) -> None:
+def key_revoke(*, key_id: str, reason: str, as_json: bool) -> None:
     """End a key by its id (key_...), not by the key itself."""
-    send_action("key revoke", {"id": key_id}, as_json=as_json)
+    send_action("key revoke", {"id": key_id, "reason": reason}, as_json=as_json)
 
 
 def _cash_group(verb: str, summary: str) -> click.Group:

@@ -12,6 +12,8 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.store.interface import Query, Store
 
 MAX_PLACE: Final = 2**62
+# What operators do for themselves: a shop that read of it would know that it is looked into.
+OPERATORS_OWN: Final = frozenset({"account.looked_at", "note.added"})
 # As the index says it.
 _SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
 _NOTED: Final = Query(
@@ -132,5 +134,5 @@ def _by_hand(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, 
 
 
 def _fits(act: Act, wanted: ActFilter) -> bool:
-    is_action = wanted.action in {"", act.action, act.action.partition(".")[0]}
+    is_action = wanted.action in {"", act.action, act.action.partition(".")[0]} and act.action not in OPERATORS_OWN
     return is_action and wanted.actor in {"", act.actor} and wanted.begin <= act.at < wanted.end

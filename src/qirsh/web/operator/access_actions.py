@@ -7,6 +7,7 @@ from qirsh.domain.commands.access import ACCESS_CHANGES, AccessChange, ChangeAcc
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Login
 from qirsh.domain.tables import Tables
+from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Handler, Params, email_address, submit, word_text
@@ -58,7 +59,18 @@ ACCESS_ACTIONS: Final[dict[str, Action]] = {
 
 
 async def _login(context: Context, params: Params) -> Login:
-    login = await context.store.find(Tables.logins, email_address(params))
+    """Of whom the command line names by their address, and a page of the console by their number."""
+    email = await _address(context, params["person"]) if "person" in params else email_address(params)
+    login = await context.store.find(Tables.logins, email)
     if login is None:
         raise ActionRefused("not_found", "No person has this e-mail address.")
     return login
+
+
+async def _address(context: Context, person: object) -> str:
+    is_number = type(person) is str and person.isascii() and person.isdigit() and len(person) < 19  # noqa: PLR2004 - of 64 bits
+    rows = await context.store.select(EMAIL_OF, int(str(person))) if is_number else []
+    if not rows:
+        raise ActionRefused("not_found", "This person is not there, or has deleted their account.")
+    email: str = rows[0][0]
+    return email

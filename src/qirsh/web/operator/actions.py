@@ -42,6 +42,7 @@ from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
 from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
+from qirsh.web.operator.search_actions import SEARCH_ACTIONS
 
 _DAY_MS: Final = 24 * 3600 * 1000
 
@@ -147,7 +148,9 @@ async def issue_key(context: Context, actor: Actor, params: Params) -> Params:
 
 async def revoke_key(context: Context, actor: Actor, params: Params) -> Params:
     """A key ends within a second."""
-    key = await submit(context, RevokeKey(word_text(params, "id", 64), actor.name, operator=actor.person))
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+    command = RevokeKey(word_text(params, "id", 64), actor.name, operator=actor.person, reason=reason)
+    key = await submit(context, command)
     return {"id": key.id, "account": str(key.account), "state": "revoked"}
 
 
@@ -190,6 +193,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **LEDGER_ACTIONS,
     **SYSTEM_ACTIONS,
     **BANK_ACTIONS,
+    **SEARCH_ACTIONS,
 }
 
 

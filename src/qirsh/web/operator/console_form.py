@@ -50,12 +50,14 @@ def console_form(
     file: str = "",
     shows: Shows | None = None,
     bytes_max: int = FORM_BYTES_MAX,
+    needs: tuple[str, ...] = (),
 ) -> ConsoleForm:
     """The POST of a form whose fields are the action's parameters, bound to what stands in its address.
 
     `takes_code`: a code of this moment is asked for, however long ago the operator has signed in.
     `shaped`: makes one parameter of fields that belong together.
     `file`: one more parameter, which the browser sends as a file. `shows`: the page of what came out, which is no deed.
+    `needs`: what must be given here, also where the command line may leave it out.
     """
     names = (*fields, _KEY, "code") if takes_code else (*fields, _KEY)
 
@@ -68,6 +70,7 @@ def console_form(
             form = page.form(action, *names, bound=bound, bytes_max=bytes_max)
         params: Params = shaped({**arguments, **form})
         try:
+            _check_given(params, needs)
             if takes_code:
                 await _check_code(page, params.pop("code"))
             result = await ACTIONS[action].run(page.context, page.actor, params)
@@ -128,6 +131,12 @@ def _send_again(context: Context, request: Request, names: tuple[str, ...], why:
         typed={name: value for name, value in typed.items() if value and name != "code"},
         takes_code="code" in typed,
     )
+
+
+def _check_given(params: Params, needs: tuple[str, ...]) -> None:
+    for name in needs:
+        if not params[name].strip():
+            raise ActionRefused("invalid", f"{name}: must be given as text")
 
 
 async def _check_code(page: ConsolePage, code: str) -> None:

@@ -1,0 +1,93 @@
+"""Operators find what they have a number or a name of, and write down what others should know."""
+
+from typing import Final
+
+import msgspec
+
+from qirsh.contract.timestamps import timestamp
+from qirsh.domain import limits
+from qirsh.domain.commands.note import AddNote
+from qirsh.domain.identifier import is_account_number
+from qirsh.domain.note import ABOUT, About, Note, note_subject
+from qirsh.domain.operator_role import OperatorRight, may
+from qirsh.domain.tables import Tables
+from qirsh.engine.note_text import sealed_text, text_of
+from qirsh.store.reads.notes import notes_about
+from qirsh.web.html.input_text import message_text
+from qirsh.web.http.context import Context
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
+from qirsh.web.operator.search import search
+
+_NUMBER_DIGITS_MAX: Final = 18
+
+
+async def find(context: Context, actor: Actor, params: Params) -> Params:
+    """Accounts, people, payments, and what belongs to them."""
+    text = word_text(params, "words", limits.SEARCH_CHARACTERS_MAX)
+    operator = await context.store.find(Tables.operators, actor.id)
+    sees_contacts = operator is not None and may(operator.roles, OperatorRight.SEE_CONTACTS)
+    found = await search(context, text, sees_contacts=sees_contacts)
+    return {"hits": [msgspec.to_builtins(hit) for hit in found.hits], "more": found.has_more}
+
+
+async def add_note(context: Context, actor: Actor, params: Params) -> Params:
+    """About a person, a business or a payment. Nobody can change it; it is kept sealed."""
+    about, number = await _about(context, params)
+    given = params.get("text")
+    text = message_text(given, limits.OPERATOR_NOTE_CHARACTERS_MAX) if type(given) is str else None
+    if not text:
+        raise ActionRefused("invalid", f"text: must be 1 to {limits.OPERATOR_NOTE_CHARACTERS_MAX} readable characters")
+    note_id = made_id(context, params, "note")
+    sealed = sealed_text(context.keyring, text, note_id)
+    note = await submit(
+        context, AddNote(note_id, about, number, sealed, actor.id, actor.name), OperatorRight.WRITE_TO_SHOPS
+    )
+    return {"note": note.id, "about": about, "id": str(params["id"])}
+
+
+async def list_notes(context: Context, _actor: Actor, params: Params) -> Params:
+    """The latest about one thing, newest first."""
+    about, number = await _about(context, params)
+    found = await notes_about(context.store, note_subject(about, number), limits.OPERATOR_NOTES_SHOWN_MAX)
+    return {"notes": [await _note_words(context, note) for note in found]}
+
+
+async def _about(context: Context, params: Params) -> tuple[About, int]:
+    """What is kept of what was named: of a personal account its owner, of a test account its business."""
+    about = next((each for each in ABOUT if each == params.get("about")), None)
+    if about is None:
+        raise ActionRefused("invalid", f"about: must be one of {', '.join(ABOUT)}")
+    named = word_text(params, "id", _NUMBER_DIGITS_MAX)
+    if about == "payment":
+        number = context.identifiers.payment_number(named)
+        if number is None:
+            raise ActionRefused("invalid", "id: must be a payment number of 16 digits; this one is mistyped")
+        return about, number
+    if not (named.isascii() and named.isdigit()):
+        raise ActionRefused("invalid", f"id: must be the number of the {about}")
+    if about == "account":
+        if not is_account_number(named):
+            raise ActionRefused("invalid", "id: must be an account number of 12 digits; this one is mistyped")
+        account = await context.store.find(Tables.accounts, int(named))
+        if account is not None and account.live_account is not None:
+            return about, account.live_account
+        if account is not None and account.kind == "personal" and account.owner is not None:
+            return "person", account.owner
+    return about, int(named)
+
+
+async def _note_words(context: Context, note: Note) -> Params:
+    writer = await context.store.find(Tables.people, note.person)
+    return {
+        "note": note.id,
+        "at": timestamp(note.at),
+        "by": writer.name if writer else "",
+        "text": text_of(context.keyring, note) or "",
+    }
+
+
+SEARCH_ACTIONS: Final[dict[str, Action]] = {
+    "search": Action(find, OperatorRight.LOOK),
+    "note add": Action(add_note, OperatorRight.WRITE_TO_SHOPS),
+    "note list": Action(list_notes, OperatorRight.WRITE_TO_SHOPS),
+}
