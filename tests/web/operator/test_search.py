@@ -93,7 +93,7 @@ def test_a_logged_request_leads_to_the_payment_that_it_named_or_to_its_account(
 def test_the_bank_s_reference_leads_to_the_account_whose_money_it_was(world: InProcess) -> None:
     customer = world.customers[0]
     person = login_of(world, customer.email).person
-    slip = {"account": customer.account, "currency": "USD", "amount": "5.00", "reference": "FT 26/0042"}
+    slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "5.00", "reference": "FT 26/0042"}
     world.agree("deposit ask", **slip)
     assert find(world, "FT 26/0042") == [("deposit", f"/operator/people/{person}")]
     assert find(world, "FT 26/0043") == []

@@ -4,6 +4,8 @@ from typing import Final
 
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.web.http.route import BY_LINK, BY_PROOF, page
+from qirsh.web.operator.account_page import ACCOUNT_ROUTES
+from qirsh.web.operator.act_pages import ACT_ROUTES
 from qirsh.web.operator.appointment_page import accept_appointment, show_appointment
 from qirsh.web.operator.audit_pages import AUDIT_ROUTES
 from qirsh.web.operator.bank_import_pages import BANK_IMPORT_ROUTES
@@ -14,7 +16,10 @@ from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
 from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
 from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
+from qirsh.web.operator.payment_page import PAYMENT_ROUTES
+from qirsh.web.operator.person_page import PERSON_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
+from qirsh.web.operator.search_page import SEARCH_ROUTES
 from qirsh.web.operator.sign_in_page import (
     console_sign_in,
     console_sign_in_with_passkey,
@@ -40,4 +45,9 @@ ROUTES: Final = (
     *SYSTEM_ROUTES,
     *BANK_ROUTES,
     *BANK_IMPORT_ROUTES,
+    *SEARCH_ROUTES,
+    *PERSON_ROUTES,
+    *ACCOUNT_ROUTES,
+    *PAYMENT_ROUTES,
+    *ACT_ROUTES,
 )

@@ -1,0 +1,143 @@
+"""What an operator does about one person, account or payment: a small page for each act, with its reason."""
+
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+import msgspec
+
+from qirsh.domain import limits
+from qirsh.domain.tables import Tables
+from qirsh.web.http.message import Response
+from qirsh.web.http.problems import Problem
+from qirsh.web.http.route import Route
+from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.actions import ACTIONS
+from qirsh.web.operator.console_form import console_form, field_faults, refused_status
+from qirsh.web.operator.console_page import ConsolePage, console_page
+
+# The name of what it is about, for the page's heading; it is not there: `not_found`.
+Subject = Callable[[ConsolePage], Coroutine[None, None, str]]
+
+
+class Act(msgspec.Struct, frozen=True):
+    """An act and its page, below the page of what it is about."""
+
+    action: str
+    path: str
+    subject: Subject
+    fields: tuple[str, ...] = ("reason",)
+    shaped: Callable[[Params], Params] = lambda form: form
+
+
+def act_routes(act: Act) -> tuple[Route, ...]:
+    """Nothing where the service has no such act."""
+    if act.action not in ACTIONS:
+        return ()
+    needs = tuple(name for name in act.fields if name == "reason")
+
+    async def show(page: ConsolePage) -> Response:
+        return await _page(page, act, {}, None)
+
+    async def again(page: ConsolePage, params: Params, refused: ActionRefused) -> Response:
+        return await _page(page, act, params, refused)
+
+    def done(page: ConsolePage, result: Params) -> str:
+        asked = str(result.get("id", ""))
+        return f"/operator/proposals/{asked}" if asked.startswith("pr_") else address_of(page)
+
+    return (
+        console_page("GET", act.path, show, right=ACTIONS[act.action].right),
+        console_form(act.path, act.action, act.fields, again=again, done=done, shaped=act.shaped, needs=needs),
+    )
+
+
+def address_of(page: ConsolePage) -> str:
+    """The page of what an act is about: the first two parts of its own address."""
+    return "/".join(page.request.path.split("/")[:4])
+
+
+async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefused | None) -> Response:
+    return page.render(
+        "operator/act.html",
+        status=200 if refused is None else refused_status(refused),
+        action=act.action,
+        address=page.request.path,
+        bound=tuple(page.request.arguments.values()),
+        back=address_of(page),
+        subject=await act.subject(page),
+        fields=act.fields,
+        characters_max={
+            "reason": limits.NOTE_CHARACTERS_MAX,
+            "text": limits.OPERATOR_NOTE_CHARACTERS_MAX,
+            "amount": 20,
+        },
+        typed=typed,
+        faults=field_faults(refused),
+    )
+
+
+async def _account(page: ConsolePage) -> str:
+    number = page.request.arguments["account"]
+    is_number = number.isascii() and number.isdigit() and len(number) < 19  # noqa: PLR2004 - of 64 bits
+    account = await page.context.store.find(Tables.accounts, int(number)) if is_number else None
+    if account is None or account.mode != "live" or account.kind == "house":
+        raise Problem("not_found")
+    return account.name
+
+
+async def _person(page: ConsolePage) -> str:
+    number = page.request.arguments["person"]
+    is_number = number.isascii() and number.isdigit() and len(number) < 19  # noqa: PLR2004 - the same
+    person = await page.context.store.find(Tables.people, int(number)) if is_number else None
+    if person is None or person.erased_at is not None:
+        raise Problem("not_found")
+    return person.name
+
+
+async def _key(page: ConsolePage) -> str:
+    await _account(page)
+    key = await page.context.store.find(Tables.api_keys, page.request.arguments["id"])
+    owner = None if key is None else await page.context.store.find(Tables.accounts, key.account)
+    if key is None or owner is None:
+        raise Problem("not_found")
+    if page.request.arguments["account"] not in {str(owner.number), str(owner.live_account)}:
+        raise Problem("not_found")
+    return f"{key.name} …{key.hint}"
+
+
+async def _payment(page: ConsolePage) -> str:
+    payment_id = page.request.arguments["payment"]
+    number = page.context.identifiers.payment_number(payment_id)
+    if number is None or await page.context.store.find(Tables.payments, number) is None:
+        raise Problem("not_found")
+    return payment_id
+
+
+def _note_about(name: str) -> Callable[[Params], Params]:
+    """The part of the address is what a note is about."""
+
+    def shaped(form: Params) -> Params:
+        return {**form, "about": name, "id": form[name]}
+
+    return shaped
+
+
+ACTS: Final = (
+    *(Act(f"account {what}", f"/accounts/{{account}}/{what}", _account) for what in ("suspend", "resume", "close")),
+    Act("key revoke", "/accounts/{account}/keys/{id}/revoke", _key),
+    *(
+        Act(f"access {what}", f"/people/{{person}}/{what}", _person)
+        for what in ("sign-out", "block", "unblock", "remove-factors", "reset-pin")
+    ),
+    Act("refund ask", "/payments/{payment}/refund", _payment, fields=("amount", "reason")),
+    *(
+        Act("note add", path, subject, fields=("text",), shaped=_note_about(name))
+        for name, path, subject in (
+            ("account", "/accounts/{account}/note", _account),
+            ("person", "/people/{person}/note", _person),
+            ("payment", "/payments/{payment}/note", _payment),
+        )
+    ),
+)
+ACT_ROUTES: Final = tuple(route for act in ACTS for route in act_routes(act))
+KNOWN_ACTS: Final = frozenset(act.action for act in ACTS) & frozenset(ACTIONS)
