@@ -16,12 +16,19 @@ _NOTES: Final = Query(
     f"SELECT {', '.join(Note.__struct_fields__)} FROM note WHERE subject = $1 ORDER BY at DESC, id DESC LIMIT $2"
 )
 _ENTRY: Final = f"SELECT id, {', '.join(AuditEntry.__struct_fields__)} FROM audit"
-_ABOUT: Final = Query(f"{_ENTRY} WHERE subject = $1 AND id < $2 ORDER BY id DESC LIMIT $3")
 # As the index says it: what is about a key or an endpoint of an account names the account in its detail.
-_OF_ACCOUNT: Final = Query(
-    f"{_ENTRY} WHERE CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END = $1"
-    " AND id < $2 ORDER BY id DESC LIMIT $3"
-)
+_SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
+
+
+def _newest(subject: str) -> Query:
+    """A range of one subject, so that the order is that of its own index, and of no other."""
+    return Query(
+        f"{_ENTRY} WHERE {subject} >= $1 AND ({subject}, id) < ($1, $2) ORDER BY {subject} DESC, id DESC LIMIT $3"
+    )
+
+
+_ABOUT: Final = _newest("subject")
+_OF_ACCOUNT: Final = _newest(_SHOP)
 _LAST_LOOK: Final = Query(
     "SELECT coalesce(max(at), 0) FROM audit WHERE action = 'account.looked_at' AND subject = $1 AND actor = $2"
 )

@@ -63,11 +63,11 @@ async def accounts_named(store: Store, kind: Kind, words: tuple[str, ...], limit
     first, *others = sorted(words, key=lambda word: (counts.get(word, 0), -len(word)))
     bounds = [bound for word in others for bound in range_of(word)]
     # A name with two words that begin so is found twice.
-    rows = await store.search(
-        _named(len(others)), kind, *range_of(first), NAMES_LOOKED_AT_MAX, *bounds, 2 * (limit + 1)
-    )
+    most = 2 * (limit + 1)
+    looked_at = NAMES_LOOKED_AT_MAX if others else most
+    rows = await store.search(_named(len(others)), kind, *range_of(first), looked_at, *bounds, most)
     found = list({row[0]: Account(*row) for row in rows}.values())
-    is_cut = len(rows) == 2 * (limit + 1) or (bool(others) and counts[first] >= NAMES_COUNTED_MAX)
+    is_cut = len(rows) == most or (bool(others) and counts[first] >= NAMES_COUNTED_MAX)
     return FoundNames(found[:limit], len(found) > limit or is_cut)
 
 
