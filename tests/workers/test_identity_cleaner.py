@@ -104,3 +104,24 @@ def test_sessions_that_an_erased_person_left_behind_go_and_no_others(
     assert noted == [(2,)]
     cleaned(world)
     assert sessions() == {stays: 1}
+
+
+def test_notes_about_an_erased_person_go_also_when_they_were_written_at_the_last_moment(world: InProcess) -> None:
+    leaver, other = world.person(verified=False), world.person(verified=False)
+    with world.books() as books:
+        [(person,)] = books.select("SELECT person FROM login WHERE email = ?", leaver.email)
+        [(stays,)] = books.select("SELECT person FROM login WHERE email = ?", other.email)
+    for about in (person, stays):
+        world.act("note add", about="person", id=str(about), text="Left-handed")
+
+    def written() -> list[tuple[str]]:
+        with world.books() as books:
+            return books.select("SELECT subject FROM note WHERE length(text_sealed) > 0 ORDER BY subject")
+
+    cleaned(world)
+    assert written() == [(f"person {about}",) for about in sorted((person, stays), key=str)]
+    world.run(world.context.engine.submit(ErasePerson(person, int(leaver.account), leaver.email, (), (), "test")))
+    assert len(written()) == 2
+    cleaned(world)
+    assert written() == [(f"person {stays}",)]
+    assert world.violations() == []

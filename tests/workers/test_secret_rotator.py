@@ -13,6 +13,7 @@ from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts, unseal_picture
 from qirsh.engine.keyring import Keyring
+from qirsh.engine.note_text import text_of
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from qirsh.store.verify import verify
 from qirsh.workers.secret_rotator import SecretRotator
@@ -159,3 +160,11 @@ def test_what_the_bank_wrote_is_sealed_anew(world: InProcess) -> None:
     assert reseal(world, both) == 0
     world.change(keyring=alone)
     assert {item["text"] for item in world.act("bank list", what="lines")["items"]} == {"قهوة", "çay"}
+def test_notes_of_operators_are_sealed_anew(world: InProcess) -> None:
+    both, alone = keyrings(world)
+    added = world.act("note add", about="account", id=world.merchants[0].account, text="Keeps late hours")
+    reseal(world, both)
+    note = world.run(world.context.store.find(Tables.notes, added["note"]))
+    assert note is not None
+    assert text_of(alone, note) == "Keeps late hours"
+    assert reseal(world, both) == 0

@@ -143,6 +143,15 @@ def test_a_note_is_added_once_by_a_form_that_is_sent_twice(world: InProcess, per
     assert "x" * 2001 in guest.page
 
 
+def test_nobody_reads_what_others_wrote_about_them(world: InProcess) -> None:
+    own = str(login_of(world, world.operators[0].email).person)
+    world.act("note add", 1, about="person", id=own, text="Takes long lunches")
+    path = f"/operator/people/{own}"
+    assert "Takes long lunches" not in console(world).read(path)
+    assert "Takes long lunches" in console(world, 1).read(path)
+    assert world.run(world.tried("note list", {"about": "person", "id": own})).code == "own_request"
+
+
 def test_an_erased_person_has_a_page_without_anything_that_tells_who_it_was(world: InProcess) -> None:
     leaver = world.person(verified=False)
     number = login_of(world, leaver.email).person

@@ -89,7 +89,7 @@ async def _page(page: ConsolePage, account: Account, typed: Params, refused: Act
         messages=await messages_of(store, number) if sees_messages else [],
         characters_max=limits.MESSAGE_CHARACTERS_MAX,
         waiting=await waits(page, about),
-        notes=await notes(page, about),
+        notes=await notes(page, "account", number),
         now=page.context.clock(),
         typed=typed,
         faults=field_faults(refused),

@@ -52,7 +52,7 @@ async def show_payment(page: ConsolePage) -> Response:
         left_minor=left,
         may_ask_refund="refund ask" in KNOWN_ACTS and bool(left) and live.state == "suspended" and merchant is live,
         waiting=[one for one in about_shop if getattr(decoded(one), "payment", None) == payment.number],
-        notes=await notes(page, about),
+        notes=await notes(page, "payment", payment.number),
         **await audit_entries(page, (about,), asked["entries"], f"/operator/payments/{payment_id}"),
     )
 

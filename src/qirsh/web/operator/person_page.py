@@ -41,7 +41,7 @@ async def show_person(page: ConsolePage) -> Response:
         jobs=await jobs_of(store, person.id),
         payouts=[Payout(*row) for row in await store.select(queries.PAYOUTS_OF, person.account, LISTED)],
         waiting=await waits(page, about, of_account),
-        notes=await notes(page, about),
+        notes=await notes(page, "person", person.id),
         acts=KNOWN_ACTS,
         **await _access(page, person),
         **await transactions(page, person.account, asked["after"], address),

@@ -7,6 +7,7 @@ import msgspec
 
 from qirsh.domain import limits
 from qirsh.domain.ledger import Kind
+from qirsh.domain.note import About, note_subject
 from qirsh.domain.proposal import Proposal
 from qirsh.domain.tables import Tables
 from qirsh.engine.note_text import text_of
@@ -16,6 +17,7 @@ from qirsh.store.reads.proposals import waiting_for
 from qirsh.web.html.page_query import with_query
 from qirsh.web.http.cursor import cursor_of, encode_cursor, numbers_of, read_cursor
 from qirsh.web.operator.console_page import ConsolePage
+from qirsh.web.operator.search_actions import note_parties
 
 LISTED: Final = 10  # Of each kind on one page.
 _TRANSACTIONS: Final = "ot"
@@ -63,11 +65,11 @@ async def transactions(page: ConsolePage, account: int, after: str, address: str
     return {"lines": [_line(page, entry) for entry in found.entries], "older_lines": older}
 
 
-async def notes(page: ConsolePage, subject: str) -> list[WrittenNote]:
+async def notes(page: ConsolePage, about: About, number: int) -> list[WrittenNote]:
     """The latest about one thing, for who may write them too."""
-    if not page.may("write_to_shops"):
+    if not page.may("write_to_shops") or page.operator.person in await note_parties(page.context, about, number):
         return []
-    found = await notes_about(page.context.store, subject, limits.OPERATOR_NOTES_SHOWN_MAX)
+    found = await notes_about(page.context.store, note_subject(about, number), limits.OPERATOR_NOTES_SHOWN_MAX)
     return [
         WrittenNote(text_of(page.context.keyring, note), await name_of(page, note.person), note.at) for note in found
     ]

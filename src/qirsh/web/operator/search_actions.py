@@ -13,8 +13,10 @@ from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.tables import Tables
 from qirsh.engine.note_text import sealed_text, text_of
 from qirsh.store.reads.notes import notes_about
+from qirsh.store.reads.staff import members_of
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
 from qirsh.web.operator.search import search
 
@@ -45,11 +47,31 @@ async def add_note(context: Context, actor: Actor, params: Params) -> Params:
     return {"note": note.id, "about": about, "id": str(params["id"])}
 
 
-async def list_notes(context: Context, _actor: Actor, params: Params) -> Params:
-    """The latest about one thing, newest first."""
+async def list_notes(context: Context, actor: Actor, params: Params) -> Params:
+    """The latest about one thing, newest first. Nobody reads what others wrote about them or their shop."""
     about, number = await _about(context, params)
+    if actor.person in await note_parties(context, about, number):
+        raise ActionRefused("own_request", PROBLEM_TYPES["own_request"].detail)
     found = await notes_about(context.store, note_subject(about, number), limits.OPERATOR_NOTES_SHOWN_MAX)
     return {"notes": [await _note_words(context, note) for note in found]}
+
+
+async def note_parties(context: Context, about: About, number: int) -> set[int | None]:
+    """Who does not read what is written there: the person, or who owns the account or works for the business."""
+    if about == "person":
+        return {number}
+    if about == "account":
+        account = await context.store.find(Tables.accounts, number)
+        members = await members_of(context.store, number)
+        return {None if account is None else account.owner, *(one.member.person for one in members)}
+    payment = await context.store.find(Tables.payments, number)
+    if payment is None:
+        return set()
+    payer = None if payment.payer is None else await context.store.find(Tables.accounts, payment.payer)
+    merchant = await context.store.find(Tables.accounts, payment.merchant)
+    assert merchant is not None, "a payment without its merchant"
+    of_shop = await note_parties(context, "account", merchant.live_account or merchant.number)
+    return of_shop | {None if payer is None else payer.owner}
 
 
 async def _about(context: Context, params: Params) -> tuple[About, int]:
