@@ -160,6 +160,8 @@ def test_what_the_bank_wrote_is_sealed_anew(world: InProcess) -> None:
     assert reseal(world, both) == 0
     world.change(keyring=alone)
     assert {item["text"] for item in world.act("bank list", what="lines")["items"]} == {"قهوة", "çay"}
+
+
 def test_notes_of_operators_are_sealed_anew(world: InProcess) -> None:
     both, alone = keyrings(world)
     added = world.act("note add", about="account", id=world.merchants[0].account, text="Keeps late hours")

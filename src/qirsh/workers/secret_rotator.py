@@ -79,6 +79,7 @@ _KINDS: Final = (
         ),
         (0, b""),
         line_purpose,
+    ),
     # Nothing is left of those about an erased person.
     _Kind(
         "note",

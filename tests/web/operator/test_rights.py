@@ -98,7 +98,6 @@ READS: Final = frozenset(
         *("operator list", "identity list", "brand list", "brand show", "message list", "house list"),
         *("audit list", "ledger show", "system show"),
         *("bank list", "bank reconcile"),
-        *("operator list", "identity list", "brand list", "brand show", "message list"),
         *("search", "note list"),
     }
 )

@@ -3,8 +3,8 @@
 from typing import Final
 
 from qirsh.domain.commands.audit_log import (
-    RecordAuditExport,
     RecordAccountLook,
+    RecordAuditExport,
     RecordCheck,
     RecordExport,
     RecordFailure,

@@ -41,8 +41,8 @@ from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, lette
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
-from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
 from qirsh.web.operator.search_actions import SEARCH_ACTIONS
+from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
 
 _DAY_MS: Final = 24 * 3600 * 1000
 

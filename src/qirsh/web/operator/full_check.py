@@ -5,8 +5,7 @@ from typing import Final
 from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
-from qirsh.store.integrity import attested_rows, bank_invariants, staff_invariants, total_invariants
-from qirsh.store.integrity import attested_rows, name_words, staff_invariants, total_invariants
+from qirsh.store.integrity import attested_rows, bank_invariants, name_words, staff_invariants, total_invariants
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.integrity.invariants import REMEMBERED
 from qirsh.store.interface import CannotTell
@@ -21,7 +20,6 @@ _NO_MONEY: Final = (
     | total_invariants.NAMES
     | staff_invariants.NAMES
     | bank_invariants.NAMES
-    | {attested_rows.CREDENTIALS.name}
     | {attested_rows.CREDENTIALS.name, name_words.NAMES.name}
 )
 

@@ -15,8 +15,8 @@ from qirsh.web.operator.home_page import HOME_ROUTES
 from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
 from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
-from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.payment_page import PAYMENT_ROUTES
+from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.person_page import PERSON_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
 from qirsh.web.operator.search_page import SEARCH_ROUTES
