@@ -13,7 +13,7 @@ _ROWS_AT_ONCE: Final = 500
 _ACCOUNT: Final = ", ".join(Account.__struct_fields__)
 
 NAMES: Final = Invariant(
-    14, "an account is found by the words of its name", "{}", Query("SELECT count(*) FROM name_word")
+    15, "an account is found by the words of its name", "{}", Query("SELECT count(*) FROM name_word")
 )
 
 
