@@ -5,11 +5,12 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import ConfirmProposal, decoded
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.proposal import Proposal
@@ -36,7 +37,10 @@ EFFECTS: Final[dict[type[Any], Effect]] = {
     EndOperator: Effect(
         lambda market, command: market.operators[command.person].ended_at is not None, again=Refusal.NOT_FOUND
     ),
-    RemoveFactors: Effect(lambda market, command: market.logins[command.email].totp_sealed is None),
+    RemoveFactors: Effect(lambda market, command: (command.person, "factors") in market.pending_resets),
+    ResetPin: Effect(lambda market, command: (command.person, "pin") in market.pending_resets),
+    RemoveOperatorFactors: Effect(lambda market, command: market.logins[command.email].totp_sealed is None),
+    RefundForShop: Effect(lambda market, command: command.id in market.refunds),
     LiftStop: Effect(lambda market, command: market.stops[command.id].lifted_at is not None),
     CorrectBalance: Effect(lambda market, command: (command.house, command.reference) in market.bank_orders),
     ReverseBankTransfer: Effect(lambda market, command: (command.house, command.reference) in market.bank_orders),

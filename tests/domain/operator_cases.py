@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from qirsh.domain.commands.access import ChangeAccess
+from qirsh.domain.commands.access import CarryOutReset, ChangeAccess, KeepSecret, ResetPin
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
     AppointOperator,
@@ -13,9 +13,11 @@ from qirsh.domain.commands.operator import (
 from qirsh.domain.commands.operator_session import CloseOperatorSession, OpenOperatorSession
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
+from qirsh.domain.commands.recovery import ReadRecovery, RecoverOperator
 from qirsh.domain.counter import ADMIN
+from qirsh.domain.pending_reset import RESET_AFTER_MS
 from qirsh.domain.refusal import Refusal
-from tests.domain.market import ALL_ROLES, Market
+from tests.domain.market import ALL_ROLES, NOBODY, Market
 from tests.domain.proposal_cases import LINK, NEW
 
 if TYPE_CHECKING:
@@ -80,6 +82,36 @@ def _signing_in(market: Market) -> OpenOperatorSession:
     )
 
 
+def _due(market: Market) -> CarryOutReset:
+    market.agree(ResetPin(market.customer.id))
+    market.now += RESET_AFTER_MS
+    return CarryOutReset(market.customer.id, "pin", CUSTOMER)
+
+
+def _to_be_kept(market: Market) -> KeepSecret:
+    market.agree(ResetPin(market.customer.id))
+    return KeepSecret(market.customer.id, "pin", "test")
+
+
+def recovering(market: Market) -> RecoverOperator:
+    """The second operator is let in again."""
+    return RecoverOperator(
+        id="rec_1",
+        person=market.second.id,
+        account=market.second.account,
+        email=SECOND,
+        password_hash="new hash",
+        totp_sealed=b"new seed",
+        passkeys=(),
+        by="os user root",
+    )
+
+
+def _recovered(market: Market) -> ReadRecovery:
+    market.do(recovering(market))
+    return ReadRecovery("rec_1", market.first.id, "test")
+
+
 def _forget_who_agreed(case: "Case") -> None:
     case.market.change("proposals", case.command.proposal, decided_by=None)
 
@@ -120,4 +152,23 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
             R.NOT_FOUND: lambda case: case.ask(email=NEW),
         },
     ),
+    # Nothing refuses it: what was stopped meanwhile is an outcome.
+    CarryOutReset: (_due, {}),
+    KeepSecret: (
+        _to_be_kept,
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.market.change(
+                "pending_resets", (case.market.customer.id, "pin"), state="done"
+            ),
+            R.NOT_FOUND: lambda case: case.ask(what="factors"),
+        },
+    ),
+    RecoverOperator: (
+        recovering,
+        {
+            R.MOVE_NOT_ALLOWED: lambda case: case.account(case.command.account, state="closed"),
+            R.NOT_FOUND: lambda case: case.ask(person=NOBODY),
+        },
+    ),
+    ReadRecovery: (_recovered, {R.NOT_FOUND: lambda case: case.ask(id="rec_404")}),
 }

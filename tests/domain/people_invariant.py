@@ -19,6 +19,9 @@ def _logins(world: World) -> Iterator[str]:
     if logins:
         yield f"logins of nobody: {logins}"
     for operator, row in world.operators.items():
+        lost = f"person {operator}"
+        if any((one.action, one.subject) == ("operator remove-factors", lost) for one in world.proposals.values()):
+            continue  # Without a new one they run nothing: that, faces ask.
         if row.ended_at is None and not [
             login for login in world.logins.values() if login.person == operator and login.totp_sealed
         ]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.login_credentials import SetSecondFactor
@@ -19,6 +19,7 @@ from qirsh.domain.commands.proposal import (
     LapseProposal,
     encoded,
 )
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.counter import ADMIN, house_accounts, reversals
 from qirsh.domain.ledger import Balance
@@ -80,6 +81,30 @@ def with_factor(market: Market) -> RemoveFactors:
     """The wish of a customer who has lost theirs."""
     market.do(SetSecondFactor(EMAIL, market.customer.id, b"seed", 5, b"codes", ()))
     return RemoveFactors(EMAIL, market.customer.id)
+
+
+def of_third(market: Market) -> RemoveOperatorFactors:
+    """The wish of an operator who has lost theirs."""
+    return RemoveOperatorFactors(THIRD, third(market))
+
+
+def for_shop(market: Market) -> RefundForShop:
+    """The wish of a customer whose shop is suspended."""
+    payment = market.buy(amount=100)
+    market.move(market.shop, "suspended")
+    return RefundForShop("rf_1", payment.number, market.shop, 100)
+
+
+def _own_shop(case: "Case") -> None:
+    case.account(case.command.command.merchant, owner=case.command.operator)
+
+
+def _no_pin(case: "Case") -> None:
+    case.market.pins.pop(case.command.command.person, None)
+
+
+def _of_payment(case: "Case", **changes: Any) -> None:  # noqa: ANN401 - the fields of the payment
+    case.market.change("payments", case.command.command.payment, **changes)
 
 
 def _undecided_shop(case: "Case") -> None:
@@ -172,6 +197,37 @@ SAMPLES: Final[dict[type[Any], Sample]] = {
             R.OWN_REQUEST: _own_factors,
             R.MOVE_NOT_ALLOWED: _make_operator,
             R.NOT_FOUND: lambda case: want(case, email=THIRD),
+        },
+    ),
+    ResetPin: Sample(
+        lambda market: ResetPin(market.customer.id),
+        {},
+        {
+            R.OWN_REQUEST: _own_person,
+            R.MOVE_NOT_ALLOWED: _no_pin,
+            R.NOT_FOUND: lambda case: want(case, person=NOBODY),
+        },
+    ),
+    RemoveOperatorFactors: Sample(
+        of_third,
+        {},
+        {R.OWN_REQUEST: _own_factors, R.NOT_FOUND: lambda case: want(case, email=EMAIL)},
+    ),
+    RefundForShop: Sample(
+        for_shop,
+        {"amount": 99},
+        {
+            R.OWN_REQUEST: _own_shop,
+            R.NOT_PAID: lambda case: _of_payment(case, status="pending", payer=None),
+            R.CANCELLED: lambda case: _of_payment(case, status="cancelled", payer=None),
+            R.EXPIRED: lambda case: _of_payment(case, status="expired", payer=None),
+            R.MOVE_NOT_ALLOWED: lambda case: case.account(case.market.shop, state="approved"),
+            R.REFUND_EXCEEDS: lambda case: _of_payment(case, refunded_amount=100),
+            R.TOO_MANY_REFUNDS: lambda case: _of_payment(case, version=22),
+            R.PAYER_CLOSED: lambda case: case.account(case.market.customer.account, state="closed"),
+            R.MERCHANT_BALANCE_SHORT: lambda case: case.hold(case.market.shop, 1),
+            R.BALANCE_LIMIT: lambda case: case.hold(case.market.customer.account, BALANCE_MAX - 1),
+            R.NOT_FOUND: lambda case: want(case, payment=NOBODY),
         },
     ),
     LiftStop: Sample(

@@ -6,12 +6,14 @@ from typing import Final
 
 from qirsh.domain import counter
 from qirsh.domain.bank_order import CORRECTIONS, BankOrder
+from qirsh.domain.commands.access import RemoveFactors, ResetPin
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator
 from qirsh.domain.commands.proposal import ProposedCommand, decoded, encoded
 from qirsh.domain.operator import is_admin
 from qirsh.domain.operator_role import read_roles
 from qirsh.domain.payout import is_open
+from qirsh.domain.pending_reset import RESET_AFTER_MS
 from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
 from qirsh.domain.rules.proposal import PROPOSED
 from tests.domain.world import World
@@ -125,4 +127,16 @@ def _payouts(world: World) -> Iterator[str]:
             yield f"{payout} has a reference of the bank, or has none"
 
 
-PROPOSALS: Final[tuple[Callable[[World], Iterator[str]], ...]] = (_proposals, _orders, _operators, _payouts)
+def _resets(world: World) -> Iterator[str]:
+    """What is to be set back is what two agreed to, a day later."""
+    for reset in world.pending_resets.values():
+        proposal = world.proposals[reset.proposal]
+        command = decoded(proposal)
+        agreed = isinstance(command, ResetPin if reset.what == "pin" else RemoveFactors)
+        if proposal.state != "done" or not agreed or reset.due_at != (proposal.decided_at or 0) + RESET_AFTER_MS:
+            yield f"{reset} is not what was agreed to: {proposal}"
+        if reset.state == "waits" and world.people[reset.person].erased_at is not None:
+            yield f"{reset} waits for somebody who is erased"
+
+
+PROPOSALS: Final[tuple[Callable[[World], Iterator[str]], ...]] = (_proposals, _orders, _operators, _payouts, _resets)

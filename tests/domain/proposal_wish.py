@@ -10,7 +10,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from hypothesis import strategies as st
 
-from qirsh.domain.commands.access import ACCESS_CHANGES, ChangeAccess, RemoveFactors
+from qirsh.domain.commands.access import (
+    ACCESS_CHANGES,
+    CarryOutReset,
+    ChangeAccess,
+    KeepSecret,
+    RemoveFactors,
+    RemoveOperatorFactors,
+    ResetPin,
+)
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.operator import (
     AcceptAppointment,
@@ -30,8 +38,11 @@ from qirsh.domain.commands.proposal import (
     ProposedCommand,
     encoded,
 )
+from qirsh.domain.commands.recovery import ReadRecovery, RecoverOperator
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
+from qirsh.domain.pending_reset import WHATS
 from qirsh.domain.proposal import Proposal, shown_digest
 from qirsh.domain.rules.proposal import PROPOSED
 from tests.domain.market import ALL_ROLES, HELD, PIN, WRONG_PIN, Market
@@ -175,6 +186,15 @@ def people_forms(market: Market) -> list[list[Form]]:
     ]
     ended = [Form(f"pr_end_{person}", EndOperator(person), {}) for person in (market.second.id, newest)]
     helped = [Form(f"pr_help_{one.email}", RemoveFactors(one.email, one.person), {}) for one in market.logins.values()]
+    helped += [Form(f"pr_pin_{one.person}", ResetPin(one.person), {}) for one in market.logins.values()]
+    helped += [
+        Form(f"pr_lost_{person.id}", RemoveOperatorFactors(email, person.id), {})
+        for email, person in (("operator.two@example.com", market.second), ("customer@example.com", market.customer))
+    ]
+    helped += [
+        Form(f"pr_refund_{number}", RefundForShop(f"rf_{number}", number, market.shop, 1), {"amount": 2})
+        for number in (5, 1)
+    ]
     # Those that hold nothing can be closed.
     poor = [market.people[one].account for one in market.people if one > market.owner.id]
     numbers = [*poor, market.shop, market.customer.account, market.second.account, market.house, market.till]
@@ -277,6 +297,41 @@ class Office:
             letters,
         )
 
+    def resets(self) -> Wishes:
+        """Carried out when they are due, or stopped; and an operator who is let in from the machine itself."""
+        who = st.sampled_from([*self.market.logins.values()])
+        done = st.builds(
+            lambda one, what, found, sent: CarryOutReset(one.person, what, one.email, found, sent),
+            who,
+            st.sampled_from(WHATS),
+            found_passkeys,
+            letters,
+        )
+        kept = st.builds(
+            lambda one, what, by: KeepSecret(one.person, what, "test", "no", by),
+            who,
+            st.sampled_from(WHATS),
+            st.none() | self.anybody,
+        )
+        recovered = st.builds(
+            lambda one, found, sent: RecoverOperator(
+                f"rec_{one.person}",
+                one.person,
+                self.market.people[one.person].account,
+                one.email,
+                "-",
+                b"seed",
+                found,
+                "test",
+                sent,
+            ),
+            who,
+            found_passkeys,
+            letters,
+        )
+        read = st.builds(lambda one, by: ReadRecovery(f"rec_{one.person}", by, "test"), who, self.anybody)
+        return done | kept | recovered | read
+
     def asked_payouts(self) -> Wishes:
         pins = st.sampled_from([PIN] * 7 + [WRONG_PIN])
         return st.builds(lambda payout, pin: ask_payout(self.market, payout, pin), payouts, pins)
@@ -315,4 +370,5 @@ def about_operators(office: Office) -> list[Wishes]:
         *[office.about(people)] * 3,
         office.appointments(),
         office.access(),
+        office.resets(),
     ]

@@ -83,12 +83,15 @@ def test_the_first_pin_takes_no_other(market: Market) -> None:
     assert market.pins[market.customer.id].mac == b"new"
 
 
-def test_a_new_pin_by_an_operator_unlocks_and_the_old_one_is_wrong(market: Market) -> None:
-    asked = market.create()
-    market.change("pins", market.customer.id, failures=PIN_ATTEMPTS_MAX)
-    market.do(ChangePin(person=market.customer.id, pin_mac=b"new", actor="test", operator=market.first.id))
-    assert market.refuse(market.pay(asked)) == Refused(Refusal.WRONG_PIN, attempts_left=4)
-    market.do(market.pay(asked, pin_macs=(b"new",)))
+def test_an_operator_types_the_first_pin_of_a_person_and_no_other(market: Market) -> None:
+    typed = ChangePin(
+        person=market.customer.id, pin_mac=b"new", actor="test", operator=market.first.id, old_macs=(PIN,)
+    )
+    assert market.refuse(typed) == Refused(Refusal.MOVE_NOT_ALLOWED)
+    assert market.pins[market.customer.id].mac == PIN
+    del market.pins[market.customer.id]
+    market.do(typed)
+    market.do(market.pay(market.create(), pin_macs=(b"new",)))
 
 
 def test_who_has_no_pin_cannot_pay(market: Market) -> None:

@@ -30,7 +30,7 @@ from qirsh.domain.commands.payment_attempt import ForgetAttempts, RecordAttempts
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, EditProposal, EndProposal
-from qirsh.domain.commands.refund import RefundPayment
+from qirsh.domain.commands.refund import RefundForShop, RefundPayment
 from qirsh.domain.commands.request_log import ForgetRequests, RecordRequests
 from qirsh.domain.commands.reseal import Reseal
 from qirsh.domain.commands.seal import SealEntries
@@ -364,7 +364,10 @@ CASES: Final[dict[Any, tuple[Callable[[Market], Command[Any]], dict[Refusal, Spo
     **NOTE_CASES,
 }
 # These ask for the status and not for the clock, so that no two of its reasons can hold at once.
-BY_STATUS: Final = {ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest}
+BY_STATUS: Final = {
+    *(ExpirePayment, RefundPayment, RefundPaymentByHand, ExpireAsTest),
+    *((kind, RefundForShop) for kind in (AskProposal, EditProposal, ConfirmProposal)),
+}
 STATUSES: Final = {R.NOT_PAID, R.ALREADY_PAID, R.CANCELLED, R.EXPIRED}
 # Of an account where somebody does not work they do not hear that they lack a right.
 BY_ACCOUNT: Final = {IssueKey, RotateKey, CreateWebhookEndpoint, ReadShopMessages, RecordShopExport, SetStaffPolicy}

@@ -5,11 +5,12 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import Mailed, decoded, encoded
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator_role import ROLES, Role, may
@@ -256,6 +257,9 @@ RIGHTS: Final = {
     CorrectBalance: ("ask_money", "confirm_money"),
     ReverseBankTransfer: ("ask_money", "confirm_money"),
     OpenHouse: ("ask_setup", "confirm_setup"),
+    ResetPin: ("ask_help", "confirm_help"),
+    RemoveOperatorFactors: ("ask_setup", "confirm_setup"),
+    RefundForShop: ("ask_help", "confirm_help"),
 }
 
 
@@ -286,7 +290,7 @@ def test_whom_it_is_about_does_not_decide(kind: type[Any]) -> None:
     case = Asked(kind)
     person = case.rule.person(case.command)
     if person is None:
-        assert kind not in {ChangeRoles, EndOperator, RemoveFactors}
+        assert kind not in {ChangeRoles, EndOperator, RemoveFactors, ResetPin, RemoveOperatorFactors}
         return
     market = case.market
     market.operators[person] = msgspec.structs.replace(market.operators[case.fourth], person=person)
@@ -302,7 +306,7 @@ def test_who_owns_or_works_at_the_business_concerned_has_no_part_in_it(kind: typ
     case = Asked(kind)
     market, number = case.market, case.rule.account(case.command)
     if number is None:
-        assert kind not in {BookBankTransfer, CloseAccount, CorrectBalance, ReverseBankTransfer}
+        assert kind not in {BookBankTransfer, CloseAccount, CorrectBalance, RefundForShop, ReverseBankTransfer}
         return
     if role == "owner":
         market.change("accounts", number, owner=case.fourth)
@@ -315,5 +319,7 @@ def test_who_owns_or_works_at_the_business_concerned_has_no_part_in_it(kind: typ
     assert case.refuse(changed) is Refusal.OWN_REQUEST
     # Nor do they turn it into something that is not theirs.
     elsewhere = market.customer.account if number != market.customer.account else market.other.account
-    away = msgspec.structs.replace(edit(market, account=elsewhere), operator=case.fourth)
-    assert case.refuse(away) is Refusal.OWN_REQUEST
+    field = "merchant" if kind is RefundForShop else "account"
+    away = msgspec.structs.replace(edit(market, **{field: elsewhere}), operator=case.fourth)
+    # A payment of that shop is no other shop's.
+    assert case.refuse(away) is (Refusal.NOT_FOUND if kind is RefundForShop else Refusal.OWN_REQUEST)

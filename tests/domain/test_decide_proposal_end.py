@@ -8,7 +8,7 @@ import pytest
 
 from qirsh.domain.audit_log import AuditEntry
 from qirsh.domain.batch import Batch, Submission
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import KeepSecret, RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.identity import ErasePerson
@@ -16,6 +16,7 @@ from qirsh.domain.commands.login_credentials import AddPasskey, ChangeEmail, Rem
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.commands.proposal import LapseProposal
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.counter import ADMIN, Counter, house_accounts
 from qirsh.domain.mail import Letter
@@ -207,7 +208,22 @@ MOVES: Final[dict[tuple[type[Any], str], Move]] = {
         lambda market, _: _move_address(market, "moved@example.com", EMAIL),
         lambda market, _: _move_address(market, EMAIL, "moved@example.com"),
     ),
-    (RemoveFactors, "passkey added"): Move(
+    (RemoveFactors, "agreed to by others"): Move(
+        Refusal.MOVE_NOT_ALLOWED,
+        lambda market, command: market.agree(command),
+        lambda market, command: market.do(KeepSecret(command.person, "factors", "test")),
+    ),
+    (ResetPin, "agreed to by others"): Move(
+        Refusal.MOVE_NOT_ALLOWED,
+        lambda market, command: market.agree(command),
+        lambda market, command: market.do(KeepSecret(command.person, "pin", "test")),
+    ),
+    (RefundForShop, "shop resumed"): Move(
+        Refusal.MOVE_NOT_ALLOWED,
+        lambda market, command: market.move(command.merchant, "approved"),
+        lambda market, command: market.move(command.merchant, "suspended"),
+    ),
+    (RemoveOperatorFactors, "passkey added"): Move(
         Refusal.MOVE_NOT_ALLOWED,
         lambda market, command: market.do(AddPasskey(b"key", command.person, b"public", 0, "phone", ())),
         lambda market, command: market.do(RemovePasskey(b"key", command.person, ())),
@@ -272,7 +288,7 @@ def test_while_money_is_stopped_only_what_moves_none_is_confirmed(kind: type[Any
     market = case.market
     if kind is not LiftStop:
         market.do(StopMoney(1, "a sum is wrong", "test"))
-    assert case.rule.moves_money == (kind in {BookBankTransfer, CorrectBalance, ReverseBankTransfer})
+    assert case.rule.moves_money == (kind in {BookBankTransfer, CorrectBalance, RefundForShop, ReverseBankTransfer})
     if case.rule.moves_money:
         assert case.refuse(case.confirm()) is Refusal.MONEY_STOPPED
         market.do(edit(market, reference="another"))

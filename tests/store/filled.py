@@ -16,7 +16,7 @@ from msgspec import json
 from msgspec.structs import astuple
 
 from qirsh.domain.batch import Answer, Batch, Submission
-from qirsh.domain.commands.access import ChangeAccess, RemoveFactors
+from qirsh.domain.commands.access import ChangeAccess, KeepSecret, RemoveFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, IssueKey
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.commands.identity import ErasePerson, RejectIdentity, SubmitIdentity
@@ -29,6 +29,7 @@ from qirsh.domain.commands.payment import CancelPayment, CreatePayment, ExpirePa
 from qirsh.domain.commands.payment_index import IndexPayments
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.proposal import ConfirmProposal, EditProposal, EndProposal, LapseProposal, decoded
+from qirsh.domain.commands.recovery import ReadRecovery, RecoverOperator
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import OpenSession
 from qirsh.domain.commands.stop import LiftStop, StopMoney
@@ -114,6 +115,7 @@ class Filled(Market):
         self._fill_in_people()
         self._fill_in_proposals()
         self._fill_in_orders()
+        self._fill_in_recoveries()
         self.hooked = fill_in_webhooks(self)
         fill_in_staff(self, self.pending)
         fill_in_bank(self)
@@ -138,7 +140,7 @@ class Filled(Market):
         """Something of each kind, waiting and decided."""
         person = self.newcomer = self.join("Newcomer")
         facts, images = bytes(range(256)), (("front", b"\x00\xff"), ("back", b"b"))
-        self.do(SubmitIdentity(person.id, person.account, facts, images))  # type: ignore[arg-type]
+        self.do(SubmitIdentity(person.id, person.account, facts, images, b"mac"))  # type: ignore[arg-type]
         self.do(RejectIdentity(person.account, "not readable", self.first.id, "test", (Letter("letter", b"\0"),)))
         self.do(ChangeAccess("customer@example.com", "sign-out", "lost phone", self.first.id, "test"))
         for name, roles in (("Third", "auditor"), ('"Üçüncü"', "treasury support")):
@@ -179,6 +181,18 @@ class Filled(Market):
         edited = self.do(self.propose(before))
         change = EditProposal(edited.id, shown_digest(edited), first, before, after, "it says so", second, "test")
         self.edited: Proposal = self.do(change)
+        self.stopped: Proposal = self.agree(ResetPin(self.customer.id))
+        self.do(KeepSecret(self.customer.id, "pin", "test"))
+        self.now += 1
+        self.reset: Proposal = self.agree(ResetPin(self.customer.id))
+        self.now -= 1
+
+    def _fill_in_recoveries(self) -> None:
+        """One that was read, and one that was not."""
+        known = (self.second.id, self.second.account, "operator.two@example.com", "-", b"seed", ())
+        for name in ("rec_0", "rec_1"):
+            self.do(RecoverOperator(name, *known, "os user root"))
+        self.do(ReadRecovery("rec_1", self.first.id, "test"))
 
     def _fill_in_orders(self) -> None:
         """A deposit that was wrong, and a balance that was put right."""

@@ -18,6 +18,7 @@ from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
 from tests.store.note_guards import BAD_NOTES, GOOD_NOTES, NOTES_TO_NOWHERE, REPLACED_NOTES
+from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLACED_HELP
 from tests.store.operator_guards import (
     APPOINTED_ALONE,
     BAD_OPERATORS,
@@ -540,6 +541,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
     **BAD_OPERATORS,
+    **BAD_HELP,
     **BAD_ORDERS,
     **BAD_REVERSALS,
     **BAD_WEBHOOKS,
@@ -669,6 +671,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "never replaced|house account never changes",
     ),
     **REPLACED_OPERATORS,
+    **REPLACED_HELP,
     **REPLACED_ORDERS,
     **REPLACED_REVERSALS,
     **REPLACED_WEBHOOKS,
@@ -799,6 +802,7 @@ GOOD: Final[dict[str, str]] = {
     "a counter that grows": "UPDATE counter SET last = last + 1 WHERE name = 'payment'",
     "an audit entry": "INSERT INTO audit (at, actor, action, subject, detail) VALUES (1, 'a', 'b', 'c', 'd')",
     **GOOD_OPERATORS,
+    **GOOD_HELP,
     **GOOD_ORDERS,
     **GOOD_REVERSALS,
     **GOOD_WEBHOOKS,
@@ -827,6 +831,7 @@ TO_NOWHERE: Final[dict[str, str]] = {
     "test money for nobody": transfer(**MINT | {"credit": "404"}),
     "a PIN of nobody": "INSERT INTO pin SELECT 404, mac, 0 FROM pin LIMIT 1",
     **OPERATORS_TO_NOWHERE,
+    **HELP_TO_NOWHERE,
     **ORDERS_TO_NOWHERE,
     **WEBHOOKS_TO_NOWHERE,
     **STAFF_TO_NOWHERE,

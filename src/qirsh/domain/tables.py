@@ -29,8 +29,10 @@ from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
+from qirsh.domain.pending_reset import PendingReset, ResetKey
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.proposal import Proposal
+from qirsh.domain.recovery import Recovery
 from qirsh.domain.refund import Refund
 from qirsh.domain.request_log import KeyUse, LoggedRequest
 from qirsh.domain.saved_view import SavedView, ViewKey
@@ -207,6 +209,15 @@ class Tables:
         phase=Phase.BELONGINGS,
         attested="hash session_generation expires_at",
     )
+    # Agreed to before it is there: the database compares.
+    pending_resets = Table[ResetKey, PendingReset](
+        "pending_reset",
+        PendingReset,
+        key="person what",
+        changes="due_at proposal state",
+        phase=Phase.BELONGINGS,
+    )
+    recoveries = Table[str, Recovery]("recovery", Recovery, key="id", changes="read_by read_at", phase=Phase.BELONGINGS)
     passkeys = Table[bytes, Passkey](
         "passkey",
         Passkey,
@@ -228,7 +239,7 @@ class Tables:
         "identity",
         Identity,
         key="person",
-        changes="state facts_sealed reason submitted_at decided_at decided_by",
+        changes="state facts_sealed reason submitted_at decided_at decided_by because document_mac",
         is_removable=True,
         phase=Phase.BELONGINGS,
     )

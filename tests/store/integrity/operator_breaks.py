@@ -321,6 +321,7 @@ _PAYOUTS: Final[list[tuple[str, str, str]]] = [
     ),
 ]
 _APPOINTED: Final = "an appointment is what was agreed to"
+_RESET: Final = "what is set back for a person is what two operators agreed to, a day later"
 _OPERATOR: Final = "an operator was made by others, who were there before"
 BROKEN_OPERATORS: Final[list[tuple[str, str, str]]] = [
     *_BANK_ORDERS,
@@ -337,6 +338,19 @@ BROKEN_OPERATORS: Final[list[tuple[str, str, str]]] = [
             (f"UPDATE appointment SET proposal = '{FILLED.asked.id}'", f"{FILLED.asked.id} that is open"),
             (_proposal("state = 'open'", FILLED.appointed.id), f"{FILLED.appointed.id} that is open"),
             (f"DELETE FROM proposal WHERE id = '{FILLED.appointed.id}'", f"{FILLED.appointed.id} that is nothing"),
+        )
+    ),
+    *(
+        (_RESET, sql, f"the {named}, which does not say so")
+        for sql, named in (
+            (
+                "UPDATE pending_reset SET due_at = due_at - 1",
+                f"pin of person 3 is set back at .+ by proposal {FILLED.reset.id}",
+            ),
+            ("UPDATE pending_reset SET person = 4", f"pin of person 4 is set back at .+ by proposal {FILLED.reset.id}"),
+            ("UPDATE pending_reset SET what = 'factors'", f"factors of person 3 is set back at .+ {FILLED.reset.id}"),
+            (f"UPDATE pending_reset SET proposal = '{FILLED.asked.id}'", f"pin of person 3 .+ {FILLED.asked.id}"),
+            (_proposal("state = 'refused'", FILLED.reset.id), f"pin of person 3 .+ {FILLED.reset.id}"),
         )
     ),
     *(
@@ -389,6 +403,9 @@ NOT_BROKEN: Final[dict[str, str]] = {
         INSERT INTO operator SELECT 3, 'auditor', :first, created_at + 1, NULL, NULL FROM operator WHERE person = 1;
         INSERT INTO proposal SELECT 'pr_roles', 'operator roles', '', 'person 2', 'x', 1, {_ASKED_AT}, '', 'done', 3,
         {_ASKED_AT}, '' FROM operator WHERE person = 1""",
+    "an operator made by one alone, before another became an admin by a recovery": """
+        INSERT INTO operator SELECT 3, 'auditor', :first, created_at + 1, NULL, NULL FROM operator WHERE person = 1;
+        UPDATE recovery SET roles = 'support'""",
     "a decision of an operator who ends meanwhile": f"""
         UPDATE operator SET ended_at = {_ASKED_AT - 100} WHERE person = :second;
         UPDATE counter SET last = 1 WHERE name = 'admin'""",

@@ -2,7 +2,7 @@
 
 from qirsh.domain.challenge import Purpose
 from qirsh.domain.command import Command
-from qirsh.domain.identity import Identity, Side
+from qirsh.domain.identity import Because, Identity, Side
 from qirsh.domain.mail import Letter
 from qirsh.domain.person import Person
 
@@ -14,6 +14,7 @@ class SubmitIdentity(Command[Identity], frozen=True):
     account: int
     facts_sealed: bytes
     images: tuple[tuple[Side, bytes], ...]
+    document_mac: bytes = b""
 
 
 class RejectIdentity(Command[Identity], frozen=True):
@@ -24,6 +25,7 @@ class RejectIdentity(Command[Identity], frozen=True):
     operator: int
     actor: str
     letters: tuple[Letter, ...] = ()
+    because: Because = "other"
 
 
 class ForgetImages(Command[int], frozen=True):

@@ -7,7 +7,7 @@ from qirsh.domain.person import Passkey
 
 
 class ChangePin(Command[int], frozen=True):
-    """A payment PIN: the first, one in place of the old one, or one by an operator, which also unlocks.
+    """A payment PIN: the first, also by the operator who adds a person, or one in place of the old one.
 
     The face has checked who asks. The outcome is the person's id.
     """
@@ -17,7 +17,7 @@ class ChangePin(Command[int], frozen=True):
     actor: str
     letters: tuple[Letter, ...] = ()
     operator: int | None = None
-    old_macs: tuple[bytes, ...] = ()  # Of the PIN that is to be replaced, unless an operator does it.
+    old_macs: tuple[bytes, ...] = ()  # Of the PIN that is to be replaced.
 
 
 class StartChallenge(Command[Challenge], frozen=True):

@@ -5,10 +5,11 @@ from typing import Final
 import msgspec
 
 from qirsh.domain.command import Command
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
 from qirsh.domain.proposal import FORGOTTEN, Proposal
@@ -24,6 +25,9 @@ ProposedCommand = (
     | CorrectBalance
     | OpenHouse
     | ReverseBankTransfer
+    | RemoveOperatorFactors
+    | ResetPin
+    | RefundForShop
 )
 
 _decoder: Final = msgspec.json.Decoder(ProposedCommand)

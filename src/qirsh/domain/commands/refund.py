@@ -1,6 +1,6 @@
 """Commands about refunds."""
 
-from qirsh.domain.command import Command
+from qirsh.domain.command import Command, Proposed
 from qirsh.domain.refund import Refund
 
 
@@ -13,3 +13,13 @@ class RefundPayment(Command[Refund], frozen=True):
     amount: int | None  # None: all that is left.
     note: str = ""
     metadata: str = "{}"
+
+
+class RefundForShop(Proposed[Refund], frozen=True):
+    """Operators give money back for a shop that is suspended and cannot. The outcome is the refund."""
+
+    id: str
+    payment: int
+    merchant: int
+    amount: int
+    note: str = ""  # The payer and the shop read it.

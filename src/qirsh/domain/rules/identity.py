@@ -7,7 +7,7 @@ import msgspec
 from qirsh.domain import counter
 from qirsh.domain.account import Account
 from qirsh.domain.commands.identity import ErasePerson, ForgetImages, ForgetSessions, RejectIdentity, SubmitIdentity
-from qirsh.domain.identity import SIDES, Identity, IdentityImage
+from qirsh.domain.identity import SIDES, Because, Identity, IdentityImage
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person
@@ -18,6 +18,7 @@ from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.name_word import lock_name, write_name
 from qirsh.domain.rules.note import empty_notes
 from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.pending_reset import keep_what_is, lock_resets
 from qirsh.domain.rules.staff import drop_member, drop_views, lock_membership
 from qirsh.domain.saved_view import MODES, view_keys
 from qirsh.domain.staff import Member
@@ -47,6 +48,7 @@ def submit(command: SubmitIdentity, work: UnitOfWork) -> Identity | Refused:
         submitted_at=work.now,
         decided_at=None,
         decided_by=None,
+        document_mac=command.document_mac,
     )
     work.identities.put(command.person, submitted)
     _forget_images(work, command.person)
@@ -70,11 +72,14 @@ def reject(command: RejectIdentity, work: UnitOfWork) -> Identity | Refused:
         return Refused(Refusal.NOT_FOUND)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
-    rejected = _decide(work, account.owner, "rejected", operator=command.operator, reason=command.reason)
+    rejected = _decide(
+        work, account.owner, "rejected", operator=command.operator, reason=command.reason, because=command.because
+    )
     if rejected is None:
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     work.post(command.letters)
-    work.note(command.actor, "identity.rejected", f"account {account.number}", command.reason)
+    told = ": ".join(filter(None, (command.because, command.reason)))
+    work.note(command.actor, "identity.rejected", f"account {account.number}", told)
     return rejected
 
 
@@ -125,6 +130,7 @@ def erase_locks(command: ErasePerson, work: UnitOfWork, keys: RowKeys) -> None:
     keys.identities.add(command.person)
     keys.identity_images.update({(command.person, side) for side in SIDES})
     keys.sessions.update(command.sessions)
+    lock_resets(command.person, keys)
     keys.counters.add(counter.jobs(command.person))
     for job in command.jobs:
         lock_membership(keys, job, command.person)
@@ -158,6 +164,7 @@ def erase(command: ErasePerson, work: UnitOfWork) -> Person | Refused:
     work.logins.remove(login.email)
     work.pins.remove(person.id)
     work.identities.remove(person.id)
+    keep_what_is(work, person.id)
     _forget_images(work, person.id)
     for passkey in passkeys:
         work.passkeys.remove(passkey)
@@ -230,12 +237,14 @@ def _has_left_something(command: ErasePerson, businesses: dict[int, Account], wo
     )
 
 
-def _decide(work: UnitOfWork, person: int, to: str, *, operator: int, reason: str) -> Identity | None:
+def _decide(
+    work: UnitOfWork, person: int, to: str, *, operator: int, reason: str, because: Because = ""
+) -> Identity | None:
     before = work.identities.get(person)
     if before is None or before.state != "submitted":
         return None
     decided: Identity = msgspec.structs.replace(
-        before, state=to, reason=reason, decided_at=work.now, decided_by=operator
+        before, state=to, reason=reason, because=because, decided_at=work.now, decided_by=operator
     )
     work.identities.change(person, decided)
     return decided

@@ -27,6 +27,7 @@ from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.credentials import check_answer, check_pin, is_used, use_up, used_key
 from qirsh.domain.rules.operator_authority import by_operator
+from qirsh.domain.rules.pending_reset import keep_what_is, lock_resets
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 
@@ -159,6 +160,7 @@ def second_factor_locks(command: SetSecondFactor, _work: UnitOfWork, keys: RowKe
     keys.logins.add(command.email)
     keys.operators.add(command.person)
     keys.challenges.add(("factor", command.email))
+    lock_resets(command.person, keys, "factors")
 
 
 def second_factor(command: SetSecondFactor, work: UnitOfWork) -> int | Refused:
@@ -183,6 +185,7 @@ def second_factor(command: SetSecondFactor, work: UnitOfWork) -> int | Refused:
     )
     if command.token_hash:
         work.challenges.remove(("factor", command.email))
+    keep_what_is(work, command.person, "factors")
     work.post(command.letters)
     work.note(f"person {login.person}", _what_became(command), f"person {login.person}")
     return login.person
@@ -212,6 +215,7 @@ def unlock_pin_locks(command: UnlockPin, _work: UnitOfWork, keys: RowKeys) -> No
     keys.challenges.add(("pin", command.email))
     keys.logins.add(command.email)
     keys.pins.add(command.person)
+    lock_resets(command.person, keys, "pin")
 
 
 def unlock_pin(command: UnlockPin, work: UnitOfWork) -> int | Refused:
@@ -224,6 +228,7 @@ def unlock_pin(command: UnlockPin, work: UnitOfWork) -> int | Refused:
         return refused
     work.challenges.remove(("pin", command.email))
     work.pins.put(command.person, Pin(command.person, command.pin_mac, 0))
+    keep_what_is(work, command.person, "pin")
     work.post(command.letters)
     work.note(f"person {command.person}", "pin.changed", f"person {command.person}", "by mail")
     return command.person
@@ -330,6 +335,7 @@ def _set_password(work: UnitOfWork, login: Login, password_hash: str) -> None:
 def change_pin_locks(command: ChangePin, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.pins.add(command.person)
     keys.people.add(command.person)
+    lock_resets(command.person, keys, "pin")
 
 
 def change_pin(command: ChangePin, work: UnitOfWork) -> int | Refused:
@@ -337,21 +343,19 @@ def change_pin(command: ChangePin, work: UnitOfWork) -> int | Refused:
     if person is None or person.erased_at is not None:
         return Refused(Refusal.NOT_FOUND)
     before = work.pins.get(command.person)
-    if before is not None and command.operator is None and (refused := check_pin(before, command.old_macs, work)):
+    if before is not None and command.operator is not None:
+        return Refused(Refusal.MOVE_NOT_ALLOWED)  # Of one that is there, operators set back, and nobody types.
+    if before is not None and (refused := check_pin(before, command.old_macs, work)):
         return refused
     work.pins.put(command.person, Pin(command.person, command.pin_mac, 0))
+    keep_what_is(work, command.person, "pin")
     work.post(command.letters)
     work.note(command.actor, "pin.changed", f"person {command.person}")
     return command.person
 
 
-def _right_to_set_pin(command: ChangePin, work: UnitOfWork) -> OperatorRight:
-    """The first one of a person goes with adding them."""
-    return OperatorRight.DECIDE if work.pins.get(command.person) is None else OperatorRight.ASK_HELP
-
-
 RULES: Final[Rules] = {
-    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks), _right_to_set_pin),
+    ChangePin: by_operator(Rule(change_pin, lock=change_pin_locks), OperatorRight.DECIDE),
     StartChallenge: Rule(start, lock=start_locks),
     ForgetChallenge: Rule(forget, lock=forget_locks),
     ResetPassword: Rule(reset, lock=reset_locks, read_first=reset_reads),

@@ -17,7 +17,7 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import FORGOTTEN, Proposal, State, authors, is_lapsed, shown_digest
 from qirsh.domain.refusal import Refusal, Refused, first_of
 from qirsh.domain.rule import Rule, Rules
-from qirsh.domain.rules import access, account, bank_order, house, operator, stop
+from qirsh.domain.rules import access, account, bank_order, house, operator, refund, stop
 from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party, why_not_editors, why_not_pair
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
@@ -31,6 +31,7 @@ PROPOSED: Final[ProposedRules] = {
     **access.PROPOSED,
     **stop.PROPOSED,
     **house.PROPOSED,
+    **refund.PROPOSED,
 }
 
 

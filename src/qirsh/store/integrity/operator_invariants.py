@@ -9,6 +9,7 @@ A part of `invariants`, which runs it.
 from typing import Final
 
 from qirsh.domain.limits import OPERATOR_NEW_MS
+from qirsh.domain.pending_reset import RESET_AFTER_MS
 from qirsh.store.integrity.invariant import Invariant, rule
 from qirsh.store.integrity.order_invariants import KIND
 
@@ -82,7 +83,9 @@ _OTHER_ADMIN: Final = """EXISTS (SELECT 1 FROM operator x
                 AND (x.ended_at IS NULL OR x.ended_at > {at})
                 -- They may be one only since.
                 AND NOT EXISTS (SELECT 1 FROM proposal r WHERE r.subject = 'person ' || CAST(x.person AS TEXT)
-                    AND r.action = 'operator roles' AND r.state = 'done' AND r.decided_at >= {at}))"""
+                    AND r.action = 'operator roles' AND r.state = 'done' AND r.decided_at >= {at})
+                AND NOT EXISTS (SELECT 1 FROM recovery v WHERE v.person = x.person AND v.at >= {at}
+                    AND v.roles NOT LIKE 'admin%'))"""
 
 
 def agreed_orders(orders: str) -> Invariant:
@@ -220,6 +223,15 @@ OPERATORS: Final = (
         f"""SELECT a.proposal, p.state FROM appointment a LEFT JOIN proposal p ON p.id = a.proposal
         WHERE (p.state = 'done' AND p.action = 'operator create' AND {_holds("email", _text("a.email"))}
             AND {_holds("name", _text("a.name"))} AND {_holds("roles", _text("a.roles"))}) IS NOT TRUE""",
+    ),
+    rule(
+        3,
+        "what is set back for a person is what two operators agreed to, a day later",
+        "the {} of person {} is set back at {} by proposal {}, which does not say so",
+        f"""SELECT r.what, r.person, r.due_at, r.proposal FROM pending_reset r LEFT JOIN proposal p ON p.id = r.proposal
+        WHERE (p.state = 'done' AND p.action = CASE r.what WHEN 'pin' THEN 'reset-pin' ELSE 'remove-factors' END
+            AND p.subject = 'person ' || CAST(r.person AS TEXT)
+            AND r.due_at = p.decided_at + {RESET_AFTER_MS}) IS NOT TRUE""",
     ),
     rule(
         3,

@@ -37,11 +37,16 @@ CREATE TABLE identity (
     submitted_at BIGINT NOT NULL,
     decided_at BIGINT,
     decided_by BIGINT REFERENCES operator,
+    because TEXT NOT NULL CHECK (because IN ('', 'not_readable', 'not_whole', 'out_of_date', 'other_details', 'wrong_document', 'other')),
+    document_mac BYTEA NOT NULL,
+    CHECK ((because <> '') = (state = 'rejected')),
     CHECK ((state = 'submitted') = (decided_at IS NULL)),
     CHECK ((decided_at IS NULL) = (decided_by IS NULL)),
     CHECK (decided_by <> person)
 );
 CREATE INDEX identity_waits ON identity (submitted_at) WHERE state = 'submitted';
+-- Whether one document is on several accounts.
+CREATE INDEX identity_document ON identity (document_mac);
 
 CREATE TABLE identity_image (
     person BIGINT NOT NULL REFERENCES identity,

@@ -38,11 +38,16 @@ CREATE TABLE identity (
     submitted_at INTEGER NOT NULL,
     decided_at INTEGER,
     decided_by INTEGER REFERENCES operator DEFERRABLE INITIALLY DEFERRED,
+    because TEXT NOT NULL CHECK (because IN ('', 'not_readable', 'not_whole', 'out_of_date', 'other_details', 'wrong_document', 'other')),
+    document_mac BLOB NOT NULL,
+    CHECK ((because <> '') = (state = 'rejected')),
     CHECK ((state = 'submitted') = (decided_at IS NULL)),
     CHECK ((decided_at IS NULL) = (decided_by IS NULL)),
     CHECK (decided_by <> person)
 ) STRICT;
 CREATE INDEX identity_waits ON identity (submitted_at) WHERE state = 'submitted';
+-- Whether one document is on several accounts.
+CREATE INDEX identity_document ON identity (document_mac);
 
 CREATE TABLE identity_image (
     person INTEGER NOT NULL REFERENCES identity DEFERRABLE INITIALLY DEFERRED,

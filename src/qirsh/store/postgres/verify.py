@@ -118,6 +118,10 @@ LEADS_TO: Final = {
     "bank_line.currency": "currency.code",
     "bank_statement_line.statement": "bank_statement.id",
     "bank_match.matched_by": "operator.person",
+    "pending_reset.person": "person.id",
+    "pending_reset.proposal": "proposal.id",
+    "recovery.person": "operator.person",
+    "recovery.read_by": "operator.person",
 }
 # References of several columns at once: from which, and to which.
 LEADS_TOGETHER: Final = {
