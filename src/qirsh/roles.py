@@ -10,6 +10,7 @@ from qirsh.outbound.outbound import Outbound
 from qirsh.settings import Settings
 from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.context import Context
+from qirsh.workers.access_resetter import AccessResetter
 from qirsh.workers.attempt_recorder import AttemptRecorder
 from qirsh.workers.delivery_cleaner import DeliveryCleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
@@ -61,6 +62,7 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(RequestCleaner(context.store, context.engine, context.clock).run(), name="request-cleaner"),
         asyncio.create_task(_send_webhooks(settings, context), name="webhook-sender"),
         asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
+        asyncio.create_task(_access_resetter(context).run(), name="access-resetter"),
     ]
     if (mail_sender := _mail_sender(settings, context)) is not None:
         roles.append(asyncio.create_task(mail_sender.run(), name="mail-sender"))
@@ -98,6 +100,17 @@ async def _send_webhooks(settings: Settings, context: Context) -> None:
         raise
     finally:
         outbound.close()
+
+
+def _access_resetter(context: Context) -> AccessResetter:
+    return AccessResetter(
+        context.store,
+        context.engine,
+        context.clock,
+        keyring=context.keyring,
+        entropy=context.entropy,
+        has_mail=context.has_mail,
+    )
 
 
 def _notifier(context: Context) -> Notifier:

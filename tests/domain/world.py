@@ -35,8 +35,10 @@ from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
 from qirsh.domain.payout import Payout
+from qirsh.domain.pending_reset import PendingReset
 from qirsh.domain.person import Login, Passkey, Person, Pin
 from qirsh.domain.proposal import Proposal
+from qirsh.domain.recovery import Recovery
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.request_log import KeyUse, LoggedRequest
@@ -98,6 +100,8 @@ class World:
     passkeys: dict[bytes, Passkey]
     challenges: dict[tuple[str, str], Challenge]
     identities: dict[int, Identity]
+    pending_resets: dict[tuple[int, str], PendingReset]
+    recoveries: dict[str, Recovery]
     identity_images: dict[tuple[int, str], IdentityImage]
     businesses: dict[int, Business]
     payouts: dict[str, Payout]

@@ -15,6 +15,7 @@ import pytest
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
+from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLACED_HELP
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
 from tests.store.note_guards import BAD_NOTES, GOOD_NOTES, NOTES_TO_NOWHERE, REPLACED_NOTES

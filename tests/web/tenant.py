@@ -7,11 +7,13 @@ import httpx2
 import pyotp
 
 from qirsh.domain.api_key import token_hash
+from qirsh.domain.commands.login_credentials import StartChallenge, UnlockPin
 from qirsh.domain.person import Login
+from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
 from qirsh.engine.mail_crypto import Envelope
 from tests.guest import Guest
-from tests.live import PASSWORD, Customer, InProcess
+from tests.live import PASSWORD, PIN, Customer, InProcess
 from tests.mailbox import mails_to, word_of
 
 SECURITY: Final = "/wallet/security"
@@ -92,3 +94,16 @@ def letters_to(world: InProcess, address: str) -> list[Envelope]:
 
 def last_letter(world: InProcess, address: str) -> Envelope:
     return letters_to(world, address)[-1]
+
+
+def set_pin(world: InProcess, email: str, pin: str = PIN) -> None:
+    """As a person does who reads their mail."""
+    context, person = world.context, login_of(world, email).person
+    link, code = context.entropy(32), b"mailed"
+    mac = context.keyring.pin_mac(person, pin)
+
+    async def unlocked() -> None:
+        granted(await context.engine.submit(StartChallenge("pin", email, person, link, code, ())))
+        granted(await context.engine.submit(UnlockPin(person, email, mac, link, (code,), ())))
+
+    world.run(unlocked())

@@ -30,6 +30,7 @@ from tests.live import (
     trial,
 )
 from tests.web.reference import KEPT_MS, SESSION_MS, Model, Person, Request, Said, Shop
+from tests.web.tenant import set_pin
 
 # Few values, so that steps meet: the same idempotency key, the same body, the same funds.
 pick = st.integers(0, 11)
@@ -208,7 +209,7 @@ class Money(RuleBasedStateMachine):
             self._issue_or_revoke(which % 2)
             return
         if what == "PIN":
-            self.world.act("person pin", email=self.customers[which % 3].email, pin=PIN)
+            set_pin(self.world, self.customers[which % 3].email)
             self.people[which % 3].wrong_pins = 0
             return
         if what == "withdraw":

@@ -182,6 +182,7 @@ OPERATOR_NEW_MS: Final = 7 * 24 * 3600 * 1000  # Until who made them and they co
 OPERATORS_LISTED_MAX: Final = 200  # Far more than anybody has.
 PROPOSALS_LOOKED_AT_MAX: Final = 1000  # The same: those that wait, for one by the bank's reference.
 PROPOSALS_LAPSED_AT_ONCE: Final = 64
+RESETS_AT_ONCE: Final = 50  # Of PINs and second factors, in one look.
 SESSION_MS: Final = 12 * 3600 * 1000
 SESSION_IDLE_MS: Final = 30 * 60 * 1000  # Without use, until money moves only after a new sign-in: NIST SP 800-63B.
 RECENT_PROOF_MS: Final = 10 * 60 * 1000  # Until acts that could harm its owner ask for the password again.

@@ -1,5 +1,6 @@
 """What a person says of who they are, as it lies in the database: encrypted, for operators and for themselves."""
 
+import unicodedata
 from typing import Final
 
 import msgspec
@@ -39,6 +40,12 @@ def unseal_facts(keyring: Keyring, sealed: bytes, person: int) -> Facts | None:
     """None if they are another's, or the secret that they were sealed under is no longer known."""
     plain = keyring.unseal(sealed, facts_purpose(person))
     return None if plain is None else msgspec.json.decode(plain, type=Facts)
+
+
+def document_macs(keyring: Keyring, facts: Facts) -> tuple[bytes, ...]:
+    """Of its kind and number, whatever else is written beside them: the first one is for what is new."""
+    number = unicodedata.normalize("NFKC", facts.document_number).casefold()
+    return keyring.document_macs(facts.document, "".join(letter for letter in number if letter.isalnum()))
 
 
 def seal_picture(keyring: Keyring, picture: bytes, person: int, side: str) -> bytes:

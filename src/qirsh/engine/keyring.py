@@ -29,6 +29,7 @@ class Keyring:
         self._form = [_derive(secret, b"form") for secret in secrets]
         self._code = [_derive(secret, b"code") for secret in secrets]
         self._passkey = [_derive(secret, b"passkey") for secret in secrets]
+        self._document = [_derive(secret, b"document") for secret in secrets]
         self._entropy = entropy
         self.ids = tuple(self._ids)  # What stored values begin with, the newest first.
 
@@ -68,6 +69,11 @@ class Keyring:
     def passkey_macs(self, *bound_to: str) -> tuple[bytes, ...]:
         """What ties a passkey's challenge to exactly this, one for each secret; the first is for new ones."""
         return tuple(hmac.digest(key, _message(bound_to), "sha256") for key in self._passkey)
+
+    def document_macs(self, *parts: str) -> tuple[bytes, ...]:
+        """What may be stored of a document, one for each secret: it tells equal ones apart from others, and no more."""
+        macs = [hmac.digest(key, _message(parts), "sha256") for key in self._document]
+        return tuple(key_id + mac for key_id, mac in zip(self._ids, macs, strict=True))
 
     def seal(self, plain: bytes, purpose: bytes) -> bytes:
         """Encrypt for the database; the purpose must be named again to open it. That of a row is `row_purpose`."""

@@ -48,6 +48,17 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
             *_YOUR_ENDPOINT,
         ),
     ),
+    "refund_for_shop": Kind(
+        _("%(amount)s was refunded for %(name)s"),
+        (
+            _(
+                "While %(name)s is suspended it cannot refund. We have refunded %(amount)s of this payment from its"
+                " balance:"
+            ),
+            Alone("payment"),
+            WHEN,
+        ),
+    ),
     "invitation": Kind(
         _("You are invited to a business"),
         (

@@ -186,7 +186,7 @@ def test_a_rejection_says_why_and_the_form_comes_back_as_it_was_written(still: I
     assert again.status_code == 303
     still.act("account verify", account=account)
     assert set(words_to(still, guest.email)) == {"new_device", "identity_rejected", "identity_verified"}
-    assert still.run(still.tried("identity reject", {"account": account, "reason": "x"})).code == "move_not_allowed"
+    assert still.run(still.tried("identity reject", {"account": account, "reason": "x"})).code == "already_decided"
 
 
 def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -> None:
@@ -197,7 +197,7 @@ def test_one_of_two_operators_who_decide_at_once_has_decided(still: InProcess) -
         no = await still.tried("identity reject", {"account": account, "reason": "blurred"}, 1)
         return [yes.code, no.code]
 
-    assert still.run(both()) == ["", "move_not_allowed"]
+    assert still.run(both()) == ["", "already_decided"]
     with still.books() as books:
         rows = books.select("SELECT action FROM audit WHERE subject = ? ORDER BY at, id", f"account {account}")
     assert [action for (action,) in rows] == ["identity.submitted", "account.verified"]

@@ -266,16 +266,6 @@ def test_five_wrong_pins_lock_and_the_right_one_opens_nothing(world: Live) -> No
     assert world.balance(customer) == FUNDS
 
 
-def test_operators_can_set_a_locked_pin_anew(world: Live) -> None:
-    merchant, customer = world.merchants[0], world.customer()
-    payment_id = world.payment(merchant)
-    for _ in range(6):
-        world.send(pay(customer, payment_id, WRONG_PIN))
-    world.act("person pin", email=customer.email, pin="975310")
-    assert refused(world.send(pay(customer, payment_id, PIN)), 403, "wrong_pin")["attemptsLeft"] == 4
-    assert world.data(pay(customer, payment_id, "975310"))["status"] == "paid"
-
-
 def test_a_payment_that_cannot_be_paid_costs_nobody_an_attempt(world: Live) -> None:
     merchant, customer = world.merchants[0], world.customer()
     paid = world.payment(merchant)

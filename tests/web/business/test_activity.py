@@ -13,14 +13,16 @@ import pytest
 import qirsh
 from qirsh.domain.account import MOVES
 from qirsh.domain.bank_order import Kind
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.bank_order import BookBankTransfer, CorrectBalance, ReverseBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import ProposedCommand
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.language.local_time import local_day
+from qirsh.store.reads.activity import ACTS_OF_OPERATORS, KINDS_OF_OPERATORS
 from tests.live import InProcess
 from tests.web.business.staff import CAPS, home, join, owner, refund_form, take
 from tests.web.business.test_brand import request
@@ -38,6 +40,9 @@ PROPOSALS: Final[tuple[ProposedCommand, ...]] = (
     ReverseBankTransfer("deposit", 1, "slip", 2, "USD", 100, "before", 3),
     CorrectBalance("deposit", 1, 2, "USD", 100, "ours"),
     OpenHouse("Second bank"),
+    RemoveOperatorFactors("hala@home.example", 3),
+    ResetPin(3),
+    RefundForShop("rf_1", 1, 2, 100),
 )
 OF_SHOPS: Final = [command for command in PROPOSALS if PROPOSED[type(command)].subject(command).startswith("account ")]
 # What stands for the names in the actions that rules put together.
@@ -76,7 +81,9 @@ def test_every_action_that_can_be_noted_for_a_shop_has_a_label(still: InProcess)
     noted = {action for action in noted_actions() if not action.startswith(NOT_OF_SHOPS)}
     assert {type(command) for command in PROPOSALS} == set(PROPOSED)
     assert {"key.rotated", "account.resumed", "view.saved", "account.close_asked", "proposal.lapsed"} <= noted
-    assert noted - labels == set()
+    own = {action for action in noted if action in ACTS_OF_OPERATORS or action.partition(".")[0] in KINDS_OF_OPERATORS}
+    assert noted - own - labels == set()
+    assert own & labels == set()
     boss, merchant = owner(still)
     still.act("account suspend", account=merchant.account)
     still.act("account resume", account=merchant.account)
@@ -186,3 +193,23 @@ def test_reasons_of_operators_are_not_for_the_shop(still: InProcess) -> None:
     change = request(boss, merchant, name="Royal Bank")
     still.act("brand refuse", account=merchant.account, id=change, reason="You are no bank")
     assert "You are no bank" in boss.read(f"{home(merchant)}/activity")
+
+
+def test_what_operators_only_consider_warns_nobody(still: InProcess) -> None:
+    boss, merchant = owner(still)
+    asked = still.act("account close", account=merchant.account, reason="A tip from the police")
+    decided = {"id": asked["id"], "digest": asked["digest"]}
+    before = boss.read(f"{home(merchant)}/activity")
+    still.act("proposal refuse", 1, **decided, reason="not enough")
+    paid = still.paid(merchant, still.customers[0])
+    still.act("account suspend", account=merchant.account)
+    refund = still.act("refund ask", payment=paid, reason="never delivered")
+    for text in (before, boss.read(f"{home(merchant)}/activity"), boss.read(f"{home(merchant)}/activity.csv")):
+        assert "close" not in text.lower()
+        assert "proposal" not in text.lower()
+        assert "refund" not in text.lower()
+    assert boss.ask(f"{home(merchant)}/activity", act="proposal").status_code == 422
+    still.act("proposal confirm", 1, id=refund["id"], digest=refund["digest"])
+    text = boss.read(f"{home(merchant)}/activity")
+    assert "Refunded a payment for the business" in text
+    assert "never delivered" not in text

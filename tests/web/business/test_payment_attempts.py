@@ -28,7 +28,6 @@ def test_failed_tries_stand_in_the_life_of_a_payment_in_their_order(still: InPro
     boss, merchant = owner(still)
     payment = still.payment(merchant, amount=500)
     poor, customer = still.person(verified=True), still.customer()
-    still.act("person pin", email=poor.email, pin="246813")
     still.clock.advance(1000)
     refused(still.send(pay(poor, payment, "246813")), 409, "insufficient_funds")
     still.clock.advance(1000)

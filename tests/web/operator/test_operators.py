@@ -277,7 +277,7 @@ def test_other_roles_are_felt_at_once(world: InProcess) -> None:
     assert confirm(world, asked)["state"] == "done"
     assert not guest.is_signed_in()
     assert code(world, "payout list", 2) == ""
-    assert code(world, "person pin", 2, email=FIRST, pin="271828") == "missing_right"
+    assert code(world, "access reset-pin", 2, email=FIRST, reason="lost") == "missing_right"
     assert world.act("operator list")["operators"][2]["roles"] == "treasury auditor"
     for wrong in ("", "king", "admin king"):
         assert code(world, "operator roles", email=email, roles=wrong, reason="X") == "invalid"

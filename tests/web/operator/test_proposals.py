@@ -75,7 +75,7 @@ def test_one_that_is_too_old_is_not_in_the_way_of_a_newer_one(world: InProcess) 
     assert world.act("deposit confirm", 1, reference="slip")["id"] == newer["id"]
 
 
-def test_compliance_adds_a_person_with_a_pin_and_support_sets_another(world: InProcess) -> None:
+def test_compliance_adds_a_person_with_a_pin_and_support_asks_to_set_it_back(world: InProcess) -> None:
     with world.books() as books:
         (first,), (second,) = books.select("SELECT person FROM operator ORDER BY person")
     for role in ("compliance", "support"):
@@ -83,5 +83,6 @@ def test_compliance_adds_a_person_with_a_pin_and_support_sets_another(world: InP
         made = appointed(world.context, email, PASSWORD, by=first, agrees=second, roles=role)
         world.operators.append(Operator(email, world.run(made)[1]))
     world.act("person add", 2, email="new@home.example", name="New", password=PASSWORD, pin=PIN)
-    assert code(world, "person pin", 2, email="new@home.example", pin="271828") == "missing_right"
-    world.act("person pin", 3, email="new@home.example", pin="271828")
+    lost = {"email": "new@home.example", "reason": "has forgotten it"}
+    assert code(world, "access reset-pin", 2, **lost) == "missing_right"
+    assert world.act("access reset-pin", 3, **lost)["state"] == "open"

@@ -26,7 +26,6 @@ from tests.web.tenant import login_of
 # Typed from the table of roles, and not taken from the code. An act that is not here fails.
 RIGHTS: Final = {
     "person add": "decide",
-    "person pin": "ask_help",
     "account request": "decide",
     "account verify": "decide",
     "account approve": "decide",
@@ -90,6 +89,13 @@ RIGHTS: Final = {
     "search": "look",
     "note add": "write_to_shops",
     "note list": "write_to_shops",
+    "access reset-pin": "ask_help",
+    "access keep": "restrict",
+    "access resets": "look",
+    "operator remove-factors": "ask_setup",
+    "refund ask": "ask_help",
+    "recovery list": "ask_setup",
+    "recovery read": "ask_setup",
 }
 # Nothing is written for these, not even that somebody has looked.
 READS: Final = frozenset(
@@ -99,6 +105,7 @@ READS: Final = frozenset(
         *("audit list", "ledger show", "system show"),
         *("bank list", "bank reconcile"),
         *("search", "note list"),
+        *("access resets", "recovery list"),
     }
 )
 # What each proposal is confirmed or refused with.
@@ -113,6 +120,9 @@ CONFIRMED: Final = {
     "correction": "confirm_money",
     "reversal": "confirm_money",
     "house open": "confirm_setup",
+    "reset-pin": "confirm_help",
+    "operator remove-factors": "confirm_setup",
+    "refund": "confirm_help",
 }
 FIRST: Final = 2  # Of the operators with one role each: two with all of them stand before.
 
@@ -184,11 +194,11 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         desk.act(f"{kind} ask", **slip, reference=f"{kind} open")
     desk.agree("deposit ask", **slip, reference="booked")
     someone, colleague = {"email": customer.email, **reason}, {"email": desk.operators[1].email, **reason}
+    desk.agree("access reset-pin", email=saver.email)
     added = {"email": "new@home.example", "name": "New", "password": PASSWORD, "pin": PIN}
     moves = ("verify", "approve", "reject", "suspend", "resume", "close")
     return {
         "person add": added,
-        "person pin": {"email": customer.email, "pin": "271828"},
         "account request": {"account": customer.account, "name": "Another"},
         **{f"account {move}": {**about, **reason} for move in moves},
         "key issue": about,
@@ -216,6 +226,11 @@ def words(desk: InProcess) -> dict[str, dict[str, Any]]:
         "house open": {"name": "Second bank", **reason},
         **bank_words(desk),
         "note add": {"about": "account", "id": shop.account, "text": "Hello"},
+        "access reset-pin": someone,
+        "access keep": {"email": saver.email, **reason},
+        "operator remove-factors": colleague,
+        "refund ask": {"payment": desk.payment(shop), **reason},
+        "recovery read": {"id": "rec_1"},
     }
 
 
@@ -261,12 +276,18 @@ def ask_each(desk: InProcess) -> Iterator[tuple[str, dict[str, Any]]]:
         "adjust ask": {**slip, "direction": "add"},
         "reverse ask": {"reverses": "one to take back", "reference": "back again"},
         "house open": {"name": "Second bank"},
+        "access reset-pin": {"email": customer.email},
+        "operator remove-factors": colleague,
     }
     booked: dict[str, Any] = slip | {"reference": "one to take back"}
     desk.agree("deposit ask", **booked)
     for act, words in acts.items():
         asked = desk.act(act, **words, **reason)
         yield asked["action"], asked
+    paid = desk.paid(shop, desk.anew(desk.customers[0]))
+    desk.act("account suspend", account=shop.account)
+    yield "refund", desk.act("refund ask", payment=paid, **reason)
+    desk.act("account resume", account=shop.account)
     submit(desk, StopMoney(1, "a rule is broken", "test"))  # From here on no deposit is confirmed.
     yield "audit lift", desk.act("audit lift", **reason)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from qirsh.domain.pending_reset import RESET_AFTER_MS
 from tests.guest import Guest
 from tests.live import PASSWORD, PIN, WRONG_PIN, InProcess, in_process
 from tests.mailbox import words_to
@@ -46,7 +47,8 @@ def test_a_key_is_told_to_the_owner_whoever_makes_it(house: InProcess) -> None:
     assert told["url"].endswith(f"/business/{other.account}/keys")
 
 
-def test_a_pin_that_operators_set_is_told(house: InProcess) -> None:
+def test_a_pin_that_operators_are_to_set_back_is_told_a_day_before(house: InProcess) -> None:
     customer = house.customer()
-    house.act("person pin", email=customer.email, pin="739214")
-    assert "pin_set_by_support" in words_to(house, customer.email)
+    house.agree("access reset-pin", email=customer.email, reason="has forgotten it")
+    told = words_to(house, customer.email)["pin_reset_agreed"]
+    assert (told["at"], told["url"].endswith("/wallet/security")) == (house.now_ms() + RESET_AFTER_MS, True)

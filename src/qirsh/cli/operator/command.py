@@ -21,7 +21,6 @@ F = TypeVar("F", bound=Callable[..., None])
 # What an operator should know about what was done, beyond the facts that follow it.
 _DONE: Final = {
     "person add": "Person added. `qirsh account verify` is next, once you have checked their identity.",
-    "person pin": "The PIN is set and unlocked. It was not shown: tell the person to keep it secret.",
     "account request": "Commercial account requested. Another person than its owner approves or rejects it.",
     "account verify": "Account verified.",
     "account approve": "Account approved.",
@@ -104,15 +103,6 @@ def person_add(*, email: str, name: str, password_stdin: bool, pin_stdin: bool, 
     pin = new_secret("PIN", from_stdin=pin_stdin)
     params = {"email": email, "name": name, "password": password, "pin": pin}
     send_action("person add", params, as_json=as_json)
-
-
-@person_group.command("pin")
-@_email
-@click.option("--pin-stdin", is_flag=True, help="Read the new PIN from standard input.")
-@as_json_option
-def person_pin(*, email: str, pin_stdin: bool, as_json: bool) -> None:
-    """Set a new PIN for a person whose PIN is locked or forgotten."""
-    send_action("person pin", {"email": email, "pin": new_secret("PIN", from_stdin=pin_stdin)}, as_json=as_json)
 
 
 @click.group("account")

@@ -8,6 +8,7 @@ import click
 
 from qirsh.cli.control_client import write_private
 from qirsh.cli.operator.command import account_group, as_json_option, key_group, send_action
+from qirsh.domain.identity import REASONS
 
 _after = click.option("--after", default="", help="Continue after this one, as the previous page says.")
 
@@ -48,11 +49,20 @@ def identity_show(*, account: str, folder: Path | None, as_json: bool) -> None:
 
 @identity_group.command("reject")
 @click.argument("account")
-@click.option("--reason", required=True, help="The person reads it, and it is kept in the audit entry.")
+@click.option(
+    "--because", type=click.Choice(REASONS), default="other", help="Why, which the person reads in their language."
+)
+@click.option(
+    "--reason", default="", help="In your own words, which the person reads too. Without --because: required."
+)
 @as_json_option
-def identity_reject(*, account: str, reason: str, as_json: bool) -> None:
+def identity_reject(*, account: str, because: str, reason: str, as_json: bool) -> None:
     """Reject what a person has sent. They can correct it and send it again."""
-    done = send_action("identity reject", {"account": account, "reason": reason}, as_json=as_json)
+    if because == "other" and not reason:
+        message = "say why: with --because, with --reason, or with both"
+        raise click.UsageError(message)
+    params = {"account": account, "because": because, "reason": reason}
+    done = send_action("identity reject", params, as_json=as_json)
     if not as_json:
         click.echo("Not accepted. The person sees the reason and can send it again.")
         _print_facts(done)

@@ -1,6 +1,6 @@
 """Operators sign a person out, block and unblock signing in, and set PINs and second factors back.
 
-That takes two of them, and a day in which the person can stop it. Second factors of operators go at once, by two admins.
+That takes two of them, and a day in which the person can stop it. Those of operators go at once, by two admins.
 """
 
 from typing import Final

@@ -62,6 +62,11 @@ IDENTITIES_AFTER: Final = Query(
     "SELECT p.account, i.submitted_at FROM identity i JOIN person p ON p.id = i.person"
     " WHERE i.state = 'submitted' AND p.account > $1 ORDER BY p.account LIMIT $2"
 )
+# Who else has shown the same document.
+ACCOUNTS_OF_DOCUMENT: Final = Query(
+    "SELECT p.account FROM identity i JOIN person p ON p.id = i.person WHERE i.document_mac = $1 AND i.person <> $2"
+    " ORDER BY p.account LIMIT $3"
+)
 # Whose pictures were decided on long enough ago.
 PICTURES_DECIDED_BEFORE: Final = Query(
     "SELECT DISTINCT i.person FROM identity_image m JOIN identity i ON i.person = m.person"

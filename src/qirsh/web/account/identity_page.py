@@ -18,7 +18,8 @@ from qirsh.domain.limits import (
 )
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
-from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts
+from qirsh.engine.identity_facts import Facts, document_macs, seal_facts, seal_picture, unseal_facts
+from qirsh.language.identity_reasons import identity_reason
 from qirsh.language.local_time import local_day
 from qirsh.web.documents.picture import PictureTooLarge, clean_picture
 from qirsh.web.html.input_text import has_direction_controls, one_line
@@ -77,7 +78,8 @@ async def submit_identity(page: PageContext) -> Response:
         return await _page(page, account, identity, written=written, errors=errors)
     keyring, person = page.context.keyring, page.person
     images = tuple((side, seal_picture(keyring, picture, person, side)) for side, picture in pictures.items())
-    command = SubmitIdentity(person, account.number, seal_facts(keyring, written, person), images)
+    mac = document_macs(keyring, written)[0]
+    command = SubmitIdentity(person, account.number, seal_facts(keyring, written, person), images, mac)
     outcome = await page.context.engine.submit(command)
     # Another tab, or an operator, may have been faster: the page says how it is now.
     if type(outcome) is Refused and outcome.why is not Refusal.MOVE_NOT_ALLOWED:
@@ -101,7 +103,7 @@ async def _page(
         status=status if problem is None else PROBLEM_TYPES[problem.code].status,
         trouble=problem.code if problem is not None else "",
         state=account.state if account.state != "unverified" else state,
-        reason=identity.reason if identity is not None else "",
+        reason="" if identity is None else identity_reason(page.request.language, identity.because, identity.reason),
         submitted_at=identity.submitted_at if identity is not None else 0,
         waiting=await find_waiting_payment(page, account, identity),
         written=written,

@@ -32,6 +32,7 @@ from qirsh.web.account.second_factor import (
 from qirsh.web.account.second_factor_code import mail_factor_code
 from qirsh.web.account.security import (
     end_session,
+    keep_secret,
     show_end_session,
     show_security,
     show_sign_out_everywhere,
@@ -69,6 +70,7 @@ ROUTES: Final = (
     page("GET", "/wallet/identity", show_identity),
     page("POST", "/wallet/identity", submit_identity, body_bytes_max=BODY_BYTES_MAX, on_refused=show_identity_again),
     page("GET", "/wallet/security", show_security),
+    page("POST", "/wallet/security/keep", keep_secret),
     page("GET", "/wallet/security/sessions", show_sign_out_everywhere),
     page("POST", "/wallet/security/sessions", sign_out_everywhere),
     page("GET", "/wallet/security/sessions/{id}/end", show_end_session),

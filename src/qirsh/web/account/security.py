@@ -7,14 +7,19 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.commands.access import KeepSecret
 from qirsh.domain.commands.session import CloseSession, CloseSessions
 from qirsh.domain.limits import LIST_ITEMS_MAX, PASSKEYS_MAX
+from qirsh.domain.pending_reset import WHATS
 from qirsh.domain.person import attempts_left
+from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
+from qirsh.store.reads.pending_resets import waiting_resets
 from qirsh.store.reads.people import PASSKEYS_OF_PERSON, SESSIONS_OF_PERSON
 from qirsh.web.auth.device_name import browser_and_system
 from qirsh.web.auth.recovery_codes import codes_left
 from qirsh.web.html.page_context import SIGN_IN, PageContext, signed_in
+from qirsh.web.html.page_query import unreadable
 from qirsh.web.html.reauthentication import (
     REAUTH_FIELDS,
     SECURITY,
@@ -54,7 +59,22 @@ async def show_security(page: PageContext) -> Response:
         passkeys=len(await page.context.store.select(PASSKEYS_OF_PERSON, page.person)),
         passkeys_max=PASSKEYS_MAX,
         devices=[device for _, device in await _devices(page, holder)],
+        resets=await waiting_resets(page.context.store, page.person),
     )
+
+
+@signed_in
+async def keep_secret(page: PageContext) -> Response:
+    """What support was asked to remove stays. It takes no new proof: nobody loses anything by it."""
+    form = page.form("keep", "what")
+    named = [one for one in WHATS if one == form["what"]]
+    if not named:
+        raise unreadable("what")
+    actor = f"person {page.person}"
+    outcome = await page.context.engine.submit(KeepSecret(page.person, named[0], actor))
+    if type(outcome) is Refused:  # It is done, or there never was any: the page says how it is now.
+        return page.redirect(SECURITY)
+    return page.redirect(SECURITY, "reset.kept")
 
 
 @signed_in

@@ -32,7 +32,6 @@ ACTS: Final = (
     "export",
     "view",
     "message",
-    "proposal",
 )
 # What operators decide and the shop is told in so many words: it may read the detail here too.
 _TOLD: Final = frozenset({"account.rejected", "account.brand_approved", "account.brand_refused", "payout.refused"})

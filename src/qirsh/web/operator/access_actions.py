@@ -1,12 +1,26 @@
-"""How operators help, or keep out, who signs in as a person. To remove second factors takes two of them."""
+"""How operators help, or keep out, who signs in as a person.
+
+To set a PIN or second factors back takes two of them, and a day in which the person can stop it.
+"""
 
 from typing import Final
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
-from qirsh.domain.commands.access import ACCESS_CHANGES, AccessChange, ChangeAccess, RemoveFactors
+from qirsh.domain.commands.access import (
+    ACCESS_CHANGES,
+    AccessChange,
+    ChangeAccess,
+    KeepSecret,
+    RemoveFactors,
+    RemoveOperatorFactors,
+    ResetPin,
+)
 from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.pending_reset import WHATS
 from qirsh.domain.person import Login
 from qirsh.domain.tables import Tables
+from qirsh.store.reads.pending_resets import waiting_resets
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
@@ -42,9 +56,46 @@ def change_access(change: AccessChange) -> Handler:
 
 
 async def remove_factors(context: Context, actor: Actor, params: Params) -> Params:
-    """Nothing changes until another operator has agreed."""
+    """Nothing changes until another operator has agreed, and a day has passed."""
     login = await _login(context, params)
     return await ask(context, actor, params, RemoveFactors(login.email, login.person))
+
+
+async def reset_pin(context: Context, actor: Actor, params: Params) -> Params:
+    """The same of a PIN: the person sets a new one, which no operator sees."""
+    return await ask(context, actor, params, ResetPin((await _login(context, params)).person))
+
+
+async def remove_operator_factors(context: Context, actor: Actor, params: Params) -> Params:
+    """Of an operator who has lost theirs: another admin agrees, and it is done at once."""
+    login = await _login(context, params)
+    return await ask(context, actor, params, RemoveOperatorFactors(login.email, login.person))
+
+
+async def keep_access(context: Context, actor: Actor, params: Params) -> Params:
+    """What waits for its day is stopped: the PIN or the second factors stay, or both where none is named."""
+    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    named = word_text(params, "what", 20, default="")
+    if named not in {"", *WHATS}:
+        raise ActionRefused("invalid", f"what: must be one of {', '.join(WHATS)}")
+    login = await _login(context, params)
+    found = [reset for reset in await waiting_resets(context.store, login.person) if named in {"", reset.what}]
+    if not found:
+        raise ActionRefused("not_found", "Nothing waits to be set back for this person.")
+    letters = await letters_to_person(context, login.person, "reset_stopped")
+    for reset in found:
+        command = KeepSecret(login.person, reset.what, actor.name, reason, actor.id, letters)
+        await submit(context, command, OperatorRight.RESTRICT)
+        letters = ()  # One tells of both.
+    return {"person": login.person, "kept": " ".join(reset.what for reset in found), "state": "done"}
+
+
+async def list_resets(context: Context, _actor: Actor, params: Params) -> Params:
+    """What is to be set back for a person, and when."""
+    login = await _login(context, params)
+    found = await waiting_resets(context.store, login.person)
+    items = [{"what": one.what, "dueAt": timestamp(one.due_at), "proposal": one.proposal} for one in found]
+    return {"person": login.person, "items": items}
 
 
 ACCESS_ACTIONS: Final[dict[str, Action]] = {
@@ -55,6 +106,10 @@ ACCESS_ACTIONS: Final[dict[str, Action]] = {
         for change in ACCESS_CHANGES
     },
     "access remove-factors": Action(remove_factors, OperatorRight.ASK_HELP),
+    "access reset-pin": Action(reset_pin, OperatorRight.ASK_HELP),
+    "access keep": Action(keep_access, OperatorRight.RESTRICT),
+    "access resets": Action(list_resets, OperatorRight.LOOK),
+    "operator remove-factors": Action(remove_operator_factors, OperatorRight.ASK_SETUP),
 }
 
 
@@ -62,6 +117,13 @@ async def _login(context: Context, params: Params) -> Login:
     """Of whom the command line names by their address, and a page of the console by their number."""
     email = await _address(context, params["person"]) if "person" in params else email_address(params)
     login = await context.store.find(Tables.logins, email)
+    """By the address, or by the person's number where the operator may not see addresses."""
+    email = ""
+    if params.get("person") and not params.get("email"):
+        number = word_text(params, "person", 18)
+        rows = await context.store.select(EMAIL_OF, int(number)) if number.isascii() and number.isdigit() else []
+        email = rows[0][0] if rows else ""
+    login = await context.store.find(Tables.logins, email or email_address(params))
     if login is None:
         raise ActionRefused("not_found", "No person has this e-mail address.")
     return login

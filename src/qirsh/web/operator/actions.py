@@ -25,19 +25,20 @@ from qirsh.web.operator.action import (
     Params,
     account_number,
     added_person,
-    email_address,
     submit,
     word_text,
 )
 from qirsh.web.operator.audit_actions import AUDIT_ACTIONS
 from qirsh.web.operator.bank_actions import BANK_ACTIONS
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
+from qirsh.web.operator.decided import decide
 from qirsh.web.operator.full_check import run_audit
+from qirsh.web.operator.help_actions import HELP_ACTIONS
 from qirsh.web.operator.ledger_actions import LEDGER_ACTIONS
 from qirsh.web.operator.message_actions import MESSAGE_ACTIONS
 from qirsh.web.operator.money_actions import MONEY_ACTIONS
 from qirsh.web.operator.operator_actions import OPERATOR_ACTIONS
-from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move, letters_on_pin
+from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
@@ -55,17 +56,6 @@ async def add_person(context: Context, actor: Actor, params: Params) -> Params:
         context, ChangePin(person.id, context.keyring.pin_mac(person.id, pin), actor.name, operator=actor.person)
     )
     return {"person": person.id, "account": str(person.account), "state": "unverified"}
-
-
-async def set_pin(context: Context, actor: Actor, params: Params) -> Params:
-    """A new PIN for a person who has locked or forgotten theirs."""
-    pin = _pin(params)
-    login = await context.store.find(Tables.logins, email_address(params))
-    if login is None:
-        raise ActionRefused("not_found", "No person has this e-mail address.")
-    mac, letters = context.keyring.pin_mac(login.person, pin), await letters_on_pin(context, login.person)
-    await submit(context, ChangePin(login.person, mac, actor.name, letters, operator=actor.person))
-    return {"person": login.person, "email": login.email}
 
 
 async def request_account(context: Context, actor: Actor, params: Params) -> Params:
@@ -101,9 +91,8 @@ def move_account(to: str) -> Handler:
         else:
             target = to
         letters = await letters_on_move(context, found, target, reason)
-        account = await submit(
-            context, MoveAccount(account_number(params), target, actor.id, reason, actor.name, letters)
-        )
+        command = MoveAccount(account_number(params), target, actor.id, reason, actor.name, letters)
+        account = await decide(context, found, command)
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)
         return _account_words(account) | ({"testAccount": str(test_accounts[0][0])} if test_accounts else {})
 
@@ -169,7 +158,6 @@ async def lift_stop(context: Context, actor: Actor, params: Params) -> Params:
 
 ACTIONS: Final[dict[str, Action]] = {
     "person add": Action(add_person, OperatorRight.DECIDE),
-    "person pin": Action(set_pin, OperatorRight.ASK_HELP),
     "account request": Action(request_account, OperatorRight.DECIDE),
     "account verify": Action(move_account("verified"), OperatorRight.DECIDE),
     "account approve": Action(move_account("approved"), OperatorRight.DECIDE),
@@ -194,6 +182,7 @@ ACTIONS: Final[dict[str, Action]] = {
     **SYSTEM_ACTIONS,
     **BANK_ACTIONS,
     **SEARCH_ACTIONS,
+    **HELP_ACTIONS,
 }
 
 

@@ -122,6 +122,12 @@ async def _proved(context: Context, request: OperatorRequest, peer: str) -> Oper
         subject = "nobody" if verified is None else f"person {verified.login.person}"
         await context.engine.submit(RecordFailure(subject, peer or "somebody"))
         raise ActionRefused("wrong_credentials", "Incorrect operator's e-mail, password or code.")
+    if (
+        verified.login.totp_sealed is None
+    ):  # It was removed by two admins: nobody runs the service with a password alone.
+        raise ActionRefused(
+            "second_factor_needed", "You have no second factor: turn on two-step verification in your wallet first."
+        )
     if context.limits is not None:
         context.limits.forgive_operator(address)
     return operator

@@ -5,6 +5,7 @@ from qirsh.domain.mail import Letter
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.language.catalog import text
+from qirsh.language.identity_reasons import identity_reason
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
 
@@ -50,16 +51,13 @@ async def letters_on_brand(context: Context, account: Account, name: str, reason
     return await letters_to_person(context, account.owner, "brand_approved", name=name, url=url)
 
 
-async def letters_on_pin(context: Context, person: int) -> tuple[Letter, ...]:
-    """For a person for whom an operator sets a PIN."""
-    return await letters_to_person(context, person, "pin_set_by_support")
-
-
-async def letters_on_rejection(context: Context, account: Account | None, reason: str) -> tuple[Letter, ...]:
-    """For a person whose document was not enough."""
-    if account is None:
+async def letters_on_rejection(
+    context: Context, account: Account | None, because: str, reason: str
+) -> tuple[Letter, ...]:
+    """For a person whose document was not enough: why, in their language and in the operator's own words."""
+    owner = None if account is None or account.owner is None else await context.store.find(Tables.people, account.owner)
+    if owner is None:
         return ()
+    told = identity_reason(owner.language, because, reason)
     identity_url = f"{context.base_url}/wallet/identity"
-    return await letters_to_person(
-        context, account.owner, "identity_rejected", reason=reason, identity_url=identity_url
-    )
+    return await letters_to_person(context, owner.id, "identity_rejected", reason=told, identity_url=identity_url)

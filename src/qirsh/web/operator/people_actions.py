@@ -10,14 +10,15 @@ from qirsh.domain.account import Account
 from qirsh.domain.api_key import ApiKey
 from qirsh.domain.commands.audit_log import RecordLook
 from qirsh.domain.commands.identity import RejectIdentity
-from qirsh.domain.identity import SIDES
+from qirsh.domain.identity import REASONS, SIDES
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
-from qirsh.engine.identity_facts import unseal_facts, unseal_picture
+from qirsh.engine.identity_facts import Facts, document_macs, unseal_facts, unseal_picture
 from qirsh.store.reads import people as people_queries
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
+from qirsh.web.operator.decided import decide
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_rejection
 
@@ -58,6 +59,7 @@ async def show_identity(context: Context, actor: Actor, params: Params) -> Param
         "birthDate": facts.birth_date,
         "document": facts.document,
         "documentNumber": facts.document_number,
+        "sameDocument": " ".join(str(other) for other in await same_document(context, identity.person, facts)),
         "reason": identity.reason,
     }
     if params.get("pictures"):
@@ -68,10 +70,15 @@ async def show_identity(context: Context, actor: Actor, params: Params) -> Param
 async def reject_identity(context: Context, actor: Actor, params: Params) -> Params:
     """It is not enough, and the person reads why and may send it again."""
     number = account_number(params)
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
-    letters = await letters_on_rejection(context, await context.store.find(Tables.accounts, number), reason)
-    identity = await submit(context, RejectIdentity(number, reason, actor.id, actor.name, letters))
-    return {"account": str(number), "state": identity.state, "reason": reason}
+    because = word_text(params, "because", 20, default="other")
+    if because not in REASONS:
+        raise ActionRefused("invalid", f"because: must be one of {', '.join(REASONS)}")
+    own_words = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default=None if because == "other" else "")
+    account = await context.store.find(Tables.accounts, number)
+    letters = await letters_on_rejection(context, account, because, own_words)
+    command = RejectIdentity(number, own_words, actor.id, actor.name, letters, because)
+    identity = await decide(context, account, command)
+    return {"account": str(number), "state": identity.state, "because": because, "reason": own_words}
 
 
 async def list_accounts(context: Context, _actor: Actor, params: Params) -> Params:
@@ -143,6 +150,15 @@ PEOPLE_ACTIONS: Final[dict[str, Action]] = {
     "account show": Action(show_account, OperatorRight.LOOK),
     "key list": Action(list_keys, OperatorRight.LOOK),
 }
+
+
+async def same_document(context: Context, person: int, facts: Facts) -> list[int]:
+    """The accounts of others who have shown this document too, whatever became of it."""
+    found: set[int] = set()
+    for mac in document_macs(context.keyring, facts):  # There are as many as there are secrets.
+        rows = await context.store.select(people_queries.ACCOUNTS_OF_DOCUMENT, mac, person, limits.LIST_ITEMS_MAX)
+        found.update(account for (account,) in rows)
+    return sorted(found)
 
 
 async def _pictures(context: Context, person: int) -> dict[str, str]:

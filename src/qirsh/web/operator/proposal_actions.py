@@ -22,6 +22,7 @@ from qirsh.domain.commands.proposal import (
     ProposedCommand,
     decoded,
 )
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.money import format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import Proposal, is_lapsed, shown_digest
@@ -265,6 +266,8 @@ def proposal_words(proposal: Proposal) -> Params:
         told["reverses"] = command.reverses
     if isinstance(command, OpenHouse):
         told["name"] = command.name
+    if isinstance(command, RefundForShop):
+        told |= {"refund": str(command.amount), "payment": str(command.payment), "note": command.note}
     return told
 
 

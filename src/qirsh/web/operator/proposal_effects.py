@@ -3,12 +3,14 @@
 import msgspec
 
 from qirsh.domain.api_key import token_hash
-from qirsh.domain.commands.access import RemoveFactors
+from qirsh.domain.commands.access import RemoveFactors, RemoveOperatorFactors, ResetPin
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles, EndOperator
 from qirsh.domain.commands.proposal import Mailed, ProposedCommand
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
+from qirsh.domain.pending_reset import RESET_AFTER_MS
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people as people_queries
 from qirsh.web.auth.email_challenge import new_link_token
@@ -53,10 +55,15 @@ async def effects_of(context: Context, actor: Actor, command: ProposedCommand) -
             return Effects(Mailed(await letters_to_operators(context, "operator_ended", name=person, new_email=email)))
         case BookBankTransfer():
             return Effects(Mailed(await letters_on_payout(context, command.payout, command.reference)))
-        case RemoveFactors():
+        case RemoveFactors() | ResetPin():
+            return Effects(Mailed(await _letters_on_reset(context, command)))
+        case RemoveOperatorFactors():
             found = await context.store.select(people_queries.PASSKEYS_OF_PERSON, command.person)
-            told = await letters_to_person(context, command.person, "access_factors_removed")
-            return Effects(Mailed(told), tuple(key for key, _name, _at in found))
+            person, email = await _person(context, command.person)
+            told = await letters_to_operators(context, "operator_factors_removed", name=person, new_email=email)
+            return Effects(Mailed(told), tuple(bytes(key) for key, _name, _at in found))
+        case RefundForShop():
+            return Effects(Mailed(await _letters_on_refund(context, command)))
     return Effects()
 
 
@@ -73,6 +80,24 @@ async def letters_on_asking(context: Context, actor: Actor, command: ProposedCom
             _, email = await _person(context, command.person)
             return await letters_to_operators(context, "operator_end_asked", by=who, new_email=email)
     return ()
+
+
+async def _letters_on_reset(context: Context, command: RemoveFactors | ResetPin) -> tuple[Letter, ...]:
+    """The person has a day, in which they can stop it where the link leads."""
+    kind = "pin_reset_agreed" if isinstance(command, ResetPin) else "factors_reset_agreed"
+    due_at = await context.store.now() + RESET_AFTER_MS
+    return await letters_to_person(context, command.person, kind, at=due_at, url=f"{context.base_url}/wallet/security")
+
+
+async def _letters_on_refund(context: Context, command: RefundForShop) -> tuple[Letter, ...]:
+    """To the owner, whose balance it came from. The payer hears as of any refund."""
+    shop = await context.store.find(Tables.accounts, command.merchant)
+    paid = await context.store.find(Tables.payments, command.payment)
+    if shop is None or paid is None:
+        return ()
+    facts: dict[str, str | int] = {"amount": command.amount, "currency": paid.currency, "name": shop.name}
+    facts["payment"] = context.identifiers.payment_id(paid.number)
+    return await letters_to_person(context, shop.owner, "refund_for_shop", **facts)
 
 
 async def _link(context: Context, actor: Actor, email: str) -> Mailed:

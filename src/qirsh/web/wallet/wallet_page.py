@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.tables import Tables
+from qirsh.language.identity_reasons import identity_reason
 from qirsh.store.reads import account_entries, queries
 from qirsh.store.reads.account_entries import read_named_entries
 from qirsh.web.html.page_context import PageContext, signed_in
@@ -36,7 +37,7 @@ async def show_wallet(page: PageContext) -> Response:
         account=number,
         state=account.state,
         identity=identity.state if identity else "",
-        reason=identity.reason if identity else "",
+        reason=identity_reason(page.request.language, identity.because, identity.reason) if identity else "",
         balances=balances or [(next(iter(CURRENCIES)), 0, 0)],
         rows=rows_of(context, movements),
         deposit_hint=context.deposit_hint,
