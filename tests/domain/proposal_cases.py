@@ -92,7 +92,13 @@ def for_shop(market: Market) -> RefundForShop:
     """The wish of a customer whose shop is suspended."""
     payment = market.buy(amount=100)
     market.move(market.shop, "suspended")
-    return RefundForShop("rf_1", payment.number, market.shop, 100)
+    return refunding(market, payment.number)
+
+
+def refunding(market: Market, payment: int, amount: int = 100, **changes: Any) -> RefundForShop:  # noqa: ANN401 - the fields of the command
+    """The wish that a payment to the shop goes back."""
+    fields: dict[str, Any] = {"id": "rf_1", "merchant": market.shop, "currency": "USD"} | changes
+    return RefundForShop(payment=payment, amount=amount, payment_id=market.identifiers.payment_id(payment), **fields)
 
 
 def _own_shop(case: "Case") -> None:

@@ -192,7 +192,11 @@ def people_forms(market: Market) -> list[list[Form]]:
         for email, person in (("operator.two@example.com", market.second), ("customer@example.com", market.customer))
     ]
     helped += [
-        Form(f"pr_refund_{number}", RefundForShop(f"rf_{number}", number, market.shop, 1), {"amount": 2})
+        Form(
+            f"pr_refund_{number}",
+            RefundForShop(f"rf_{number}", number, market.shop, 1, "EUR", market.identifiers.payment_id(number)),
+            {"amount": 2},
+        )
         for number in (5, 1)
     ]
     # Those that hold nothing can be closed.

@@ -305,3 +305,23 @@ def _issue(market: Market) -> IssueKey:
 
 def _revoke(market: Market, key: str, member: int) -> RevokeKey:
     return RevokeKey(key, "test", market.shop, member)
+
+
+def test_what_another_operator_has_rejected_is_accepted_only_once_it_is_sent_again(market: Market) -> None:
+    account = submit(market)
+    person = market.accounts[account].owner
+    assert person is not None
+    accept = MoveAccount(account, "verified", market.second.id, "", "test", seen=market.now)
+    market.do(RejectIdentity(account, "", market.first.id, "test", (), "not_whole"))
+    assert (market.identities[person].because, market.audit[-1].detail) == ("not_whole", "not_whole")
+    assert market.refuse(accept).why is Refusal.MOVE_NOT_ALLOWED
+    market.now += 1
+    market.do(SubmitIdentity(person, account, b"facts", (("front", b"sealed"),), b"mac"))
+    assert (market.identities[person].because, market.identities[person].document_mac) == ("", b"mac")
+    for seen in (market.now - 1, market.now + 1):
+        stale = msgspec.structs.replace(accept, seen=seen)
+        assert market.refuse(stale).why is Refusal.CHANGED_MEANWHILE
+        no = RejectIdentity(account, "", market.first.id, "test", (), "not_whole", seen)
+        assert market.refuse(no).why is Refusal.CHANGED_MEANWHILE
+    market.do(msgspec.structs.replace(accept, seen=market.now))
+    assert market.accounts[account].state == "verified"

@@ -1,11 +1,12 @@
 """Two operators give money back for a shop that is suspended: as the shop would, and only while it is."""
 
-from qirsh.domain.commands.refund import RefundForShop
+import msgspec
+
 from qirsh.domain.event import REFUND_CREATED
 from qirsh.domain.refusal import Refusal
 from tests.domain.invariant import complaints
 from tests.domain.market import Market
-from tests.domain.proposal_cases import edit, for_shop
+from tests.domain.proposal_cases import edit, for_shop, refunding
 
 
 def test_it_is_a_refund_like_any_other() -> None:
@@ -41,15 +42,23 @@ def test_test_money_is_the_shop_s_own_matter() -> None:
     market = Market()
     payment = market.do(market.pay_as_test(market.create(merchant=market.till)))
     market.move(market.shop, "suspended")
-    wanted = RefundForShop("rf_1", payment.number, market.till, 100)
+    wanted = refunding(market, payment.number, merchant=market.till)
     assert market.refuse(market.propose(wanted)).why is Refusal.NOT_FOUND
 
 
 def test_a_part_leaves_the_rest() -> None:
     market = Market()
     wanted = for_shop(market)
-    market.agree(RefundForShop("rf_1", wanted.payment, wanted.merchant, 40))
-    market.do(market.propose(RefundForShop("rf_2", wanted.payment, wanted.merchant, 60)))
-    assert market.refuse(market.propose(RefundForShop("rf_3", wanted.payment, wanted.merchant, 61))).why is (
+    market.agree(refunding(market, wanted.payment, 40))
+    market.do(market.propose(refunding(market, wanted.payment, 60, id="rf_2")))
+    assert market.refuse(market.propose(refunding(market, wanted.payment, 61, id="rf_3"))).why is (
         Refusal.REFUND_EXCEEDS
     )
+
+
+def test_a_proposal_that_tells_of_another_payment_or_currency_is_none() -> None:
+    market = Market()
+    wanted = for_shop(market)
+    for changes in ({"currency": "EUR"}, {"payment_id": market.identifiers.payment_id(wanted.payment + 1)}):
+        lying = msgspec.structs.replace(wanted, **changes)
+        assert market.refuse(market.propose(lying)).why is Refusal.NOT_FOUND

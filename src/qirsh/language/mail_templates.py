@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.language.business_mail_templates import BUSINESS_KINDS
 from qirsh.language.catalog import mark as _
+from qirsh.language.help_mail_templates import HELP_KINDS
 from qirsh.language.mail_kind import WHEN, Alone, Kind
 from qirsh.language.money_mail_templates import MONEY_KINDS
 
@@ -105,40 +106,6 @@ KINDS: Final[dict[str, Kind]] = {
             *_NOT_YOU,
         ),
         lasts="pin",
-    ),
-    "pin_reset_agreed": Kind(
-        _("Your payment PIN will be removed"),
-        (
-            _(
-                "Support was asked to remove the payment PIN of your account. It is removed on %(time)s, and you then"
-                " set a new one in your wallet."
-            ),
-            _("If you did not ask for this, or know your PIN again, keep it here before then:"),
-            Alone("url"),
-        ),
-    ),
-    "pin_reset_done": Kind(
-        _("Your payment PIN was removed"),
-        (
-            _("As support told you, the payment PIN of your account was removed. Set a new one in your wallet."),
-            WHEN,
-            _ASK_US,
-        ),
-    ),
-    "factors_reset_agreed": Kind(
-        _("Two-step verification and passkeys will be removed"),
-        (
-            _(
-                "Support was asked to turn off two-step verification for your account and to remove its passkeys. This"
-                " happens on %(time)s."
-            ),
-            _("If you did not ask for this, sign in and keep them here before then:"),
-            Alone("url"),
-        ),
-    ),
-    "reset_stopped": Kind(
-        _("Your PIN, two-step verification and passkeys stay as they are"),
-        (_("What support was asked to remove from your account stays."), WHEN, _ASK_US),
     ),
     "key_issued": Kind(
         _("A new API key was created"),
@@ -344,27 +311,6 @@ KINDS: Final[dict[str, Kind]] = {
             _NOT_EXPECTED,
         ),
     ),
-    "operator_factors_removed": Kind(
-        _("Two-step verification of an operator was removed"),
-        (
-            _("Two admins have removed two-step verification and passkeys of this operator:"),
-            Alone("name"),
-            Alone("new_email"),
-            WHEN,
-            _NOT_EXPECTED,
-        ),
-    ),
-    "operator_recovered": Kind(
-        _("An operator was let in again from the server"),
-        (
-            _("This operator got a new password and a new second factor from the server itself, and is an admin:"),
-            Alone("name"),
-            Alone("new_email"),
-            Alone("by"),
-            WHEN,
-            _NOT_EXPECTED,
-        ),
-    ),
     "proposal_refused": Kind(
         _("Your proposal was declined"),
         (
@@ -423,4 +369,5 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     **BUSINESS_KINDS,
     **MONEY_KINDS,
+    **HELP_KINDS,
 }

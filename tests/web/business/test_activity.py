@@ -42,7 +42,7 @@ PROPOSALS: Final[tuple[ProposedCommand, ...]] = (
     OpenHouse("Second bank"),
     RemoveOperatorFactors("hala@home.example", 3),
     ResetPin(3),
-    RefundForShop("rf_1", 1, 2, 100),
+    RefundForShop("rf_1", 1, 2, 100, "USD", "1"),
 )
 OF_SHOPS: Final = [command for command in PROPOSALS if PROPOSED[type(command)].subject(command).startswith("account ")]
 # What stands for the names in the actions that rules put together.

@@ -1,6 +1,7 @@
 """Operators change how a person signs in, and it is felt at once. To remove second factors takes two of them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,7 @@ def test_an_operator_who_may_restrict_stops_it(house: InProcess) -> None:
     customer, _ = tenant(house)
     for act in ("access reset-pin", "access remove-factors"):
         house.agree(act, email=customer.email, reason="somebody called")
-    words = {"email": customer.email, "reason": "they know nothing of it"}
+    words: dict[str, Any] = {"email": customer.email, "reason": "they know nothing of it"}
     assert code(house, "access keep", **words, what="password") == "invalid"
     assert house.act("access keep", **words)["kept"] == "factors pin"
     assert code(house, "access keep", **words) == "not_found"
@@ -177,7 +178,7 @@ def test_what_cannot_be_done(house: InProcess, act: str) -> None:
 def test_an_operator_s_second_factor_goes_by_two_admins_at_once_and_then_they_run_nothing(house: InProcess) -> None:
     third = operator_with(house, "support")
     lost = house.operators[third]
-    words = {"email": lost.email, "reason": "has lost the phone"}
+    words: dict[str, Any] = {"email": lost.email, "reason": "has lost the phone"}
     assert code(house, "access remove-factors", **words) == "move_not_allowed"
     assert code(house, "operator remove-factors", **{**words, "email": house.customer().email}) == "not_found"
     assert house.agree("operator remove-factors", **words)["state"] == "done"

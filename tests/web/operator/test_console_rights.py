@@ -60,6 +60,14 @@ RIGHTS: Final = {
     "GET /operator/bank/{house}/statements/{id}": "see_bank",
     "GET /operator/bank/{house}/format": "match_bank",
     "GET /operator/bank/{house}/import": "match_bank",
+    "GET /operator/identities": "decide",
+    "GET /operator/identities/{account}": "see_papers",
+    "GET /operator/identities/{account}/{side}": "see_papers",
+    "GET /operator/businesses": "decide",
+    "GET /operator/businesses/{account}": "decide",
+    "GET /operator/brands": "decide",
+    "GET /operator/brands/{account}": "decide",
+    "GET /operator/recoveries": "ask_setup",
 }
 
 

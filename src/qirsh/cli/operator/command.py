@@ -141,6 +141,7 @@ _add_move(
     "reject",
     "A requested commercial account may not take payments.",
     reason_help="The owner reads it, and it is kept in the audit entry.",
+    is_reason_required=True,
 )
 _add_move("suspend", "Stop an account; reading still works.")
 _add_move("resume", "Let a suspended account act again.")

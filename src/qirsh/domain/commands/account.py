@@ -39,6 +39,7 @@ class MoveAccount(Command[Account], frozen=True):
     reason: str
     actor: str
     letters: tuple[Letter, ...] = ()
+    seen: int | None = None  # When what the operator has seen of a person's identity was sent; None: they saw none.
 
 
 class CloseAccount(Proposed[Account], frozen=True):

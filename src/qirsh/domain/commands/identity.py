@@ -26,6 +26,7 @@ class RejectIdentity(Command[Identity], frozen=True):
     actor: str
     letters: tuple[Letter, ...] = ()
     because: Because = "other"
+    seen: int | None = None  # When what the operator has seen was sent; None: they do not say.
 
 
 class ForgetImages(Command[int], frozen=True):

@@ -22,4 +22,6 @@ class RefundForShop(Proposed[Refund], frozen=True):
     payment: int
     merchant: int
     amount: int
+    currency: str  # Of the payment, as its public number is: for who reads the proposal.
+    payment_id: str
     note: str = ""  # The payer and the shop read it.

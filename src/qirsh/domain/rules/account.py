@@ -26,7 +26,7 @@ from qirsh.domain.proposal import Proposal
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.account_eligibility import lock_live_account, why_not_acting
-from qirsh.domain.rules.identity import accept, need_identity
+from qirsh.domain.rules.identity import accept, is_rejected, is_unseen, need_identity
 from qirsh.domain.rules.login_credentials import end_sessions
 from qirsh.domain.rules.money import holds_money
 from qirsh.domain.rules.name_word import write_name
@@ -86,6 +86,8 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
         return Refused(Refusal.OWN_REQUEST)
     if account.mode == "test" or command.to == "closed" or not may_move(account, command.to):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
+    if why := _why_not_as_seen(command, work, account):
+        return Refused(why)
     moved: Account = msgspec.structs.replace(account, state=command.to, updated_at=work.now)
     work.accounts.change(moved.number, moved)
     if account.state == "requested" and moved.state == "approved":
@@ -103,6 +105,15 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
     action = "resumed" if account.state == "suspended" else moved.state
     work.note(command.actor, f"account.{action}", f"account {moved.number}", command.reason)
     return moved
+
+
+def _why_not_as_seen(command: MoveAccount, work: UnitOfWork, account: Account) -> Refusal | None:
+    """Who knows a person without it need not have seen what they sent. To who has, another may have said no."""
+    if account.state != "unverified" or account.owner is None or command.seen is None:
+        return None
+    if is_rejected(work, account.owner):
+        return Refusal.MOVE_NOT_ALLOWED
+    return Refusal.CHANGED_MEANWHILE if is_unseen(work, account.owner, command.seen) else None
 
 
 def _right_to_move(command: MoveAccount, work: UnitOfWork) -> OperatorRight:

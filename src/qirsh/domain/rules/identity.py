@@ -72,6 +72,8 @@ def reject(command: RejectIdentity, work: UnitOfWork) -> Identity | Refused:
         return Refused(Refusal.NOT_FOUND)
     if account.owner == command.operator:
         return Refused(Refusal.OWN_REQUEST)
+    if is_unseen(work, account.owner, command.seen):
+        return Refused(Refusal.CHANGED_MEANWHILE)
     rejected = _decide(
         work, account.owner, "rejected", operator=command.operator, reason=command.reason, because=command.because
     )
@@ -88,6 +90,19 @@ def need_identity(work: UnitOfWork, account: int, keys: RowKeys) -> None:
     row = work.accounts.get(account)
     if row is not None and row.kind == "personal" and row.owner is not None:
         keys.identities.add(row.owner)
+
+
+def is_unseen(work: UnitOfWork, person: int, seen: int | None) -> bool:
+    """Whether another form waits than the one that the operator has looked at."""
+    identity = work.identities.get(person)
+    waits = identity is not None and identity.state == "submitted"
+    return waits and seen is not None and identity is not None and identity.submitted_at != seen
+
+
+def is_rejected(work: UnitOfWork, person: int) -> bool:
+    """Whether another operator has said no to what the person has sent last."""
+    identity = work.identities.get(person)
+    return identity is not None and identity.state == "rejected"
 
 
 def accept(work: UnitOfWork, person: int, *, operator: int) -> None:

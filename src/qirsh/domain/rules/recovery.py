@@ -47,7 +47,7 @@ def recover(command: RecoverOperator, work: UnitOfWork) -> Recovery | Refused:
         held = {role for role in ROLES if role in operator.roles.split()}
         work.operators.change(person.id, msgspec.structs.replace(operator, roles=written_roles({*held, "admin"})))
         work.count(ADMIN)
-    recovery = Recovery(command.id, person.id, operator.roles, command.by, work.now)
+    recovery = Recovery(id=command.id, person=person.id, roles=operator.roles, done_by=command.by, at=work.now)
     work.recoveries.add(recovery.id, recovery)
     work.post(command.letters)
     work.note(command.by, "operator.recovered", f"person {person.id}", recovery.id)

@@ -116,6 +116,8 @@ def why_not_for_shop(
     paid, merchant = work.payments.get(command.payment), work.accounts.get(command.merchant)
     if paid is None or merchant is None or paid.merchant != command.merchant or merchant.mode != "live":
         return Refusal.NOT_FOUND
+    if (paid.currency, work.identifiers.payment_id(paid.number)) != (command.currency, command.payment_id):
+        return Refusal.NOT_FOUND  # The proposal would not tell what it does.
     payer = None if paid.payer is None else work.accounts.get(paid.payer)
     if payer is not None and payer.owner in {by.operator, getattr(by, "asked_by", by.operator)}:
         return Refusal.OWN_REQUEST  # Nobody gives themselves money.

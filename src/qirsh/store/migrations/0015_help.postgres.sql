@@ -58,3 +58,9 @@ END $$;
 CREATE TRIGGER recovery_moves BEFORE UPDATE ON recovery FOR EACH ROW EXECUTE FUNCTION recovery_moves();
 CREATE TRIGGER recovery_remains BEFORE DELETE OR TRUNCATE ON recovery
     FOR EACH STATEMENT EXECUTE FUNCTION refused('recoveries never vanish');
+
+-- What waits for a decision, oldest first, and the names that a new one could be taken for.
+CREATE INDEX account_requested ON account (created_at, number) WHERE kind = 'commercial' AND state = 'requested';
+CREATE INDEX account_approved ON account (number, name)
+    WHERE kind = 'commercial' AND mode = 'live' AND state IN ('approved', 'suspended');
+CREATE INDEX brand_change_asked ON brand_change (asked_at, account) WHERE state = 'waiting';

@@ -54,3 +54,9 @@ END;
 CREATE TRIGGER recovery_remains BEFORE DELETE ON recovery BEGIN SELECT RAISE(ROLLBACK, 'recoveries never vanish'); END;
 CREATE TRIGGER recovery_is_new BEFORE INSERT ON recovery WHEN EXISTS (SELECT 1 FROM recovery WHERE id = NEW.id)
 BEGIN SELECT RAISE(ROLLBACK, 'recoveries are never replaced'); END;
+
+-- What waits for a decision, oldest first, and the names that a new one could be taken for.
+CREATE INDEX account_requested ON account (created_at, number) WHERE kind = 'commercial' AND state = 'requested';
+CREATE INDEX account_approved ON account (number, name)
+    WHERE kind = 'commercial' AND mode = 'live' AND state IN ('approved', 'suspended');
+CREATE INDEX brand_change_asked ON brand_change (asked_at, account) WHERE state = 'waiting';

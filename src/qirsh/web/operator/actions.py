@@ -31,7 +31,7 @@ from qirsh.web.operator.action import (
 from qirsh.web.operator.audit_actions import AUDIT_ACTIONS
 from qirsh.web.operator.bank_actions import BANK_ACTIONS
 from qirsh.web.operator.brand_actions import BRAND_ACTIONS
-from qirsh.web.operator.decided import decide
+from qirsh.web.operator.decided import decide, seen_at
 from qirsh.web.operator.full_check import run_audit
 from qirsh.web.operator.help_actions import HELP_ACTIONS
 from qirsh.web.operator.ledger_actions import LEDGER_ACTIONS
@@ -84,14 +84,23 @@ def move_account(to: str) -> Handler:
     """The act that brings an account to a state."""
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
-        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+        default = None if to == "rejected" else ""  # The owner is to read why.
+        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default=default)
         found = await context.store.find(Tables.accounts, account_number(params))
         if to == "resumed":
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
             target = to
         letters = await letters_on_move(context, found, target, reason)
-        command = MoveAccount(account_number(params), target, actor.id, reason, actor.name, letters)
+        command = MoveAccount(
+            account=account_number(params),
+            to=target,
+            operator=actor.id,
+            reason=reason,
+            actor=actor.name,
+            letters=letters,
+            seen=seen_at(params),
+        )
         account = await decide(context, found, command)
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)
         return _account_words(account) | ({"testAccount": str(test_accounts[0][0])} if test_accounts else {})

@@ -9,7 +9,7 @@ from qirsh.domain.commands.identity import RejectIdentity
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.account_history import entries_of_account
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import ActionRefused, submit
+from qirsh.web.operator.action import ActionRefused, Params, submit
 
 # What a request can become, in the words of audit entries.
 _DECISIONS: Final = frozenset({"account.verified", "account.approved", "account.rejected", "identity.rejected"})
@@ -27,6 +27,13 @@ async def decide(context: Context, account: Account | None, command: MoveAccount
         if (told := await decided_words(context, account)) is None:
             raise
         raise ActionRefused("already_decided", told) from None
+
+
+def seen_at(params: Params) -> int | None:
+    """Of which form a page was, where it says so: when it was sent."""
+    given = params.get("seen")
+    is_number = type(given) is str and given.isascii() and given.isdigit() and len(given) < 19  # noqa: PLR2004 - of 64 bits
+    return int(given) if is_number and given is not None else None
 
 
 async def decided_words(context: Context, account: Account) -> str | None:

@@ -34,7 +34,15 @@ async def ask_refund(context: Context, actor: Actor, params: Params) -> Params:
         example = format_amount(10098, paid.currency)
         raise ActionRefused("invalid", f"amount: must be like {example}, and more than zero")
     note = word_text(params, "note", limits.NOTE_CHARACTERS_MAX, default="")
-    command = RefundForShop(_refund_id(context, params), paid.number, paid.merchant, amount, note)
+    command = RefundForShop(
+        id=_refund_id(context, params),
+        payment=paid.number,
+        merchant=paid.merchant,
+        amount=amount,
+        currency=paid.currency,
+        payment_id=context.identifiers.payment_id(paid.number),
+        note=note,
+    )
     return await ask(context, actor, params, command)
 
 

@@ -18,7 +18,7 @@ from qirsh.store.reads import people as people_queries
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
-from qirsh.web.operator.decided import decide
+from qirsh.web.operator.decided import decide, seen_at
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_rejection
 
@@ -70,13 +70,22 @@ async def show_identity(context: Context, actor: Actor, params: Params) -> Param
 async def reject_identity(context: Context, actor: Actor, params: Params) -> Params:
     """It is not enough, and the person reads why and may send it again."""
     number = account_number(params)
-    because = word_text(params, "because", 20, default="other")
-    if because not in REASONS:
+    named = word_text(params, "because", 20, default="other")
+    [because, *_] = [*(reason for reason in REASONS if reason == named), None]
+    if because is None:
         raise ActionRefused("invalid", f"because: must be one of {', '.join(REASONS)}")
     own_words = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default=None if because == "other" else "")
     account = await context.store.find(Tables.accounts, number)
     letters = await letters_on_rejection(context, account, because, own_words)
-    command = RejectIdentity(number, own_words, actor.id, actor.name, letters, because)
+    command = RejectIdentity(
+        account=number,
+        reason=own_words,
+        operator=actor.id,
+        actor=actor.name,
+        letters=letters,
+        because=because,
+        seen=seen_at(params),
+    )
     identity = await decide(context, account, command)
     return {"account": str(number), "state": identity.state, "because": because, "reason": own_words}
 

@@ -267,7 +267,11 @@ def proposal_words(proposal: Proposal) -> Params:
     if isinstance(command, OpenHouse):
         told["name"] = command.name
     if isinstance(command, RefundForShop):
-        told |= {"refund": str(command.amount), "payment": str(command.payment), "note": command.note}
+        told |= {
+            "refund": f"{format_amount(command.amount, command.currency)} {command.currency}",
+            "payment": command.payment_id,
+            "note": command.note,
+        }
     return told
 
 

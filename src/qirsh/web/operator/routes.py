@@ -10,8 +10,12 @@ from qirsh.web.operator.appointment_page import accept_appointment, show_appoint
 from qirsh.web.operator.audit_pages import AUDIT_ROUTES
 from qirsh.web.operator.bank_import_pages import BANK_IMPORT_ROUTES
 from qirsh.web.operator.bank_pages import BANK_ROUTES
+from qirsh.web.operator.brand_pages import BRAND_ROUTES
+from qirsh.web.operator.business_pages import BUSINESS_ROUTES
 from qirsh.web.operator.console_page import console_page
+from qirsh.web.operator.decision_pages import QUEUE_ROUTES
 from qirsh.web.operator.home_page import HOME_ROUTES
+from qirsh.web.operator.identity_pages import IDENTITY_ROUTES
 from qirsh.web.operator.ledger_pages import LEDGER_ROUTES
 from qirsh.web.operator.money_pages import MONEY_ROUTES
 from qirsh.web.operator.operator_pages import OPERATOR_ROUTES
@@ -20,6 +24,7 @@ from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.person_page import PERSON_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
 from qirsh.web.operator.search_page import SEARCH_ROUTES
+from qirsh.web.operator.recovery_pages import RECOVERY_ROUTES
 from qirsh.web.operator.sign_in_page import (
     console_sign_in,
     console_sign_in_with_passkey,
@@ -50,4 +55,9 @@ ROUTES: Final = (
     *ACCOUNT_ROUTES,
     *PAYMENT_ROUTES,
     *ACT_ROUTES,
+    *QUEUE_ROUTES,
+    *IDENTITY_ROUTES,
+    *BUSINESS_ROUTES,
+    *BRAND_ROUTES,
+    *RECOVERY_ROUTES,
 )
