@@ -45,7 +45,7 @@ def test_an_operator_signs_out_blocks_and_unblocks_a_person(served: tuple[House,
     assert [subject for subject in subjects if not re.search(rf"{subject}\s*<", page)] == []
 
 
-def test_second_factors_go_once_another_operator_agrees(served: tuple[House, Running]) -> None:
+def test_second_factors_go_a_day_after_another_operator_agrees(served: tuple[House, Running]) -> None:
     house, _ = served
     first, second, email = house.operator(), house.operator("operator2"), house.demo()["customer"]["email"]
     asked = house.invoke("access", "remove-factors", email, *REASON, **first)
@@ -59,6 +59,9 @@ def test_second_factors_go_once_another_operator_agrees(served: tuple[House, Run
     assert own.stderr.startswith("refused: second_operator_needed: ")
     done = house.invoke(*confirm, **second)
     assert (done.returncode, "Confirmed and carried out." in done.stdout) == (0, True), done.stderr
+    [waiting] = house.act("access", "resets", email, **first)["items"]
+    assert (waiting["what"], waiting["proposal"]) == ("factors", item["id"])
+    house.act("access", "keep", email, *REASON, **first)
 
 
 def test_what_nobody_has_or_is_one_s_own_is_refused(served: tuple[House, Running]) -> None:

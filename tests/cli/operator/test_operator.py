@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -105,7 +106,7 @@ def test_a_merchant_s_way_from_a_person_to_a_key_and_its_end(served: tuple[House
     assert house.act("account", "suspend", shop, **by)["state"] == "suspended"
     assert house.act("account", "resume", shop, **by)["state"] == "approved"
     other = house.act("account", "request", account, "--name", "Other", **by)["account"]
-    assert house.act("account", "reject", other, **by)["state"] == "rejected"
+    assert house.act("account", "reject", other, "--reason", "no such number", **by)["state"] == "rejected"
 
 
 def test_money_moves_once_and_by_two_operators_however_often_it_is_asked_for(either: House) -> None:
@@ -256,17 +257,62 @@ def on_a_terminal(house: House, words: tuple[str, ...], answers: list[tuple[str,
     return process.returncode, shown
 
 
-def test_a_locked_pin_is_set_anew_by_an_operator(house: House) -> None:
-    with closing(apsw.Connection(str(house.database))) as connection:
-        connection.execute("UPDATE pin SET failures = 5")
-        before = connection.execute("SELECT person, mac FROM pin ORDER BY person").fetchall()
-    customer = house.demo()["customer"]["email"]
-    words = ("person", "pin", "--email", customer, "--pin-stdin")
-    assert house.act(*words, stdin="271828\n", **house.operator())["email"] == customer
-    with closing(apsw.Connection(str(house.database))) as connection:
-        after = connection.execute("SELECT person, mac, failures FROM pin ORDER BY person").fetchall()
-    changed = [row for row, old in zip(after, before, strict=True) if row[:2] != old]
-    assert [failures for _, _, failures in changed] == [0]
-    assert [failures for _, _, failures in after].count(5) == len(after) - 1
-    unknown = house.invoke("person", "pin", "--email", "no@x.org", "--pin-stdin", stdin="271828\n", **house.operator())
+def test_a_pin_is_set_back_by_two_a_day_later_and_can_be_kept(house: House) -> None:
+    customer, first, second = house.demo()["customer"]["email"], house.operator(), house.operator("operator2")
+    reason = ("--reason", "called back on the number in the papers")
+    asked = house.invoke("access", "reset-pin", customer, *reason, **first)
+    assert (asked.returncode, "another operator must run" in asked.stdout) == (0, True), asked.stderr
+    [item] = [one for one in house.act("proposal", "list", **second)["items"] if one["action"] == "reset-pin"]
+    house.act("proposal", "confirm", item["id"], "--digest", item["digest"], **second)
+    waiting = house.invoke("access", "resets", customer, **first)
+    assert item["id"] in waiting.stdout
+    kept = house.invoke("access", "keep", customer, "--what", "pin", *reason, **first)
+    assert (kept.returncode, "Stopped: it stays as it is." in kept.stdout) == (0, True), kept.stderr
+    again = house.invoke("access", "keep", customer, *reason, **first)
+    assert again.stderr.startswith("refused: not_found: ")
+    assert house.invoke("access", "resets", customer, **first).stdout == "None.\n"
+    unknown = house.invoke("access", "reset-pin", "no@x.org", *reason, **first)
     assert unknown.stderr.startswith("refused: not_found: ")
+
+
+def test_an_operator_is_let_in_again_only_while_the_service_is_stopped(house: House) -> None:
+    email = house.operator()["QIRSH_OPERATOR_EMAIL"]
+    words = ("operator", "recover", "--email", email, "--password-stdin")
+    lock = lock_file(house.database)
+    try:
+        served = house.invoke(*words, stdin="seven green lamps at noon\n")
+        assert (served.returncode, "the service runs: stop it first" in served.stderr) == (2, True), served.stderr
+    finally:
+        os.close(lock)
+    unknown = house.invoke("operator", "recover", "--email", "no@x.org", "--password-stdin", stdin=f"{PASSWORD}\n")
+    assert unknown.stderr.startswith("refused: not_found: "), unknown.stderr
+    assert email in unknown.stderr
+    assert house.act("recovery", "list", **house.operator())["items"] == []
+    done = house.invoke(*words, stdin="seven green lamps at noon\n")
+    assert done.returncode == 0, done.stderr
+    assert "shown only once" in done.stdout
+    old = house.invoke("recovery", "list", **house.operator())
+    assert old.stderr.startswith("refused: wrong_credentials: ")
+    secret = re.search(r"totpSecret +([A-Z2-7]+)", done.stdout)
+    assert secret
+    by = proof({"email": email, "password": "seven green lamps at noon", "totpSecret": secret[1]})
+    [unread] = house.act("recovery", "list", **by)["items"]
+    assert unread["by"].startswith("os user ")
+    read = house.invoke("recovery", "read", unread["id"], **by)
+    assert (read.returncode, read.stdout.startswith("Read.")) == (0, True), read.stderr
+    assert house.act("recovery", "list", **by)["items"] == []
+
+
+def test_an_operator_who_lost_the_factor_is_a_matter_of_admins(house: House) -> None:
+    first, second = house.operator(), house.operator("operator2")
+    words = ("operator", "remove-factors", second["QIRSH_OPERATOR_EMAIL"], "--reason", "lost the phone")
+    asked = house.invoke(*words, **first)
+    assert (asked.returncode, "another operator must run" in asked.stdout) == (0, True), asked.stderr
+    own = house.invoke(*words, **second)
+    assert own.stderr.startswith("refused: own_request: ")
+
+
+def test_a_refund_for_a_shop_is_asked_for_by_its_payment(house: House) -> None:
+    wrong = house.invoke("refund", "ask", "1234", "--reason", "never delivered", **house.operator())
+    assert wrong.stderr.startswith("refused: not_found: ")
+    assert house.invoke("refund", "ask", "1234", **house.operator()).returncode == 2

@@ -50,7 +50,7 @@ def test_an_operator_looks_and_decides_and_the_pictures_are_theirs_alone(house: 
     no = house.invoke("identity", "reject", account, "--reason", "blurred", **by)
     assert "can send it again" in no.stdout
     again = house.invoke("identity", "reject", account, "--reason", "blurred", **by)
-    assert (again.returncode, again.stderr.split(":")[1]) == (1, " move_not_allowed")
+    assert (again.returncode, again.stderr.split(":")[1]) == (1, " already_decided")
     assert house.act("account", "verify", account, **by)["state"] == "verified"
     nobody = house.invoke("identity", "show", house.demo()["merchant"]["account"], **by)
     assert (nobody.returncode, nobody.stderr.split(":")[1]) == (1, " not_found")

@@ -7,13 +7,13 @@ import click
 import uvloop
 
 from qirsh.cli import control_client
-from qirsh.cli.database_probe import has_begun, shown
 from qirsh.cli.errors import Declined, Stopped
 from qirsh.cli.operator.command import as_json_option, print_done, send_action
 from qirsh.cli.operator.credentials import new_secret
 from qirsh.cli.operator.operators import operator_group
 from qirsh.cli.operator.people import print_table
 from qirsh.cli.operator.proposals import show_asked
+from qirsh.doctor.database_probe import has_begun, shown
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.interface import DatabaseInUse
