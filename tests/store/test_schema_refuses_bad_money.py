@@ -19,7 +19,6 @@ from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLAC
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
 from tests.store.note_guards import BAD_NOTES, GOOD_NOTES, NOTES_TO_NOWHERE, REPLACED_NOTES
-from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLACED_HELP
 from tests.store.operator_guards import (
     APPOINTED_ALONE,
     BAD_OPERATORS,

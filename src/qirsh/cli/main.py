@@ -28,9 +28,9 @@ from qirsh.cli.operator.messages import message_group
 from qirsh.cli.operator.money import adjust_group, house_group, reverse_group
 from qirsh.cli.operator.payouts import payout_group
 from qirsh.cli.operator.proposals import proposal_group
-from qirsh.cli.operator.search import note_group, search_command
 from qirsh.cli.operator.recovery import recovery_group
 from qirsh.cli.operator.refunds import refund_group
+from qirsh.cli.operator.search import note_group, search_command
 from qirsh.cli.serve.command import serve_command
 from qirsh.cli.status import status_command
 from qirsh.cli.verify import verify_command

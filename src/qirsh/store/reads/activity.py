@@ -12,10 +12,8 @@ from qirsh.domain.limits import LIST_LOOKED_AT_MAX
 from qirsh.store.interface import Query, Store
 
 MAX_PLACE: Final = 2**62
-# What operators do for themselves: a shop that read of it would know that it is looked into.
-OPERATORS_OWN: Final = frozenset({"account.looked_at", "note.added"})
 # What operators consider, and what they have looked at: whoever reads of it before it happens is warned.
-ACTS_OF_OPERATORS: Final = frozenset({"account.close_asked", "account.looked", "refund.asked"})
+ACTS_OF_OPERATORS: Final = frozenset({"account.close_asked", "account.looked_at", "refund.asked"})
 KINDS_OF_OPERATORS: Final = frozenset({"proposal", "note"})
 # As the index says it.
 _SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
@@ -137,7 +135,6 @@ def _by_hand(at: int, row: tuple[int | str, ...], place: Place) -> tuple[Place, 
 
 
 def _fits(act: Act, wanted: ActFilter) -> bool:
-    is_action = wanted.action in {"", act.action, act.action.partition(".")[0]} and act.action not in OPERATORS_OWN
     kind = act.action.partition(".")[0]
     if act.action in ACTS_OF_OPERATORS or kind in KINDS_OF_OPERATORS:
         return False

@@ -114,16 +114,10 @@ ACCESS_ACTIONS: Final[dict[str, Action]] = {
 
 
 async def _login(context: Context, params: Params) -> Login:
-    """Of whom the command line names by their address, and a page of the console by their number."""
-    email = await _address(context, params["person"]) if "person" in params else email_address(params)
-    login = await context.store.find(Tables.logins, email)
     """By the address, or by the person's number where the operator may not see addresses."""
-    email = ""
-    if params.get("person") and not params.get("email"):
-        number = word_text(params, "person", 18)
-        rows = await context.store.select(EMAIL_OF, int(number)) if number.isascii() and number.isdigit() else []
-        email = rows[0][0] if rows else ""
-    login = await context.store.find(Tables.logins, email or email_address(params))
+    is_by_number = bool(params.get("person")) and not params.get("email")
+    email = await _address(context, params["person"]) if is_by_number else email_address(params)
+    login = await context.store.find(Tables.logins, email)
     if login is None:
         raise ActionRefused("not_found", "No person has this e-mail address.")
     return login

@@ -23,8 +23,8 @@ from qirsh.web.operator.payment_page import PAYMENT_ROUTES
 from qirsh.web.operator.payout_pages import PAYOUT_ROUTES
 from qirsh.web.operator.person_page import PERSON_ROUTES
 from qirsh.web.operator.proposal_pages import PROPOSAL_ROUTES
-from qirsh.web.operator.search_page import SEARCH_ROUTES
 from qirsh.web.operator.recovery_pages import RECOVERY_ROUTES
+from qirsh.web.operator.search_page import SEARCH_ROUTES
 from qirsh.web.operator.sign_in_page import (
     console_sign_in,
     console_sign_in_with_passkey,
