@@ -25,6 +25,8 @@ RIGHTS: Final = {
     "GET /operator/proposals": "look",
     "GET /operator/proposals/{id}": "look",
     "GET /operator/operators": "ask_setup",
+    "GET /operator/payments/{payment}/refund": "ask_help",
+    "GET /operator/people/{person}/reset-pin": "ask_help",
     "GET /operator/search": "look",
     "GET /operator/people/{person}": "look",
     "GET /operator/people/{person}/note": "write_to_shops",

@@ -9,6 +9,7 @@ import msgspec
 from qirsh.domain.limits import BODY_BYTES_MAX, FORM_BYTES_MAX
 from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.store.reads.operator_sessions import SignedInOperator
+from qirsh.store.reads.recoveries import UnreadRecovery, unread_recovery
 from qirsh.web.html.flash import flash_about, flash_header, read_flash
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.multipart import read_multipart
@@ -34,6 +35,7 @@ class ConsolePage(msgspec.Struct, frozen=True):
     operator: SignedInOperator
     flash: str  # From the last page.
     cookies: Headers
+    recovery: UnreadRecovery | None = None  # Told on every page until an admin has read it.
 
     @property
     def actor(self) -> Actor:
@@ -85,6 +87,7 @@ class ConsolePage(msgspec.Struct, frozen=True):
             "operator": self.operator,
             "may": self.may,
             "said": self.flash,
+            "recovery": self.recovery,
         }
         return render_page(
             self.context.site, self.request, template, status=status, headers=[*self.cookies], form_origin="", **values
@@ -128,7 +131,15 @@ def _for_operator(handler: Callable[[ConsolePage], Answer], right: OperatorRight
             problem.named = (session.operator.roles, right)
             raise problem
         flash, taken = read_flash(context, request)
-        page = ConsolePage(context, request, session, session.operator, flash, [*taken, *session.cookies])
+        page = ConsolePage(
+            context=context,
+            request=request,
+            session=session,
+            operator=session.operator,
+            flash=flash,
+            cookies=[*taken, *session.cookies],
+            recovery=await unread_recovery(context.store),
+        )
         return await handler(page)
 
     return answer
