@@ -6,6 +6,12 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from qirsh.domain.api_key import OPERATOR_SESSION_KIND, make_token
+from qirsh.domain.limits import BANK_FILE_BYTES_MAX
+from qirsh.web.http.problems import Problem
+from qirsh.web.routes import ROUTES
+from qirsh.web.server.router import Router
+from tests.guest import Guest
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
 from tests.web.operator.bank import FORMAT, confirmed, deposit
@@ -181,3 +187,37 @@ def test_lists_go_on_where_they_ended(world: InProcess, house: str) -> None:
             more = re.search(r'rel="next" href="([^"]+)"', guest.page)
             path = more.group(1) if more else ""
         assert len(seen) == len(set(seen)) == 120
+
+
+def test_a_large_file_takes_the_console_s_own_session(world: InProcess, house: str) -> None:
+    """Before it has arrived: a stranger would take the room of others, and so would a wallet's session."""
+    operator, customer = console(world), Guest(world).entered(world.customers[0])
+    size, path = 1_000_000, f"/operator/bank/{house}/preview"
+
+    async def begun(guest: Guest, address: str, size: int = size) -> list[str]:
+        refused: list[str] = []
+        uploads = Router(world.context, ROUTES).uploads
+        cookies = "; ".join(f"{name}={value}" for name, value in guest.cookies.items())
+        try:
+            upload = uploads.begin(
+                *(b"POST", address.encode(), {b"cookie": cookies.encode()}, size),
+                until=0,
+                refuse=lambda problem: refused.append(problem.code),
+            )
+        except Problem as problem:
+            return [problem.code]
+        assert upload.check is not None
+        await upload.check
+        return refused
+
+    assert world.run(begun(operator, path)) == []
+    assert world.run(begun(operator, f"/operator/bank/{house}/import", BANK_FILE_BYTES_MAX * 4 // 3)) == []
+    assert world.run(begun(operator, path, BANK_FILE_BYTES_MAX * 2)) == ["body_too_large"]
+    assert world.run(begun(operator, "/operator/operators")) == ["body_too_large"]
+    assert world.run(begun(customer, path)) == ["body_too_large"]
+    assert world.run(begun(operator, "/wallet/identity")) == ["body_too_large"]
+    assert world.run(begun(customer, "/wallet/identity")) == []
+    operator.open("/operator")
+    operator.post("/operator/sign-out")
+    operator.cookies |= {"qirsh-operator": make_token(OPERATOR_SESSION_KIND, bytes(32))}
+    assert world.run(begun(operator, path)) == ["body_too_large"]
