@@ -13,10 +13,6 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "email_change": {"url": f"{BASE_URL}/email/h3gTQ0yZpEJp"},
     "email_changed": {"new_email": "sara@home.example"},
     "pin_code": {"code": "482913"},
-    "pin_reset_agreed": {"at": 1_800_000_000_000, "url": f"{BASE_URL}/wallet/security"},
-    "pin_reset_done": {},
-    "factors_reset_agreed": {"at": 1_800_000_000_000, "url": f"{BASE_URL}/wallet/security"},
-    "reset_stopped": {},
     "key_issued": {"name": "Al-Sham Books", "url": f"{BASE_URL}/business/1"},
     "key_ends": {
         "name": "سوق النور",
@@ -54,8 +50,6 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "operator_end_asked": {"by": "سمير حداد", "new_email": "hala@home.example"},
     "operator_ended": {"name": "Hala Aydın", "new_email": "hala@home.example"},
     "operator_roles_changed": {"name": "هالة أيدن", "new_email": "hala@home.example", "roles": "treasury auditor"},
-    "operator_factors_removed": {"name": "Hala Aydın", "new_email": "hala@home.example"},
-    "operator_recovered": {"name": "هالة أيدن", "new_email": "hala@home.example", "by": "os user root"},
     "proposal_refused": {"action": "account close", "reason": "The shop has answered meanwhile"},
     "paid": {
         "amount": 10_098,
@@ -75,12 +69,6 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "deposited": {"amount": 1_000_000_00, "currency": "SYP"},
     "payout_paid": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0042"},
     "payout_refused": {"amount": 7_550, "currency": "EUR", "reason": "The name of the bank account is another one"},
-    "refund_for_shop": {
-        "amount": 7_550,
-        "currency": "EUR",
-        "name": "سوق النور",
-        "payment": "4821907735501264",
-    },
     "webhook_failing": {
         "name": "Al-Sham Books",
         "address": "shop.example/hooks",
@@ -100,6 +88,12 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
         "name": "Souq Al-Nour",
         "address": "shop.example/hooks",
         "url": f"{BASE_URL}/business/100000000016/webhooks/we_0123456789abcdef01234567",
+    },
+    "refund_for_shop": {
+        "amount": 7_550,
+        "currency": "EUR",
+        "name": "سوق النور",
+        "payment": "4821907735501264",
     },
     "invitation": {"name": "سوق النور", "url": f"{BASE_URL}/invitations/inv_0123456789abcdef01"},
     "member_joined": {
@@ -133,4 +127,10 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "payout_returned": {"amount": 7_550, "currency": "EUR", "reference": "FT26319-0044"},
     "correction_added": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef01"},
     "correction_taken": {"amount": 100, "currency": "USD", "reference": "adj_0123456789abcdef02"},
+    "pin_reset_agreed": {"at": 1_800_000_000_000, "url": f"{BASE_URL}/wallet/security"},
+    "pin_reset_done": {},
+    "factors_reset_agreed": {"at": 1_800_000_000_000, "url": f"{BASE_URL}/wallet/security"},
+    "reset_stopped": {},
+    "operator_factors_removed": {"name": "Hala Aydın", "new_email": "hala@home.example"},
+    "operator_recovered": {"name": "هالة أيدن", "new_email": "hala@home.example", "by": "os user root"},
 }

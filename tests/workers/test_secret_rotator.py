@@ -11,7 +11,7 @@ from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.tables import Tables
 from qirsh.domain.webhook import WebhookEndpoint
 from qirsh.engine.entropy import system_entropy
-from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture, unseal_facts, unseal_picture
+from qirsh.engine.identity_facts import Facts, document_macs, seal_facts, seal_picture, unseal_facts, unseal_picture
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.note_text import text_of
 from qirsh.engine.webhook_secrets import WebhookSecrets
@@ -43,7 +43,7 @@ def reseal(world: InProcess, keyring: Keyring) -> int:
     return world.run(SecretRotator(world.context.store, world.context.engine, keyring).reseal())
 
 
-def shown(world: InProcess, keyring: Keyring) -> int:
+def shown(world: InProcess, keyring: Keyring, mac: bytes = b"") -> int:
     """Somebody who has shown who they are."""
     account = world.person(verified=False).account
     with world.books() as books:
@@ -52,7 +52,7 @@ def shown(world: InProcess, keyring: Keyring) -> int:
         ("front", seal_picture(keyring, b"one", person, "front")),
         ("back", seal_picture(keyring, b"two", person, "back")),
     )
-    command = SubmitIdentity(person, int(account), seal_facts(keyring, FACTS, person), images)  # type: ignore[arg-type]  # Sides.
+    command = SubmitIdentity(person, int(account), seal_facts(keyring, FACTS, person), images, mac)  # type: ignore[arg-type]  # Sides.
     world.run(world.context.engine.submit(command))
     return int(person)
 
@@ -170,3 +170,11 @@ def test_notes_of_operators_are_sealed_anew(world: InProcess) -> None:
     assert note is not None
     assert text_of(alone, note) == "Keeps late hours"
     assert reseal(world, both) == 0
+def test_the_digest_of_a_document_is_made_anew_and_still_matches(world: InProcess) -> None:
+    both, alone = keyrings(world)
+    old = world.context.keyring
+    one, other = shown(world, old, document_macs(old, FACTS)[0]), shown(world, old)
+    assert reseal(world, both) == 2 + 2 * 3 + 1 + 1  # One of them has a digest.
+    assert reseal(world, both) == 0
+    found = [world.run(world.context.store.find(Tables.identities, person)) for person in (one, other)]
+    assert [row.document_mac for row in found if row] == [document_macs(alone, FACTS)[0], b""]

@@ -49,7 +49,7 @@ BUSINESS_KINDS: Final[dict[str, Kind]] = {
         ),
     ),
     "refund_for_shop": Kind(
-        _("%(amount)s was refunded for %(name)s"),
+        _("%(amount)s was refunded for your business"),
         (
             _(
                 "While %(name)s is suspended it cannot refund. We have refunded %(amount)s of this payment from its"

@@ -15,7 +15,7 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import bank_account_purpose
 from qirsh.engine.bank_line_text import line_purpose
 from qirsh.engine.batcher import Engine
-from qirsh.engine.identity_facts import facts_purpose, picture_purpose
+from qirsh.engine.identity_facts import document_macs, facts_purpose, picture_purpose, unseal_facts
 from qirsh.engine.keyring import Keyring, totp_purpose
 from qirsh.engine.note_text import note_purpose
 from qirsh.engine.webhook_secrets import secret_purpose
@@ -112,6 +112,12 @@ _KINDS: Final = (
 )
 
 
+_DOCUMENTS: Final = Query(
+    "SELECT person, facts_sealed, document_mac FROM identity WHERE length(document_mac) > 0"
+    " AND substr(document_mac, 1, 4) <> $1 AND person > $2 ORDER BY person LIMIT $3"
+)
+
+
 class SecretRotator:
     """Looks each minute, while the role is its own and there is an old secret."""
 
@@ -140,10 +146,25 @@ class SecretRotator:
                     done += is_renewed
                     is_finished = is_finished and is_renewed
                 place = tuple(rows[-1][1:])
+        done += await self._renew_documents(newest)
         if is_finished:
             kept = await self._store.find(Tables.constants, SECRET_CHECK)
             if kept is not None and not kept.value.startswith(newest):
                 done += await self._renew("constant", (SECRET_CHECK,), kept.value, SECRET_CHECK.encode())
+        return done
+
+    async def _renew_documents(self, newest: bytes) -> int:
+        """The digests of documents, as far as what they are of can be read: else they match nothing any more."""
+        done, after_person = 0, 0
+        while rows := await self._store.search(_DOCUMENTS, newest, after_person, CLEANED_AT_ONCE_MAX):
+            for person, sealed, before in rows:
+                facts = unseal_facts(self._keyring, bytes(sealed), person)
+                if facts is not None:
+                    after = document_macs(self._keyring, facts)[0]
+                    done += granted(
+                        await self._engine.submit(Reseal("identity_document", person, bytes(before), after))
+                    )
+            after_person = rows[-1][0]
         return done
 
     async def _renew(self, subject: Any, key: tuple[Any, ...], sealed: bytes, purpose: bytes) -> bool:  # noqa: ANN401 - a literal

@@ -17,6 +17,7 @@ class Reseal(Command[bool], frozen=True):
         "webhook_secret",
         "webhook_old_secret",
         "bank_account",
+        "identity_document",
         "bank_line",
         "note",
     ]

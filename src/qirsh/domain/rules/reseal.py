@@ -13,6 +13,7 @@ from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 _SEALED: Final = {
     "login": ("logins", "totp_sealed"),
     "identity": ("identities", "facts_sealed"),
+    "identity_document": ("identities", "document_mac"),  # Not sealed, and made anew in the same way.
     "identity_image": ("identity_images", "sealed"),
     "constant": ("constants", "value"),
     "bank_account": ("bank_accounts", "details_sealed"),
