@@ -67,7 +67,9 @@ def account_hit(account: Account) -> Hit:
     if account.kind == "personal" and account.mode == "live" and account.owner is not None:
         return Hit("person", str(account.number), f"/operator/people/{account.owner}", account.name, account.state)
     shown = account.number if account.live_account is None else account.live_account
-    return Hit("account", str(account.number), f"/operator/accounts/{shown}", account.name, account.state)
+    # The house is always open, and a test account has the state of its business.
+    state = account.state if account.mode == "live" and account.kind != "house" else ""
+    return Hit("account", str(account.number), f"/operator/accounts/{shown}", account.name, state)
 
 
 async def _by_number(context: Context, text: str) -> list[Hit]:
