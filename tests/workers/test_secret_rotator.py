@@ -170,6 +170,8 @@ def test_notes_of_operators_are_sealed_anew(world: InProcess) -> None:
     assert note is not None
     assert text_of(alone, note) == "Keeps late hours"
     assert reseal(world, both) == 0
+
+
 def test_the_digest_of_a_document_is_made_anew_and_still_matches(world: InProcess) -> None:
     both, alone = keyrings(world)
     old = world.context.keyring
