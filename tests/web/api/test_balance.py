@@ -48,7 +48,7 @@ def cash(world: World, kind: str, account: str, amount: int, currency: str) -> s
     """Money from or to the outside, by two operators; its reference."""
     reference = f"{kind} of the statement {next(_NAMES)}"
     typed = f"{amount // 100}.{amount % 100:02d}"
-    world.act(f"{kind} ask", reference=reference, account=account, currency=currency, amount=typed)
+    world.act(f"{kind} ask", reference=reference, account=account, currency=currency, amount=typed, reason="test")
     world.act(f"{kind} confirm", operator=1, reference=reference)
     return reference
 
