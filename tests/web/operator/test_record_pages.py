@@ -185,7 +185,7 @@ def test_a_test_account_leads_to_its_business_and_the_house_has_a_page(world: In
     answer = guest.open(f"/operator/accounts/{shop.test_account}")
     assert answer.headers["location"] == f"/operator/accounts/{shop.account}"
     with world.books() as books:
-        [(house,)] = books.select("SELECT number FROM account WHERE kind = 'house' AND mode = 'live'")
+        (house,), *_ = books.select("SELECT number FROM account WHERE kind = 'house' AND mode = 'live'")
     assert "House account" in guest.read(f"/operator/accounts/{house}")
 
 
@@ -301,6 +301,34 @@ def test_a_payment_is_shown_with_its_life_and_both_parties(world: InProcess, sho
     guest.follow(guest.post(f"/operator/payments/{payment}/note", text="Customer called"))
     assert "Customer called" in guest.text
     assert guest.open("/operator/payments/1234567890123456").status_code == 404
+
+
+def test_a_refund_is_asked_for_while_the_shop_is_suspended(world: InProcess, shop: Merchant) -> None:
+    payment = world.payment(shop)
+    world.data(pay(world.customers[0], payment))
+    guest, path = console(world), f"/operator/payments/{payment}"
+    guest.read(path)
+    assert f'href="{path}/refund"' not in guest.page
+    world.act("account suspend", account=shop.account)
+    guest.read(path)
+    assert f'href="{path}/refund"' in guest.page
+    guest.open(f"{path}/refund")
+    assert guest.post(f"{path}/refund", amount="a lot", reason="shop is gone").status_code == 422
+    assert 'value="a lot"' in guest.page
+    guest.open(f"{path}/refund")
+    asked = guest.proposal(guest.post(f"{path}/refund", amount="", reason="shop is gone"))
+    guest.read(path)
+    assert f'href="/operator/proposals/{asked}"' in guest.page
+
+
+def test_a_pin_is_asked_to_be_reset_from_the_page(world: InProcess, person: int) -> None:
+    guest, path = console(world), f"/operator/people/{person}"
+    guest.read(path)
+    assert f'href="{path}/reset-pin"' in guest.page
+    guest.open(f"{path}/reset-pin")
+    asked = guest.proposal(guest.post(f"{path}/reset-pin", reason="forgotten"))
+    guest.read(path)
+    assert f'href="/operator/proposals/{asked}"' in guest.page
 
 
 def test_pages_are_read_in_three_languages(world: InProcess, shop: Merchant, person: int) -> None:
