@@ -110,6 +110,14 @@ def test_lines_and_orders_are_matched_by_reference_amount_currency_and_direction
     assert world.act("bank match")["matched"] == 0
 
 
+def test_a_reversal_is_an_order_of_its_own_the_other_way(world: InProcess) -> None:
+    deposit(world, "wrong")
+    world.agree("reverse ask", reverses="wrong", reference="back")
+    lines = (f"{DAY},5.00,USD,wrong,x", f"{DAY},-5.00,USD,back,x", f"{DAY},5.00,USD,back,x")
+    assert world.act("bank import", **confirmed(*lines))["matched"] == 2
+    assert [item["amount"] for item in items(world, "lines")] == ["5.00"]
+
+
 def test_what_is_booked_later_is_matched_later_and_the_rest_by_hand(world: InProcess) -> None:
     world.act("bank import", **confirmed(f"{DAY},5.00,USD,late,x", f"{DAY},6.00,USD,typo,x"))
     assert {queue.name: queue.count for queue in world.run(waiting(world.context.store))}["bank_lines"] == 2

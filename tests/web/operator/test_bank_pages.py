@@ -1,5 +1,6 @@
 """Statements of the bank by a browser: a file is looked at, imported, matched, compared with the books, and undone."""
 
+import html
 import re
 from collections.abc import Iterator
 
@@ -78,8 +79,14 @@ def test_the_whole_way_of_a_file(world: InProcess, house: str) -> None:
 
     # The other is money that nobody has booked: it is asked for from here.
     guest.open(lines[1])
-    assert f"/operator/money?house={house}&amp;reference=EFT+9&amp;amount=7.00&amp;currency=USD" in guest.page
-    deposit(world, "EFT 9", amount="7.00")
+    [link] = re.findall(r'href="(/operator/money/deposit[^"]+)"', guest.page)
+    guest.open(html.unescape(link))
+    assert [guest.value(name) for name in ("reference", "amount")] == ["EFT 9", "7.00"]
+    chosen = {"reference": "EFT 9", "amount": "7.00", "currency": "USD", "house": "bank"}
+    account = world.customers[0].account
+    asked = guest.post("/operator/money/deposit", **chosen, account=account, reason="its line says so")
+    proposal = guest.proposal(asked)
+    console(world, 1).confirm(proposal)
     guest.open("/operator/bank")
     guest.follow(guest.post(f"{address}/match"))
     assert "Every line of the bank shows an order." in guest.text

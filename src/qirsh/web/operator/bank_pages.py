@@ -200,12 +200,12 @@ def _shown(page: ConsolePage, line: BankLine, number: int = 0) -> ShownLine:
 def _deposit(house: House, line: BankLine) -> str:
     """The form that asks for the deposit which a line tells of."""
     fields = {
-        "house": str(house.number),
+        "house": house.name,
         "reference": line.reference,
         "amount": format_amount(line.amount, line.currency),
         "currency": line.currency,
     }
-    return with_query("/operator/money", fields)
+    return with_query("/operator/money/deposit", fields)
 
 
 def _to_line(page: ConsolePage, result: Params) -> str:
