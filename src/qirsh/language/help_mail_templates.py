@@ -56,7 +56,7 @@ HELP_KINDS: Final[dict[str, Kind]] = {
     "operator_recovered": Kind(
         _("An operator was let in again from the server"),
         (
-            _("This operator got a new password and a new second factor from the server itself, and is an admin:"),
+            _("This operator got a new password and a new authenticator key from the server itself, and is an admin:"),
             Alone("name"),
             Alone("new_email"),
             Alone("by"),
