@@ -20,7 +20,7 @@ from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.counter import ADMIN, Counter, house_accounts
 from qirsh.domain.mail import Letter
-from qirsh.domain.proposal import PROPOSAL_MS, is_lapsed
+from qirsh.domain.proposal import FORGOTTEN, PROPOSAL_MS, is_lapsed
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.unit_of_work import UnitOfWork
@@ -34,6 +34,11 @@ from tests.domain.proposal_cases import LINK, NEW, SAMPLES, edit, end
 
 
 @pytest.mark.parametrize("who", ["second", "first"])
+def kept(case: Asked) -> str:
+    """What is kept of its command when it comes to nothing: all of it, unless it names somebody who may never come."""
+    return FORGOTTEN if isinstance(case.command, AppointOperator) else case.asked.command
+
+
 @every_command
 def test_what_is_refused_or_withdrawn_has_changed_nothing_and_can_be_asked_for_again(kind: type[Any], who: str) -> None:
     case = Asked(kind)
@@ -42,14 +47,15 @@ def test_what_is_refused_or_withdrawn_has_changed_nothing_and_can_be_asked_for_a
     before, state = market.tables(), "withdrawn" if who == "first" else "refused"
     market.now += 1000
     letters = (Letter("told", b"sealed"),)
+    late = (case.confirm(), end(market), end(market, operator=market.first.id), edit(market))
     ended = market.do(msgspec.structs.replace(end(market, operator=operator), letters=letters))
     decided = {"state": state, "decided_by": operator, "decided_at": market.now, "decision": "not needed"}
-    assert ended == case.proposal() == msgspec.structs.replace(case.asked, **decided)
+    assert ended == case.proposal() == msgspec.structs.replace(case.asked, **decided, command=kept(case))
     after = market.tables()
     assert {name for name in after if after[name] != before[name]} == {"proposals", "audit", "mails"}
     told = f"{ended.id}, asked by operator {market.first.id}: needed; not needed"
     assert market.audit[-1] == AuditEntry(market.now, "test", f"proposal.{state}", ended.subject, told)
-    for word in (case.confirm(), end(market), end(market, operator=market.first.id), edit(market)):
+    for word in late:
         assert market.refuse(word).why is Refusal.ALREADY_DECIDED
     again = market.do(market.propose(case.command, link=LINK))
     assert (again.state, again.id != ended.id) == ("open", True)
@@ -95,7 +101,7 @@ def test_after_exactly_seven_days_nobody_decides(kind: type[Any]) -> None:
     assert market.tables() == tables
     market.now += 1
     assert is_lapsed(case.proposal(), market.now)
-    for word in (case.confirm(), end(market), end(market, operator=market.first.id), edit(market)):
+    for word in late:
         assert case.refuse(word) is Refusal.PROPOSAL_LAPSED
 
 
@@ -105,14 +111,15 @@ def test_what_lapses_has_changed_nothing_and_is_told_once(kind: type[Any]) -> No
     market = case.market
     before = market.tables()
     market.now += PROPOSAL_MS
-    lapse = LapseProposal(case.asked.id, case.command)
+    lapse, late = LapseProposal(case.asked.id, case.command), case.confirm()
     assert market.together(lapse, lapse) == [True, False]
-    assert case.proposal() == msgspec.structs.replace(case.asked, state="lapsed", decided_at=market.now)
+    lapsed = {"state": "lapsed", "decided_at": market.now, "command": kept(case)}
+    assert case.proposal() == msgspec.structs.replace(case.asked, **lapsed)
     after = market.tables()
     assert {name for name in after if after[name] != before[name]} == {"proposals", "audit"}
     told = f"{case.asked.id}, asked by operator {market.first.id}: needed"
     assert market.audit[-1] == AuditEntry(market.now, "the service", "proposal.lapsed", case.asked.subject, told)
-    assert market.refuse(case.confirm()).why is Refusal.ALREADY_DECIDED
+    assert market.refuse(late).why is Refusal.ALREADY_DECIDED
     market.do(market.propose(case.command, link=LINK))
     assert complaints(market) == []
 

@@ -36,6 +36,7 @@ def test_the_ledger_is_shown_in_plain_words_and_as_json(desk: tuple[House, dict[
 
 def test_the_system_is_shown_without_secrets(desk: tuple[House, dict[str, str]]) -> None:
     house, operator = desk
+    wait_until(lambda: house.act("system", "show", **operator)["doctor"] is not None, 60)
     done = house.act("system", "show", **operator)
     assert done["lastBackup"] == "none recorded"
     assert done["settings"]["QIRSH_DATA_DIR"] == str(house.folder)

@@ -27,8 +27,8 @@ def break_balance(world: InProcess, by: str) -> None:
 
 
 def row_of(guest: ConsoleGuest, name: str) -> str:
-    """The first line of a table that has it, as text: live money stands first."""
-    row = next(row for row in re.findall(r"<tr>.*?</tr>", guest.page, re.DOTALL) if name in row)
+    """The first line of a table or list that has it, as text: live money stands first."""
+    row = next(row for row in re.findall(r"<tr>.*?</tr>|<li><div>.*?</li>", guest.page, re.DOTALL) if name in row)
     return " ".join(re.sub(r"<[^>]+>", " ", row).split())
 
 
@@ -101,10 +101,14 @@ def test_the_full_check_is_run_from_the_page_and_its_result_stays(world: InProce
     guest.follow(guest.post(f"{LEDGER}/check"))
     assert "Every rule was checked, and all of them hold." in guest.text
     assert "no violations" in guest.read(LEDGER)
-    assert ">USD<" in guest.page  # The sums are of this moment.
+    assert ">USD<" in guest.page  # The sums are of this moment,
+    for name in ("per currency, debits equal credits", "the chain of seals is whole", "the database guards itself"):
+        assert "Holds" in row_of(guest, name)  # and so is what was checked.
     break_balance(world, "+ 5")
     guest.follow(guest.post(f"{LEDGER}/check"))
     assert "not all of them hold" in guest.text
+    assert "Broken" in row_of(guest, "per currency, debits equal credits")
+    assert "Holds" in row_of(guest, "the chain of seals is whole")
     assert "All money stands still" in guest.text
 
 

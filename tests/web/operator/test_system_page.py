@@ -86,6 +86,13 @@ def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess
     assert (behind(world)["payment indexer"], behind(world)["totaler"]) == (0, 0)
 
 
+def test_nothing_waits_to_be_told_by_mail_where_none_is_sent(world: InProcess) -> None:
+    for has_mail in (False, True):
+        world.change(has_mail=has_mail)
+        view = world.run(system_view(world.context))
+        assert ("notifier" in {one.worker for one in view.waiting}) == has_mail
+
+
 def test_roles_stand_beside_the_process_that_plays_them(postgres: PostgresServer) -> None:
     with in_process(postgres, shops=0, people=0) as world:
         own = world.context.store.name

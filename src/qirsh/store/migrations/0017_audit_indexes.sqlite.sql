@@ -39,4 +39,3 @@ BEGIN SELECT RAISE(ROLLBACK, 'ledger sums are never replaced'); END;
 CREATE INDEX audit_actor ON audit ((CASE WHEN substr(actor, 1, 9) = 'operator ' THEN rtrim(substr(actor, 1, length(actor) - length(ltrim(actor, 'operator 0123456789')))) ELSE actor END), at, id);
 CREATE INDEX audit_action ON audit (action, at, id);
 CREATE INDEX audit_at ON audit (at, id);
-CREATE INDEX IF NOT EXISTS audit_subject ON audit (subject, id);

@@ -5,9 +5,18 @@ from typing import Final
 from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
-from qirsh.store.integrity import attested_rows, bank_invariants, name_words, staff_invariants, total_invariants
+from qirsh.domain.ledger_check import Looked
+from qirsh.store.integrity import (
+    attested_rows,
+    audited,
+    bank_invariants,
+    hash_chain,
+    name_words,
+    staff_invariants,
+    total_invariants,
+)
 from qirsh.store.integrity.invariant import Violation
-from qirsh.store.integrity.invariants import REMEMBERED
+from qirsh.store.integrity.invariants import ALL, REMEMBERED
 from qirsh.store.interface import CannotTell
 from qirsh.store.reads import queries
 from qirsh.store.reads.ledger import sum_balances
@@ -29,7 +38,7 @@ async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
     found = await _verified(context)
     result = f"{len(found)} violations, the first: {found[0].sentence}" if found else "no violations"
     await submit(context, RecordCheck(actor.name, result, actor.person))
-    await submit(context, RecordLedgerChecks((), await sum_balances(context.store)))
+    await submit(context, RecordLedgerChecks(_looked(found), await sum_balances(context.store)))
     [(last, is_open)] = await context.store.select(queries.LAST_STOP)
     broken = _of_money(found)
     if broken and not is_open:
@@ -39,6 +48,18 @@ async def run_audit(context: Context, actor: Actor, _words: Params) -> Params:
         "first": found[0].sentence if found else "",
         "money": "stopped" if broken or is_open else "moves",
     }
+
+
+def _looked(found: list[Violation]) -> tuple[Looked, ...]:
+    """For the rules that the ledger auditor asks too, of which all rows were looked at now."""
+    first: dict[str, str] = {}
+    for violation in found:
+        first.setdefault(violation.name, violation.sentence)
+    asked = {invariant.name for invariant in ALL} | {audited.GUARDS}
+    if not hash_chain.NAMES & first.keys():  # Of a broken chain only the first faults are told.
+        asked |= hash_chain.NAMES
+    names = [name for name in (*audited.OF_MONEY, *audited.TOLD) if name in asked or name in first]
+    return tuple(Looked(name, is_whole=name not in first, finding=first.get(name, "")) for name in names)
 
 
 async def check_before_lifting(context: Context) -> None:

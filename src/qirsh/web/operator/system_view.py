@@ -80,7 +80,7 @@ async def system_view(context: Context) -> SystemView:
         vacant=vacant,
         troubles=context.engine.troubles(),
         queues=await waiting(store),
-        waiting=[await _unsealed(context), *await waiting_for_workers(store, now)],
+        waiting=[await _unsealed(context), *await _waiting(context, now)],
         audited_at=await audited_at(store),
         has_mail=context.has_mail,
         disk=await _disk(context),
@@ -119,6 +119,12 @@ async def _unsealed(context: Context) -> Waiting:
             count += top - last
             oldest.append(await first_behind(store, table, sealed.at, last))
     return Waiting("sealer", count, min((at for at in oldest if at is not None), default=None))
+
+
+async def _waiting(context: Context, now: int) -> list[Waiting]:
+    """Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
+    found = await waiting_for_workers(context.store, now)
+    return [one for one in found if context.has_mail or one.worker != "notifier"]
 
 
 async def _disk(context: Context) -> Disk | None:
