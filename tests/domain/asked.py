@@ -67,7 +67,7 @@ class Asked:
         return self.market.proposals[self.asked.id]
 
     def is_done(self) -> bool:
-        return EFFECTS[self.kind].is_done(self.market, decoded(self.proposal()))
+        return EFFECTS[self.kind].is_done(self.market, decoded(self.proposal()) or self.command)
 
     def refuse(self, command: Any) -> Refusal:  # noqa: ANN401 - a command about the proposal
         """Nothing happened, and the proposal is as open as it was."""

@@ -101,7 +101,7 @@ def test_after_exactly_seven_days_nobody_decides(kind: type[Any]) -> None:
     assert market.tables() == tables
     market.now += 1
     assert is_lapsed(case.proposal(), market.now)
-    for word in late:
+    for word in (case.confirm(), end(market), end(market, operator=market.first.id), edit(market)):
         assert case.refuse(word) is Refusal.PROPOSAL_LAPSED
 
 
