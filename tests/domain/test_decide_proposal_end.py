@@ -33,12 +33,12 @@ from tests.domain.proposal_cases import LINK, NEW, SAMPLES, edit, end
 # Refused and withdrawn.
 
 
-@pytest.mark.parametrize("who", ["second", "first"])
 def kept(case: Asked) -> str:
     """What is kept of its command when it comes to nothing: all of it, unless it names somebody who may never come."""
     return FORGOTTEN if isinstance(case.command, AppointOperator) else case.asked.command
 
 
+@pytest.mark.parametrize("who", ["second", "first"])
 @every_command
 def test_what_is_refused_or_withdrawn_has_changed_nothing_and_can_be_asked_for_again(kind: type[Any], who: str) -> None:
     case = Asked(kind)
@@ -75,10 +75,11 @@ def test_of_two_at_once_the_first_decides(kind: type[Any]) -> None:
     case = Asked(kind)
     market = case.market
     other = market.fork()
-    refused, late = market.together(end(market), case.confirm(case.fourth))
+    first, confirming = end(other), case.confirm(case.fourth)
+    refused, late = market.together(end(market), confirming)
     assert (refused.state, late) == ("refused", Refused(Refusal.ALREADY_DECIDED))
     assert not case.is_done()
-    done, late = other.together(case.confirm(case.fourth), end(other))
+    done, late = other.together(confirming, first)
     assert (done.state, late) == ("done", Refused(Refusal.ALREADY_DECIDED))
     assert complaints(market) == complaints(other) == []
 
