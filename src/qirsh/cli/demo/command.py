@@ -20,6 +20,7 @@ from qirsh.cli import control_client
 from qirsh.cli.demo.build import prepared
 from qirsh.cli.demo.changed_credentials import note_changed_credentials
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
+from qirsh.cli.demo.desk import bank_file
 from qirsh.cli.demo.seed import SHOP, add_payment_to_try, forget_decided_request
 from qirsh.cli.demo.webhooks import (
     PAGE,
@@ -116,6 +117,7 @@ async def _run(settings: Settings) -> None:
         name_endpoints(context, demo)
         await learn_rotated_secret(context, demo)
         keep_demo(settings, demo)
+        control_client.write_private(_bank_file(settings), await bank_file(context))
         await serve_and_announce(
             settings,
             msgspec.structs.replace(_introduced(_keeping_mail(context)), demo_inbox=make_inbox(demo)),
@@ -201,13 +203,20 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Operator 2": _proof(demo.operator2),
             "Support only": _proof(demo.operator3),
         },
-        "To try": {"A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)"}
+        "To try": {
+            "A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)",
+            "A bank file to import": str(_bank_file(settings)),
+        }
         | (
             {"A shop that waits": f"{program} account approve {demo.requested_account}"}
             if demo.requested_account
             else {}
         ),
     }
+
+
+def _bank_file(settings: Settings) -> Path:
+    return settings.data_dir / "bank.csv"
 
 
 def _proof(player: Player) -> str:

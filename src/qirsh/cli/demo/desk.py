@@ -3,8 +3,10 @@
 import io
 from typing import Final
 
+import msgspec
 from PIL import Image, ImageDraw
 
+from qirsh.cli.demo.bank_sample import SAMPLE_FORMAT, sample_file
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password
 from qirsh.domain.api_key import token_hash
 from qirsh.domain.commands.identity import SubmitIdentity
@@ -12,16 +14,18 @@ from qirsh.domain.commands.operator import AcceptAppointment, AppointOperator
 from qirsh.domain.commands.payout import RequestPayout
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, Mailed
 from qirsh.domain.identity import SIDES, Side
+from qirsh.domain.money import CURRENCIES
 from qirsh.domain.operator_role import ROLES
 from qirsh.domain.person import Person
 from qirsh.domain.proposal import Proposal, shown_digest
 from qirsh.domain.refusal import granted
+from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, sealed
-from qirsh.engine.identity_facts import Facts, seal_facts, seal_picture
+from qirsh.engine.identity_facts import Facts, document_macs, seal_facts, seal_picture
 from qirsh.web.auth.totp import new_seed, seal_seed
 from qirsh.web.http.context import Context
 from qirsh.web.operator import actions
-from qirsh.web.operator.action import Actor
+from qirsh.web.operator.action import Actor, house
 
 ALL_ROLES: Final = " ".join(ROLES)
 _CARD: Final = (860, 540)
@@ -84,13 +88,30 @@ async def fill_desk(context: Context, demo: Demo) -> None:
         "reference": "demo-waiting-USD",
         "reason": "Cash at the counter, receipt 1182",
     }
-    await actions.ACTIONS["deposit ask"].run(context, Actor(demo.operator.person), words)
+    by = Actor(demo.operator.person)
+    await actions.ACTIONS["deposit ask"].run(context, by, words)
+    fields = {name: str(value) for name, value in msgspec.structs.asdict(SAMPLE_FORMAT).items()}
+    await actions.ACTIONS["bank format"].run(context, by, fields)
+
+
+async def bank_file(context: Context) -> bytes:
+    """What the bank says of the demo's deposits, for who wants to import it: a fee and a stranger's money are in it."""
+    number = await house(context)
+    names = [deposit_reference(slip, currency) for slip in (1, 2) for currency in CURRENCIES]
+    found = [await context.store.find(Tables.bank_orders, (number, name)) for name in names]
+    return sample_file([order for order in found if order is not None], fee=1_500, stranger=40_000)
+
+
+def deposit_reference(slip: int, currency: str) -> str:
+    """Of the money that the customers begin with."""
+    return f"demo-{slip}-{currency}"
 
 
 async def _show_identity(context: Context, newcomer: Player) -> None:
     keyring, person = context.keyring, newcomer.person
     images = tuple((side, seal_picture(keyring, _card(side), person, side)) for side in SIDES)
-    command = SubmitIdentity(person, int(newcomer.account), seal_facts(keyring, _FACTS, person), images)
+    facts, mac = seal_facts(keyring, _FACTS, person), document_macs(keyring, _FACTS)[0]
+    command = SubmitIdentity(person, int(newcomer.account), facts, images, mac)
     granted(await context.engine.submit(command))
 
 

@@ -7,7 +7,7 @@ import asyncio
 from typing import Any, Final
 
 from qirsh.cli.demo.credentials_file import Demo, Player, new_password, new_pin
-from qirsh.cli.demo.desk import appointed, fill_desk
+from qirsh.cli.demo.desk import appointed, deposit_reference, fill_desk
 from qirsh.cli.demo.past_deliveries import PastDeliveries
 from qirsh.cli.demo.webhooks import failing, name_endpoints, place_endpoint, working
 from qirsh.contract.examples import SHOP_NAME, SHOP_URL
@@ -162,7 +162,7 @@ async def _deposit(context: Context, demo: Demo) -> None:
             "account": customer.account,
             "currency": currency,
             "amount": _DEPOSIT,
-            "reference": f"demo-{slip}-{currency}",
+            "reference": deposit_reference(slip, currency),
             "reason": "Money to begin with",
         }
         for slip, customer in enumerate((demo.customer, demo.customer2), 1)
