@@ -1,6 +1,7 @@
 """The operator console: its door, its session, and that every form of it is an action."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -31,6 +32,29 @@ def test_every_form_of_the_console_is_an_action() -> None:
     assert [route.path for route in posts if not isinstance(route, ConsoleForm)] == []
     forms = [route for route in posts if isinstance(route, ConsoleForm)]
     assert [form.path for form in forms if form.right != ACTIONS[form.action].right] == []
+
+
+# What has no form: pages that read the store show it, or it is for a shell only.
+SHOWN: Final = frozenset(
+    {
+        *("access resets", "account list", "account show", "audit list", "bank list", "bank reconcile", "brand list"),
+        *("brand show", "house list", "identity list", "identity show", "key list", "ledger show", "message list"),
+        *("note list", "operator list", "payout list", "proposal list", "proposal show", "recovery list", "search"),
+        "system show",
+    }
+)
+BY_SHELL: Final = {
+    "person add": "people sign up themselves; an operator who types a password for them is at the machine",
+    "account request": "owners ask themselves",
+    "key issue": "owners make keys themselves, and no browser of an operator shows one",
+    "deposit confirm": "by the bank's reference; the console confirms the proposal that was shown",
+    "withdraw confirm": "the same",
+}
+
+
+def test_every_action_has_its_form_or_is_shown_on_a_page() -> None:
+    forms = {route.action for route in ROUTES if isinstance(route, ConsoleForm)}
+    assert set(ACTIONS) - forms == SHOWN | set(BY_SHELL)
 
 
 def test_every_page_of_the_console_names_a_right_of_operators() -> None:

@@ -27,6 +27,8 @@ RIGHTS: Final = {
     "GET /operator/operators": "ask_setup",
     "GET /operator/payments/{payment}/refund": "ask_help",
     "GET /operator/people/{person}/reset-pin": "ask_help",
+    "GET /operator/people/{person}/keep": "restrict",
+    "GET /operator/people/{person}/remove-operator-factors": "ask_setup",
     "GET /operator/search": "look",
     "GET /operator/people/{person}": "look",
     "GET /operator/people/{person}/note": "write_to_shops",

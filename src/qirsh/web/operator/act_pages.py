@@ -30,9 +30,7 @@ class Act(msgspec.Struct, frozen=True):
 
 
 def act_routes(act: Act) -> tuple[Route, ...]:
-    """Nothing where the service has no such act."""
-    if act.action not in ACTIONS:
-        return ()
+    """The page of its form, and the form."""
     needs = tuple(name for name in act.fields if name == "reason")
 
     async def show(page: ConsolePage) -> Response:
@@ -127,8 +125,9 @@ ACTS: Final = (
     Act("key revoke", "/accounts/{account}/keys/{id}/revoke", _key),
     *(
         Act(f"access {what}", f"/people/{{person}}/{what}", _person)
-        for what in ("sign-out", "block", "unblock", "remove-factors", "reset-pin")
+        for what in ("sign-out", "block", "unblock", "remove-factors", "reset-pin", "keep")
     ),
+    Act("operator remove-factors", "/people/{person}/remove-operator-factors", _person),
     Act("refund ask", "/payments/{payment}/refund", _payment, fields=("amount", "reason")),
     *(
         Act("note add", path, subject, fields=("text",), shaped=_note_about(name))
@@ -140,4 +139,3 @@ ACTS: Final = (
     ),
 )
 ACT_ROUTES: Final = tuple(route for act in ACTS for route in act_routes(act))
-KNOWN_ACTS: Final = frozenset(act.action for act in ACTS) & frozenset(ACTIONS)

@@ -16,7 +16,6 @@ from qirsh.store.reads.webhooks import deliveries_of_payment
 from qirsh.web.html.page_query import read_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.act_pages import KNOWN_ACTS
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.record_parts import audit_entries, notes, waits
 from qirsh.web.operator.search import account_hit
@@ -50,7 +49,7 @@ async def show_payment(page: ConsolePage) -> Response:
         events=[(event_id(account=one.account, sequence=one.sequence, epoch=one.epoch), one) for one in life.events],
         deliveries=await deliveries_of_payment(store, payment.merchant, payment.number),
         left_minor=left,
-        may_ask_refund="refund ask" in KNOWN_ACTS and bool(left) and live.state == "suspended" and merchant is live,
+        may_ask_refund=bool(left) and live.state == "suspended" and merchant is live,
         waiting=[one for one in about_shop if getattr(decoded(one), "payment", None) == payment.number],
         notes=await notes(page, "payment", payment.number),
         **await audit_entries(page, (about,), asked["entries"], f"/operator/payments/{payment_id}"),

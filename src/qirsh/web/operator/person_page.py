@@ -10,11 +10,11 @@ from qirsh.domain.payout import Payout
 from qirsh.domain.person import Person, pin_trouble
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import people, queries
+from qirsh.store.reads.pending_resets import waiting_resets
 from qirsh.store.reads.staff import jobs_of
 from qirsh.web.html.page_query import read_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.act_pages import KNOWN_ACTS
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.record_parts import LISTED, audit_entries, notes, transactions, waits
 
@@ -29,6 +29,7 @@ async def show_person(page: ConsolePage) -> Response:
     account = await store.find(Tables.accounts, person.account)
     assert account is not None, "a person without an account"
     about, of_account = note_subject("person", person.id), f"account {person.account}"
+    operator = await store.find(Tables.operators, person.id)
     found = await store.select(people.BUSINESSES_OF, person.id, limits.LIST_ITEMS_DEFAULT)
     return page.render(
         "operator/person.html",
@@ -42,7 +43,8 @@ async def show_person(page: ConsolePage) -> Response:
         payouts=[Payout(*row) for row in await store.select(queries.PAYOUTS_OF, person.account, LISTED)],
         waiting=await waits(page, about, of_account),
         notes=await notes(page, "person", person.id),
-        acts=KNOWN_ACTS,
+        resets=await waiting_resets(store, person.id),
+        is_operator=operator is not None and operator.ended_at is None,
         **await _access(page, person),
         **await transactions(page, person.account, asked["after"], address),
         **await audit_entries(page, (about, of_account), asked["entries"], address),
