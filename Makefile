@@ -76,6 +76,7 @@ bench: setup ## load on this machine, with wrk
 	@command -v wrk >/dev/null || $(call apt,wrk)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.dashboard
+	@$(BIN)/python -m bench.console
 
 messages: setup ## the texts of the sources into the files of the translators
 	@$(BIN)/python -m tests.language.texts

@@ -2,22 +2,32 @@
 
 import asyncio
 import secrets
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import apsw
 import msgspec
 
 from bench.audit import require_clean
+from bench.console.browser import ConsoleBrowser
+from bench.console.doors import open_doors
+from bench.console.ground import Desk, fill
+from bench.console.pages import pages_of
+from bench.console.size import FULL
 from bench.dashboard import fill_postgresql, fill_sqlite, people
+from bench.dashboard.ground import Ground
 from bench.dashboard.history import CURRENCIES
-from bench.dashboard.sample import Sample
+from bench.dashboard.sample import Filled, Sample
 from bench.fill import Books
 from bench.seed import seed
+from bench.target import running_service
 from qirsh.domain.payment_word import amount_word, words_of
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from tests.postgres import shared_server
+
+_SMALL: Final = FULL.divided(10_000)
 
 
 def test_what_the_bench_fills_a_database_with_passes_verify(tmp_path: Path) -> None:
@@ -70,6 +80,48 @@ def test_the_shop_whose_pages_are_measured_passes_verify_on_postgresql(tmp_path:
         assert total is not None, "nothing is counted yet"
         assert word is None, "all is written down"
         asyncio.run(_seal(settings))
+        require_clean(url)
+
+
+def test_the_console_is_measured_on_books_that_pass_verify_and_every_page_is_there(tmp_path: Path) -> None:
+    settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path)})
+    town = seed(settings, shops=2, payers=24)
+    shops = asyncio.run(people.fund(settings, town))
+    crowd = fill(settings, town, _SMALL, lambda _stage: None)
+    books = fill_sqlite.ShopBooks(tmp_path, town)
+    try:
+        large, small = books.fill([(shops[0], 600), (shops[1], 20)], lambda _count: None)
+        filled = Filled(600, town, large, small)
+        ground = Ground("sqlite", "SQLite", tmp_path, {}, tmp_path / "qirsh.db", books, filled)
+        desk = Desk(ground, _SMALL, crowd)
+        doors = open_doors(desk)
+        with running_service(tmp_path) as server, closing(ConsoleBrowser(server, doors.operator)) as browser:
+            for page in pages_of(desk, doors):
+                browser.load(page, 0)
+            lines, _ = browser.log_as_csv()
+        assert lines > _SMALL.entries
+    finally:
+        books.close()
+    require_clean(tmp_path / "qirsh.db")
+    # The same file once more, as a second run on kept books would import it.
+    assert open_doors(desk).bank.matched == _SMALL.bank_lines
+
+
+def test_the_console_is_measured_on_books_that_pass_verify_on_postgresql(tmp_path: Path) -> None:
+    with shared_server().database() as url:
+        told = {"QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": secrets.token_hex(32)}
+        settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path), **told})
+        town = seed(settings, shops=2, payers=24)
+        shops = asyncio.run(people.fund(settings, town))
+        crowd = fill(settings, town, _SMALL, lambda _stage: None)
+        books = fill_postgresql.ShopBooks(url, town)
+        try:
+            large, small = books.fill([(shops[0], 600), (shops[1], 20)], lambda _count: None)
+            ground = Ground("postgresql", "PostgreSQL", tmp_path, told, url, books, Filled(600, town, large, small))
+            desk = Desk(ground, _SMALL, crowd)
+            assert open_doors(desk).bank.matched == _SMALL.bank_lines
+        finally:
+            books.close()
         require_clean(url)
 
 

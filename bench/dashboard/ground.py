@@ -17,6 +17,7 @@ from bench.dashboard.in_use import readers_of
 from bench.dashboard.sample import Filled, kept
 from bench.display import Display
 from bench.postgresql import server as postgresql_server
+from bench.seed import Town
 from qirsh.settings import Settings, read_settings
 
 SMALL: Final = 20  # Payments of the other shop.
@@ -24,6 +25,7 @@ FILL_S_PER_MILLION: Final = 300
 ENGINES: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 Books = fill_sqlite.ShopBooks | fill_postgresql.ShopBooks
+Before = Callable[[Settings, Town], None]  # What else is made in a database, as long as it is small.
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -50,15 +52,22 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def prepared(engine: str, place: Path, payments: int, display: Display) -> Iterator[Ground]:
+def prepared(
+    engine: str,
+    place: Path,
+    payments: int,
+    display: Display,
+    *,
+    before_payments: Before = lambda _settings, _town: None,
+) -> Iterator[Ground]:
     """In this place, where an earlier run may have left it."""
     make = _on_sqlite if engine == "sqlite" else _on_postgresql
-    with make(place / engine, payments, display) as ground:
+    with make(place / engine, payments, display, before_payments) as ground:
         yield ground
 
 
 @contextmanager
-def _on_sqlite(place: Path, payments: int, display: Display) -> Iterator[Ground]:
+def _on_sqlite(place: Path, payments: int, display: Display, before_payments: Before) -> Iterator[Ground]:
     data_dir, file = place / f"data-{payments}", place / f"filled-{payments}.json"
     filled = kept(file, payments)
     if filled is None:
@@ -66,6 +75,7 @@ def _on_sqlite(place: Path, payments: int, display: Display) -> Iterator[Ground]
         display.say("SQLite: seeding two shops and their customers")
         town = people.make_town(settings := read_settings({"QIRSH_DATA_DIR": str(data_dir)}))
         shops = asyncio.run(people.fund(settings, town))
+        before_payments(settings, town)
         books = fill_sqlite.ShopBooks(data_dir, town)
         display.say(f"SQLite: filling in {payments:,} payments")
         samples = books.fill([(shops[0], payments), (shops[1], SMALL)], _progress(display))
@@ -82,7 +92,7 @@ def _on_sqlite(place: Path, payments: int, display: Display) -> Iterator[Ground]
 
 
 @contextmanager
-def _on_postgresql(place: Path, payments: int, display: Display) -> Iterator[Ground]:
+def _on_postgresql(place: Path, payments: int, display: Display, before_payments: Before) -> Iterator[Ground]:
     data_dir, file = place / f"data-{payments}", place / f"filled-{payments}.json"
     data_dir.mkdir(parents=True, exist_ok=True)
     with postgresql_server.kept(place / "server") as server:
@@ -94,6 +104,7 @@ def _on_postgresql(place: Path, payments: int, display: Display) -> Iterator[Gro
             told = read_settings({"QIRSH_DATA_DIR": str(data_dir), **settings})
             town = people.make_town(told)
             shops = asyncio.run(people.fund(told, town))
+            before_payments(told, town)
             books = fill_postgresql.ShopBooks(server.url(database), town)
             display.say(f"PostgreSQL: filling in {payments:,} payments")
             samples = books.fill([(shops[0], payments), (shops[1], SMALL)], _progress(display))
