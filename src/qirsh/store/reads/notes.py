@@ -20,15 +20,12 @@ _ENTRY: Final = f"SELECT id, {', '.join(AuditEntry.__struct_fields__)} FROM audi
 _SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
 
 
-def _newest(subject: str) -> Query:
-    """A range of one subject, so that the order is that of its own index, and of no other."""
-    return Query(
-        f"{_ENTRY} WHERE {subject} >= $1 AND ({subject}, id) < ($1, $2) ORDER BY {subject} DESC, id DESC LIMIT $3"
-    )
-
-
-_ABOUT: Final = _newest("subject")
-_OF_ACCOUNT: Final = _newest(_SHOP)
+# A range of one subject, so that the order is that of its own index, and of no other.
+_ABOUT: Final = Query(
+    f"{_ENTRY} WHERE subject >= $1 AND (subject, id) < ($1, $2) ORDER BY subject DESC, id DESC LIMIT $3"
+)
+# SQLite knows no range by a row that begins with an expression.
+_OF_ACCOUNT: Final = Query(f"{_ENTRY} WHERE {_SHOP} = $1 AND id < $2 ORDER BY {_SHOP} DESC, id DESC LIMIT $3")
 _LAST_LOOK: Final = Query(
     "SELECT coalesce(max(at), 0) FROM audit WHERE action = 'account.looked_at' AND subject = $1 AND actor = $2"
 )
