@@ -4,6 +4,7 @@ import msgspec
 
 from qirsh.domain.account import Account
 from qirsh.domain.limits import OPERATOR_NEW_MS
+from qirsh.domain.person import Person
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -26,11 +27,21 @@ class Appointment(msgspec.Struct, frozen=True):
     proposal: str
 
 
-def may_act(operator: Operator | None, account: Account | None) -> bool:
-    """Whether a person acts as an operator, by their row and their own account: an erased person's is closed."""
+def may_act(operator: Operator | None, person: Person | None, account: Account | None) -> bool:
+    """Whether a person acts as an operator, by their row and their own account: an erased person's is closed.
+
+    Whoever may not sign in does not act either: their devices may be in other hands.
+    """
     if operator is None or operator.ended_at is not None or account is None:
         return False
+    if person is None or person.blocked_at is not None:
+        return False
     return account.state not in {"suspended", "closed"}
+
+
+def is_acting_operator(operator: Operator | None) -> bool:
+    """Whether somebody is one and has not ended, whatever else keeps them from acting."""
+    return operator is not None and operator.ended_at is None
 
 
 def is_admin(operator: Operator) -> bool:

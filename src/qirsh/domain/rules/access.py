@@ -17,6 +17,7 @@ from qirsh.domain.commands.access import (
 )
 from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal
 from qirsh.domain.counter import REVOCATION, passkeys
+from qirsh.domain.operator import is_acting_operator
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.pending_reset import PendingReset
 from qirsh.domain.person import Login, Person
@@ -40,6 +41,16 @@ def change_locks(command: ChangeAccess, work: UnitOfWork, keys: RowKeys) -> None
     login = work.logins.get(command.email)
     if login is not None:
         keys.people.add(login.person)
+        keys.operators.add(login.person)
+
+
+def _right_to_change(command: ChangeAccess, work: UnitOfWork) -> OperatorRight:
+    """Operators are kept out by admins alone: one of support would lock all of them out."""
+    if command.change == "unblock":
+        return OperatorRight.RESUME
+    login = work.logins.get(command.email)
+    is_of_operator = login is not None and is_acting_operator(work.operators.get(login.person))
+    return OperatorRight.ASK_SETUP if is_of_operator else OperatorRight.RESTRICT
 
 
 def change(command: ChangeAccess, work: UnitOfWork) -> Person | Refused:
@@ -201,7 +212,7 @@ def _is_operator(work: UnitOfWork, person: int) -> bool:
 RULES: Final[Rules] = {
     ChangeAccess: by_operator(
         Rule(change, lock=change_locks, read_first=change_reads),
-        lambda command, _: OperatorRight.RESUME if command.change == "unblock" else OperatorRight.RESTRICT,
+        _right_to_change,
     ),
     CarryOutReset: Rule(carry_out, lock=carry_out_locks),
     KeepSecret: by_operator(Rule(keep, lock=keep_locks), OperatorRight.RESTRICT),

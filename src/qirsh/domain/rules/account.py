@@ -118,8 +118,9 @@ def _why_not_as_seen(command: MoveAccount, work: UnitOfWork, account: Account) -
 
 def _right_to_move(command: MoveAccount, work: UnitOfWork) -> OperatorRight:
     account = work.accounts.get(command.account)
-    if command.to == "suspended":
-        return OperatorRight.RESTRICT
+    if command.to == "suspended":  # As with signing in, operators are kept out by admins alone.
+        is_of_operator = account is not None and account.kind == "personal" and _is_of_operator(work, account)
+        return OperatorRight.ASK_SETUP if is_of_operator else OperatorRight.RESTRICT
     return OperatorRight.RESUME if account is not None and account.state == "suspended" else OperatorRight.DECIDE
 
 

@@ -26,6 +26,7 @@ def by_operator(rule: Rule, right: OperatorRight | Callable[[Any, UnitOfWork], O
         rule.lock(command, work, keys)
         for operator in _named(command):
             keys.operators.add(operator)
+            keys.people.add(operator)
             person = work.people.get(operator)
             if person is not None:
                 keys.accounts.add(person.account)
@@ -91,7 +92,7 @@ def _named(command: Any) -> set[int]:  # noqa: ANN401 - any command with an oper
 
 def _is_acting(work: UnitOfWork, operator: int) -> bool:
     person = work.people.get(operator)
-    return person is not None and may_act(work.operators.get(operator), work.accounts.get(person.account))
+    return person is not None and may_act(work.operators.get(operator), person, work.accounts.get(person.account))
 
 
 def _holds(work: UnitOfWork, person: int, right: OperatorRight) -> bool:

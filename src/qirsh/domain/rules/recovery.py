@@ -56,6 +56,7 @@ def recover(command: RecoverOperator, work: UnitOfWork) -> Recovery | Refused:
 
 def read_locks(command: ReadRecovery, _work: UnitOfWork, keys: RowKeys) -> None:
     keys.recoveries.add(command.id)
+    keys.counters.add(ADMIN)
 
 
 def read(command: ReadRecovery, work: UnitOfWork) -> Recovery | Refused:
@@ -64,6 +65,8 @@ def read(command: ReadRecovery, work: UnitOfWork) -> Recovery | Refused:
         return Refused(Refusal.NOT_FOUND)
     if recovery.read_at is not None:
         return recovery
+    if recovery.person == command.operator and work.counted(ADMIN) > 1:
+        return Refused(Refusal.OWN_REQUEST)  # Another one is to know of it.
     seen: Recovery = msgspec.structs.replace(recovery, read_by=command.operator, read_at=work.now)
     work.recoveries.change(recovery.id, seen)
     work.note(command.actor, "recovery.read", f"person {recovery.person}", recovery.id)

@@ -1,6 +1,7 @@
 """What all acts of operators share: who acts, words in and out, and how a no is told."""
 
 import re
+import unicodedata
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
+from qirsh.language.figures import latin_digits
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.http.context import Context
@@ -24,6 +26,7 @@ from qirsh.web.http.problems import PROBLEM_TYPES
 CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoever has it closes.
 MISSING_ROLE: Final = "None of your roles allows this."
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
+_ACCOUNT_CHARACTERS_MAX: Final = 20  # As it is typed, with blanks.
 _ROLES_CHARACTERS_MAX: Final = 100
 HOUSE: Final = BANK  # The house account through which money enters and leaves, where no other is named.
 
@@ -136,7 +139,7 @@ async def added_person(context: Context, actor: Actor, params: Params) -> Person
 
 def account_number(params: Params) -> int:
     """The account that the act is about."""
-    number = word_text(params, "account", 12)
+    number = "".join(latin_digits(word_text(params, "account", _ACCOUNT_CHARACTERS_MAX)).split())
     if not is_account_number(number):
         raise ActionRefused("invalid", "account: must be an account number of 12 digits; this one is mistyped")
     return int(number)
@@ -153,12 +156,21 @@ def chosen_roles(params: Params) -> str:
 
 def minor_amount(params: Params, currency: str) -> int:
     """What was typed, in the currency's smallest unit."""
-    amount = parse_amount(word_text(params, "amount", 20), currency)
+    typed = latin_digits(word_text(params, "amount", 20)).replace("\u066b", ".").strip()
+    amount = parse_amount(typed, currency)
     if amount is None:
         raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
     return amount
 
 
+def one_spelling(text: str) -> str:
+    """Of a reference: blanks at its ends, or two of them, would make another one that looks the same."""
+    spelled = " ".join(unicodedata.normalize("NFC", text).split())
+    if not spelled:
+        raise ActionRefused("invalid", "reference: must be given as text")
+    return spelled
+
+
 def reference(params: Params) -> str:
     """The bank's."""
-    return word_text(params, "reference", limits.REFERENCE_CHARACTERS_MAX)
+    return one_spelling(word_text(params, "reference", limits.REFERENCE_CHARACTERS_MAX))

@@ -155,7 +155,7 @@ async def _check_right(context: Context, actor: Actor) -> None:
     person = await context.store.find(Tables.people, actor.id)
     account = None if person is None else await context.store.find(Tables.accounts, person.account)
     right = OperatorRight.SEE_AUDIT_LOG
-    if operator is None or not may_act(operator, account) or not may(operator.roles, right):
+    if operator is None or not may_act(operator, person, account) or not may(operator.roles, right):
         raise Problem("missing_right", detail=f"It takes the right {right}.")
 
 

@@ -149,7 +149,7 @@ async def _is_acting(context: Context, operator: Operator) -> bool:
     """A first look, before anything is read for them. Whatever changes something asks again in its commit."""
     person = await context.store.find(Tables.people, operator.person)
     account = None if person is None else await context.store.find(Tables.accounts, person.account)
-    return may_act(operator, account)
+    return may_act(operator, person, account)
 
 
 async def framed(chunks: Chunks) -> AsyncGenerator[bytes, None]:

@@ -24,6 +24,7 @@ from qirsh.web.operator.action import (
     house,
     made_id,
     minor_amount,
+    one_spelling,
     reference,
     word_text,
 )
@@ -131,7 +132,7 @@ def _sum(params: Params) -> tuple[str, int]:
 
 async def _booked(context: Context, params: Params) -> BankOrder:
     """The order that is to be taken back."""
-    slip = word_text(params, "reverses", limits.REFERENCE_CHARACTERS_MAX)
+    slip = one_spelling(word_text(params, "reverses", limits.REFERENCE_CHARACTERS_MAX))
     if word_text(params, "house", limits.NAME_CHARACTERS_MAX, default="") == CORRECTIONS:
         raise ActionRefused("move_not_allowed", "A correction is not reversed. Ask for another one, the other way.")
     booked = await context.store.find(Tables.bank_orders, (await house(context, params), slip))

@@ -21,6 +21,7 @@ from qirsh.domain.commands.proposal import (
     EndProposal,
     ProposedCommand,
     decoded,
+    encoded,
 )
 from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.money import format_amount
@@ -47,6 +48,7 @@ from qirsh.web.operator.action import (
     word_text,
 )
 from qirsh.web.operator.proposal_effects import check_before, effects_of, letters_on_asking
+from qirsh.web.operator.proposal_facts import told_facts
 
 _ID_CHARACTERS_MAX: Final = 64
 _DIGEST_CHARACTERS: Final = 16  # Of what is shown: enough to tell two versions of one proposal apart.
@@ -56,12 +58,18 @@ async def ask(context: Context, actor: Actor, params: Params, command: ProposedC
     """What every act that takes two begins with."""
     reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
     await check_before(context, command)
+    proposal_id = made_id(context, params, "pr")
+    before = await context.store.find(Tables.proposals, proposal_id)
+    if before is not None and before.asked_by == actor.person and before.command != encoded(command):
+        raise ActionRefused(
+            "already_sent", f"This form was sent already, and its proposal is {before.id}. Open the form anew."
+        )
     effects = await effects_of(context, actor, command)
     asked: Proposal = await _submitted(
         context,
         command,
         AskProposal(
-            id=made_id(context, params, "pr"),
+            id=proposal_id,
             command=command,
             reason=reason,
             operator=actor.id,
@@ -127,12 +135,13 @@ async def _short_by(context: Context, command: BankOrderCommand) -> str:
 async def list_proposals(context: Context, _actor: Actor, _words: Params) -> Params:
     """What waits for another operator, oldest first."""
     found = await open_proposals(context.store, limits.LIST_ITEMS_MAX)
-    return {"items": [proposal_words(proposal) for proposal in found]}
+    return {"items": [proposal_words(proposal) | await told_facts(context, proposal) for proposal in found]}
 
 
 async def show_proposal(context: Context, _actor: Actor, params: Params) -> Params:
     """What is asked for, by whom, and why."""
-    return proposal_words(await _found(context, params))
+    proposal = await _found(context, params)
+    return proposal_words(proposal) | await told_facts(context, proposal)
 
 
 async def confirm_proposal(context: Context, actor: Actor, params: Params) -> Params:

@@ -18,6 +18,7 @@ from qirsh.web.operator.console_form import console_form, field_faults, refused_
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.operator_pages import joined_roles
 from qirsh.web.operator.proposal_actions import proposal_words
+from qirsh.web.operator.proposal_facts import facts_of
 
 _LISTED: Final = limits.LIST_ITEMS_MAX
 
@@ -26,7 +27,14 @@ async def show_proposals(page: ConsolePage) -> Response:
     """Oldest first."""
     found = await open_proposals(page.context.store, _LISTED)
     names = {person: await _name(page, person) for person in {one.asked_by for one in found}}
-    return page.render("operator/proposals.html", proposals=found, names=names, lasts_ms=PROPOSAL_MS)
+    return page.render(
+        "operator/proposals.html",
+        proposals=found,
+        names=names,
+        people={one.id: (await facts_of(page.context, one)).person for one in found if _is_of_person(one)},
+        words={one.id: proposal_words(one) for one in found},
+        lasts_ms=PROPOSAL_MS,
+    )
 
 
 async def show_proposal(page: ConsolePage) -> Response:
@@ -89,6 +97,8 @@ async def _page(
         status=200 if refused is None else refused_status(refused),
         proposal=proposal,
         words=proposal_words(proposal),
+        facts=await facts_of(page.context, proposal),
+        subject_address=_subject_address(proposal),
         balance=await _balance(page, proposal),
         goes_in=getattr(command, "kind", "") == "deposit",
         holder=await _account_name(page, getattr(command, "account", None)),
@@ -107,6 +117,17 @@ async def _page(
         typed=typed or {},
         faults=field_faults(refused),
     )
+
+
+def _is_of_person(proposal: Proposal) -> bool:
+    return proposal.subject.startswith(("person ", "appointment"))
+
+
+def _subject_address(proposal: Proposal) -> str:
+    """The page of what it is about; empty where there is none."""
+    kind, _, name = proposal.subject.partition(" ")
+    pages = {"person": "people", "account": "accounts"}
+    return f"/operator/{pages[kind]}/{name}" if kind in pages and name.isdigit() else ""
 
 
 async def _balance(page: ConsolePage, proposal: Proposal) -> tuple[Balance, int] | None:

@@ -60,7 +60,7 @@ async def _entered(page: PageContext, verified: VerifiedLogin | None) -> Respons
     operator = await context.store.find(Tables.operators, person)
     found = await context.store.find(Tables.people, person)
     account = None if found is None else await context.store.find(Tables.accounts, found.account)
-    if not may_act(operator, account):
+    if not may_act(operator, found, account):
         await record_failure(context, page.request, f"person {person}")
         return None
     try:
