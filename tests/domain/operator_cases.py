@@ -141,7 +141,6 @@ OPERATOR_CASES: Final[dict[Any, Any]] = {
         {
             R.CODE_NOT_VALID: lambda case: case.ask(totp_step=0),
             R.PASSKEY_NOT_VALID: lambda case: case.ask(passkey=b"unknown"),
-            R.SIGN_IN_BLOCKED: lambda case: case.market.change("people", case.command.person, blocked_at=1),
         },
     ),
     CloseOperatorSession: (lambda market: CloseOperatorSession(market.second.id, b"none" * 8, "test"), {}),

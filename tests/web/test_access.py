@@ -289,7 +289,7 @@ def test_each_gate_needs_the_one_before_it(world: Live) -> None:
 def test_a_rejected_shop_gets_no_key(world: Live) -> None:
     person = world.person(verified=True)
     asked = world.act("account request", account=person.account, name="Shop", returnOrigins="")
-    world.act("account reject", account=asked["account"])
+    world.act("account reject", account=asked["account"], reason="no papers")
     assert gate(world, "key issue", account=asked["account"]) == "not_approved"
     assert gate(world, "key issue", account=asked["account"], test=True) == "not_found"
 

@@ -357,7 +357,7 @@ def test_of_two_operators_who_decide_at_once_one_decides(four: Live, rounds: int
     async def race(account: str) -> list[str]:
         replies = await asyncio.gather(
             *(
-                four.tried(f"account {what}", {"account": account}, who)
+                four.tried(f"account {what}", {"account": account, "reason": "decided"}, who)
                 for who, what in enumerate(("approve", "reject"))
             )
         )

@@ -102,7 +102,7 @@ def test_the_statement_tells_everything_once_newest_first_and_adds_up_to_the_bal
     everything = walk(still, merchant.key, TRANSFERS, limit=100)
     assert_adds_up(everything, held(still, merchant.key))
     with still.books() as books:
-        [(house,)] = books.select("SELECT number FROM account WHERE kind = 'house' AND mode = 'live'")
+        [(house,)] = books.select("SELECT number FROM account WHERE name = 'bank' AND kind = 'house' AND mode = 'live'")
     for currency in CURRENCIES:
         shown = [
             tuple(entry[name] for name in ("kind", "currency", "amount", "account", "paymentId", "reference"))

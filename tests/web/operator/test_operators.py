@@ -290,8 +290,10 @@ def test_what_one_asks_for_another_refuses_or_the_same_takes_back(world: InProce
         assert code(world, act, 1 - decides, **words) == "own_request"
         assert code(world, act, decides, **words | {"digest": "0" * 16}) == "changed_meanwhile"
         assert code(world, act, decides, **words | {"reason": ""}) == "invalid"
-        assert world.act("proposal show", 1, id=asked["id"]) == asked
-        assert world.act("proposal list", 1)["items"] == [asked]
+        # Who confirms sees whom they let in, and as what.
+        shown = {**asked, "name": "Hala Aydın", "email": NEW, "roles": ALL_ROLES}
+        assert world.act("proposal show", 1, id=asked["id"]) == shown
+        assert world.act("proposal list", 1)["items"] == [shown]
         assert world.act(act, decides, **words)["state"] == kept
         assert world.act("proposal list")["items"] == []
         assert refusal(world, asked, 1) == "already_decided"

@@ -49,8 +49,9 @@ def _right_to_change(command: ChangeAccess, work: UnitOfWork) -> OperatorRight:
     if command.change == "unblock":
         return OperatorRight.RESUME
     login = work.logins.get(command.email)
-    is_of_operator = login is not None and is_acting_operator(work.operators.get(login.person))
-    return OperatorRight.ASK_SETUP if is_of_operator else OperatorRight.RESTRICT
+    # Whoever joined in this very batch is none yet.
+    operator = None if login is None else work.operators.known.get(login.person)
+    return OperatorRight.ASK_SETUP if is_acting_operator(operator) else OperatorRight.RESTRICT
 
 
 def change(command: ChangeAccess, work: UnitOfWork) -> Person | Refused:

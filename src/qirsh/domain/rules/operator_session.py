@@ -28,8 +28,6 @@ def open_session(command: OpenOperatorSession, work: UnitOfWork) -> OperatorSess
     assert command.person == command.operator
     person = work.people.get(command.person)
     assert person is not None, "an operator who is nobody"
-    if person.blocked_at is not None:
-        return Refused(Refusal.SIGN_IN_BLOCKED)
     if command.passkey:
         if is_used(work, command.challenge):
             return Refused(Refusal.PASSKEY_NOT_VALID)
