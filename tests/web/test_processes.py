@@ -366,7 +366,8 @@ def test_of_two_operators_who_decide_at_once_one_decides(four: Live, rounds: int
     for _ in range(rounds):
         asked = four.act("account request", account=owner.account, name="Shop", returnOrigins=ORIGIN)
         told = four.run(race(asked["account"]))
-        assert sorted(told) == ["", "move_not_allowed"]
+        # By what was read before, or by the commit.
+        assert sorted(told) in (["", "already_decided"], ["", "move_not_allowed"])
         decided = "approved" if told[0] == "" else "rejected"
         with four.books() as books:
             noted = books.select(

@@ -138,6 +138,8 @@ def test_every_code_is_documented_and_every_documented_code_exists() -> None:
         "not_expired",
         "move_not_allowed",
         "already_decided",
+        "already_matched",
+        "line_differs",
     }
     pages = {
         "code_not_valid",

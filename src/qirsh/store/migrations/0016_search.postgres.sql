@@ -7,7 +7,7 @@ CREATE TABLE name_word (
     account BIGINT NOT NULL REFERENCES account,
     PRIMARY KEY (kind, word, account)
 );
-CREATE INDEX name_word_account ON name_word (account);
+CREATE INDEX name_word_account ON name_word (account, kind, word);
 CREATE TRIGGER name_word_stays BEFORE UPDATE ON name_word FOR EACH STATEMENT EXECUTE FUNCTION refused('words of names never change');
 CREATE FUNCTION name_word_is_of_a_name() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -7,7 +7,7 @@ CREATE TABLE name_word (
     account INTEGER NOT NULL REFERENCES account DEFERRABLE INITIALLY DEFERRED,
     PRIMARY KEY (kind, word, account)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX name_word_account ON name_word (account);
+CREATE INDEX name_word_account ON name_word (account, kind, word);
 CREATE TRIGGER name_word_stays BEFORE UPDATE ON name_word
 BEGIN SELECT RAISE(ROLLBACK, 'words of names never change'); END;
 CREATE TRIGGER name_word_is_of_a_name BEFORE INSERT ON name_word
