@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from tests.store.agreed_guards import AGREED, BAD_AGREED
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
@@ -541,6 +542,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     ),
     "an account that vanished": ("DELETE FROM account WHERE number = :other", "never vanish"),
     **BAD_OPERATORS,
+    **BAD_AGREED,
     **BAD_HELP,
     **BAD_ORDERS,
     **BAD_REVERSALS,
@@ -752,6 +754,14 @@ def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: H
     any_hand.type(APPOINTED_ALONE + OPERATOR.format("admin", ":first", "NULL"))
     after = any_hand.rows()
     assert [len(after[name]) - len(before[name]) for name in ("proposal", "operator")] == [1, 1]
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_the_database_accepts_what_two_operators_agreed_to(any_hand: Hand, name: str) -> None:
+    before = any_hand.rows()
+    any_hand.type(AGREED[name])
+    after = any_hand.rows()
+    assert {table for table in after if after[table] != before[table]} > {"proposal"}
 
 
 @pytest.mark.parametrize("name", REPLACED)

@@ -19,14 +19,15 @@ class Phase(IntEnum):
     """
 
     NUMBERS = 0
-    PARTIES = 1
-    BELONGINGS = 2
-    ORDERS = 3
-    TRANSFERS = 4
-    BALANCES = 5
-    OUTCOMES = 6
-    EVENTS = 7
-    REST = 8
+    DECISIONS = 1  # Of two operators, or of a person: what follows from one is compared with it.
+    PARTIES = 2
+    BELONGINGS = 3
+    ORDERS = 4
+    TRANSFERS = 5
+    BALANCES = 6
+    OUTCOMES = 7
+    EVENTS = 8
+    REST = 9
 
 
 class RowSet(Generic[K, Row]):

@@ -156,12 +156,14 @@ class Tables:
         attested="account created_at",
     )
     tills = Table[str, Till]("till", Till, key="id", changes="closed_at", phase=Phase.BELONGINGS)
+    # Erased before their account is closed for it: the database compares.
     people = Table[int, Person](
         "person",
         Person,
         key="id",
         changes="name phone language has_notices session_generation erased_at blocked_at",
         phase=Phase.PARTIES,
+        change_phase=Phase.DECISIONS,
         attested="account session_generation erased_at",
     )
     logins = Table[str, Login](
@@ -190,7 +192,7 @@ class Tables:
         Proposal,
         key="id",
         changes="action command subject reason editors state decided_by decided_at decision",
-        phase=Phase.BELONGINGS,
+        phase=Phase.DECISIONS,
     )
     appointments = Table[str, Appointment](
         "appointment",
@@ -217,7 +219,15 @@ class Tables:
         changes="due_at proposal state",
         phase=Phase.BELONGINGS,
     )
-    recoveries = Table[str, Recovery]("recovery", Recovery, key="id", changes="read_by read_at", phase=Phase.BELONGINGS)
+    # There before its operator is an admin by it: the database compares. Read by one who is an admin by then.
+    recoveries = Table[str, Recovery](
+        "recovery",
+        Recovery,
+        key="id",
+        changes="read_by read_at",
+        phase=Phase.DECISIONS,
+        change_phase=Phase.BELONGINGS,
+    )
     passkeys = Table[bytes, Passkey](
         "passkey",
         Passkey,
