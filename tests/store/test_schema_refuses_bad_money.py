@@ -761,7 +761,7 @@ def test_the_database_accepts_what_two_operators_agreed_to(any_hand: Hand, name:
     before = any_hand.rows()
     any_hand.type(AGREED[name])
     after = any_hand.rows()
-    assert {table for table in after if after[table] != before[table]} > {"proposal"}
+    assert {table for table in after if after[table] != before[table]} - {"proposal"}
 
 
 @pytest.mark.parametrize("name", REPLACED)
