@@ -6,6 +6,7 @@
 from typing import Final
 
 from qirsh.domain.commands.account import CloseAccount
+from qirsh.domain.commands.operator import ChangeRoles, EndOperator
 from qirsh.domain.commands.stop import LiftStop
 from tests.store.filled import FILLED
 from tests.store.money_sql import decided, proposal
@@ -68,11 +69,82 @@ _BAD_ACCOUNTS: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 
-BAD_AGREED: Final[dict[str, tuple[str, str]]] = {**_BAD_STOPS, **_BAD_ACCOUNTS}
+# One may ask for it themselves, and there are two operators.
+_BY_SECOND: Final = {"asked_by": ":second"}
+_ABOUT_SECOND: Final = f"person {FILLED.second.id}"
+_NOT_ENDED: Final = "operator: ended without the agreement of two operators"
+_NOT_THESE_ROLES: Final = "operator: other roles without the agreement of two operators"
+
+
+def ends(at: str = "1800000000000") -> str:
+    """It was agreed to that the second operator ends."""
+    ending = proposal(EndOperator(FILLED.second.id), "operator end", _ABOUT_SECOND, id="'pr_end'", **_BY_SECOND)
+    return ending + decided("pr_end", by=":first", decided_at=at)
+
+
+def gets(roles: str, name: str = "pr_roles", at: str = "1800000000000") -> str:
+    """It was agreed to that the second operator has these roles."""
+    changing = ChangeRoles(FILLED.second.id, roles)
+    asked = proposal(changing, "operator roles", _ABOUT_SECOND, id=f"'{name}'", **_BY_SECOND)
+    return asked + decided(name, by=":first", decided_at=at)
+
+
+def has(roles: str) -> str:
+    return f"UPDATE operator SET roles = '{roles}' WHERE person = :second;"
+
+
+SECOND_ENDED: Final = "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
+_FIRST_ENDED: Final = SECOND_ENDED.replace(":second", ":first")
+_RECOVERED: Final = "INSERT INTO recovery VALUES ('rec_new', :second, 'support', 'root', 1800000000000, NULL, NULL);"
+_READ: Final = "UPDATE recovery SET read_by = :first, read_at = 1800000000000 WHERE id = 'rec_new';"
+_HELPS: Final = gets("support") + has("support")
+_BAD_ENDS: Final[dict[str, tuple[str, str]]] = {
+    "an operator whom nobody agreed to end": (SECOND_ENDED, _NOT_ENDED),
+    "an operator who ends at another time": (ends("1800000000001") + SECOND_ENDED, _NOT_ENDED),
+    "an operator who ends instead of another": (ends() + _FIRST_ENDED, _NOT_ENDED),
+    "an operator who ends instead of getting other roles": (gets("support") + SECOND_ENDED, _NOT_ENDED),
+    "an operator whose end one asks for": (
+        proposal(EndOperator(FILLED.second.id), "operator end", _ABOUT_SECOND) + SECOND_ENDED,
+        _NOT_ENDED,
+    ),
+    "roles that nobody agreed to": (has("auditor"), _NOT_THESE_ROLES),
+    "roles that others were agreed to": (gets("support") + has("auditor"), _NOT_THESE_ROLES),
+    "roles that another was to have": (
+        gets("support") + has("support").replace(":second", ":first"),
+        _NOT_THESE_ROLES,
+    ),
+    "roles that one operator asks for": (
+        proposal(ChangeRoles(FILLED.second.id, "auditor"), "operator roles", _ABOUT_SECOND) + has("auditor"),
+        _NOT_THESE_ROLES,
+    ),
+    "roles that were agreed to before others": (
+        _HELPS + gets("auditor", "pr_later", "1800000000001") + has("auditor") + has("support"),
+        _NOT_THESE_ROLES,
+    ),
+    "an admin by a recovery of other roles": (
+        _HELPS + _RECOVERED.replace("'support'", "'auditor'") + has("admin support"),
+        _NOT_THESE_ROLES,
+    ),
+    "an admin by a recovery that was read": (_HELPS + _RECOVERED + _READ + has("admin support"), _NOT_THESE_ROLES),
+    "an admin by another's recovery": (
+        _HELPS + _RECOVERED.replace(":second", ":first") + has("admin support"),
+        _NOT_THESE_ROLES,
+    ),
+    "more roles by a recovery": (_HELPS + _RECOVERED + has("admin treasury support"), _NOT_THESE_ROLES),
+    "another role by a recovery": (_HELPS + _RECOVERED + has("treasury"), _NOT_THESE_ROLES),
+}
+
+BAD_AGREED: Final[dict[str, tuple[str, str]]] = {**_BAD_STOPS, **_BAD_ACCOUNTS, **_BAD_ENDS}
 # What verify says of these is another matter: nobody has logged them.
 AGREED: Final[dict[str, str]] = {
     "a stop that two lift": _LIFTING + decided() + _LIFTED,
     "a shop that two close": _closing(_SHOP) + decided() + _closed(_SHOP),
     "a personal account that two close": _closing(_OTHER) + decided() + _closed(_OTHER),
     "a personal account whose owner is erased": _ERASED.format(FILLED.other.id) + _closed(_OTHER),
+    "an operator whom two end": ends() + SECOND_ENDED,
+    "an operator to whom two give other roles": _HELPS,
+    "an operator who gets other roles once more": _HELPS
+    + gets("auditor", "pr_later", "1800000000001")
+    + has("auditor"),
+    "an operator who is let in again": _HELPS + _RECOVERED + has("admin support"),
 }

@@ -7,6 +7,7 @@ from typing import Final
 
 from qirsh.domain.commands.access import RemoveFactors, ResetPin
 from qirsh.domain.pending_reset import RESET_AFTER_MS
+from tests.store.agreed_guards import SECOND_ENDED, ends
 from tests.store.filled import FILLED
 from tests.store.money_sql import decided, proposal
 
@@ -65,8 +66,7 @@ BAD_HELP: Final[dict[str, tuple[str, str]]] = {
         "no admin|violates foreign key",
     ),
     "a recovery read by a former admin": (
-        "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
-        + _recovery("read_by = :second, read_at = 1"),
+        ends() + SECOND_ENDED + _recovery("read_by = :second, read_at = 1"),
         "no admin",
     ),
     "a recovery read by nobody": (_recovery("read_at = 1"), "no admin"),

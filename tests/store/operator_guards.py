@@ -8,11 +8,12 @@ from typing import Final
 from qirsh.domain.commands.access import RemoveFactors
 from qirsh.domain.commands.account import CloseAccount
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles
+from tests.store.agreed_guards import SECOND_ENDED, ends, gets, has
 from tests.store.filled import FILLED
 from tests.store.money_sql import asked, decided, proposal, said
 
 _ASKED, _EDITED, _REFUSED = FILLED.asked.id, FILLED.edited.id, FILLED.lost.id
-_SECOND_ENDS: Final = "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second;"
+_SECOND_ENDS: Final = ends() + SECOND_ENDED
 _CHECK: Final = "proposal_\\w*check|CHECK"
 _OPERATOR_CHECK: Final = "operator_\\w*check|CHECK"
 _ONCE: Final = "decided once, as it was shown"
@@ -110,7 +111,7 @@ _BAD_PROPOSALS: Final[dict[str, tuple[str, str]]] = {
         "carried out by one alone",
     ),
     "money that the only admin moves alone": (
-        "UPDATE operator SET roles = 'treasury' WHERE person = :second;" + asked(**_DONE),
+        gets("treasury") + has("treasury") + asked(**_DONE),
         _CHECK,
     ),
     "a proposal that is done by nobody": (decided(_ASKED, "NULL"), f"{_CHECK}|carried out by one alone"),
@@ -194,9 +195,9 @@ BAD_OPERATORS: Final[dict[str, tuple[str, str]]] = {
     ),
     "an operator whom nobody asked for": (OPERATOR.format("support", "NULL", ":first"), "operator|CHECK"),
     "an operator without a role": (OPERATOR.format("", ":first", ":second"), _OPERATOR_CHECK),
-    "an operator who loses all roles": ("UPDATE operator SET roles = '' WHERE person = :second", _OPERATOR_CHECK),
+    "an operator who loses all roles": (gets("") + has(""), _OPERATOR_CHECK),
     "an admin whom nobody would find": (
-        "UPDATE operator SET roles = 'treasury admin' WHERE person = :second",
+        gets("treasury admin") + has("treasury admin"),
         _OPERATOR_CHECK,
     ),
     "an operator who was always one": (
@@ -204,7 +205,8 @@ BAD_OPERATORS: Final[dict[str, tuple[str, str]]] = {
         _STAY,
     ),
     "an operator who ends before they began": (
-        "UPDATE operator SET ended_at = created_at - 1 WHERE person = :second",
+        ends("(SELECT created_at - 1 FROM operator WHERE person = :second)")
+        + "UPDATE operator SET ended_at = created_at - 1 WHERE person = :second",
         _OPERATOR_CHECK,
     ),
     "an operator who ends twice": (

@@ -14,7 +14,9 @@ import pytest
 
 from qirsh.domain.account import Account
 from qirsh.domain.batch import Batch, Submission
+from qirsh.domain.commands.operator import ChangeRoles, EndOperator
 from qirsh.domain.commands.payment import CancelPayment, CreatePayment
+from qirsh.domain.commands.proposal import encoded
 from qirsh.domain.ledger import Transfer
 from qirsh.domain.limits import (
     AMOUNT_MAX,
@@ -26,6 +28,7 @@ from qirsh.domain.limits import (
 )
 from qirsh.domain.payment import Payment
 from qirsh.domain.person import Pin
+from qirsh.domain.proposal import Proposal
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.table import Columns, Table
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER, Tables
@@ -493,13 +496,39 @@ def test_a_changed_record_comes_back_changed_in_every_column_that_may_change(sto
     assert set(changes) == set(table.changes)
     chosen: dict[str, Any] = {"account": FILLED.shop, "proposal": FILLED.asked.id}
     key = chosen.get(table.name) or next(iter(getattr(FILLED, table.attribute)))
+    first, second = FILLED.first.id, FILLED.second.id
+    # The database takes nothing else of operators than what two of them agreed to.
+    agreed = [
+        Proposal(
+            id=f"pr_{action}",
+            action=action,
+            command=encoded(command),
+            subject=f"person {first}",
+            reason="x",
+            asked_by=first,
+            asked_at=1,
+            state="done",
+            decided_by=second,
+            decided_at=2**41,
+        )
+        for action, command in (
+            ("operator roles", ChangeRoles(first, "treasury auditor")),
+            ("operator end", EndOperator(first)),
+        )
+    ]
 
     async def scene(opened: Store) -> None:
         stored: Any = await opened.find(table, key)
         changed = msgspec.structs.replace(stored, **changes)
         assert changed != stored
         needs = {table.attribute: {key}}
-        await opened.transact(Act(lambda state: getattr(state, table.attribute).change(key, changed), needs=needs))
+
+        def change(state: UnitOfWork) -> None:
+            for proposal in agreed if table is Tables.operators else ():
+                state.proposals.add(proposal.id, proposal)
+            getattr(state, table.attribute).change(key, changed)
+
+        await opened.transact(Act(change, needs=needs))
         assert await opened.find(table, key) == changed
 
     store(scene)

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.store.agreed_guards import AGREED, BAD_AGREED
+from tests.store.agreed_guards import AGREED, BAD_AGREED, gets, has
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
@@ -749,7 +749,7 @@ def test_the_database_refuses_a_second_row_for(any_hand: Hand, name: str) -> Non
 
 
 def test_the_database_lets_one_admin_appoint_while_there_is_no_other(any_hand: Hand) -> None:
-    any_hand.type("UPDATE operator SET roles = 'treasury' WHERE person = :second")
+    any_hand.type(gets("treasury") + has("treasury"))
     before = any_hand.rows()
     any_hand.type(APPOINTED_ALONE + OPERATOR.format("admin", ":first", "NULL"))
     after = any_hand.rows()

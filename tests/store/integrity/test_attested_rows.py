@@ -15,6 +15,7 @@ from qirsh.domain.tables import ATTESTED
 from qirsh.store.integrity import attested_rows
 from qirsh.store.integrity.invariant import Violation
 from tests.chain import row_bytes
+from tests.store.agreed_guards import SECOND_ENDED, ends, gets, has
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand
 
@@ -153,11 +154,11 @@ NAMED: Final = {
         f"operator of person {CUSTOMER} is there without an entry of the credential log",
     ),
     "an operator with other roles": (
-        "UPDATE operator SET roles = 'auditor' WHERE person = :second",
+        gets("auditor") + has("auditor"),
         f"operator of person {FILLED.second.id} is not as its last entry of the credential log says",
     ),
     "an operator who ends": (
-        "UPDATE operator SET ended_at = 1800000000000 WHERE person = :second",
+        ends() + SECOND_ENDED,
         f"operator of person {FILLED.second.id} is not as its last entry of the credential log says",
     ),
     "where events are sent": (

@@ -30,3 +30,31 @@ BEGIN
 END $$;
 CREATE TRIGGER account_takes_two BEFORE UPDATE ON account FOR EACH ROW
     WHEN (NEW.state = 'closed' AND OLD.state <> 'closed') EXECUTE FUNCTION account_takes_two();
+
+-- Their last agreement counts. Who was let in again from the machine itself is an admin besides.
+CREATE FUNCTION operator_takes_two() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'person ' || NEW.person AND p.state = 'done' AND p.decided_at = NEW.ended_at
+        AND p.action = 'operator end' AND p.command::jsonb ->> 'person' = NEW.person::text)
+    THEN
+        RAISE check_violation USING MESSAGE = 'operator: ended without the agreement of two operators';
+    END IF;
+    IF NEW.roles <> OLD.roles
+        AND NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+            WHERE p.subject = 'person ' || NEW.person AND p.state = 'done' AND p.action = 'operator roles'
+            AND held ->> 'person' = NEW.person::text AND held ->> 'roles' = NEW.roles
+            AND NOT EXISTS (SELECT 1 FROM proposal l WHERE l.subject = p.subject AND l.state = 'done'
+                AND l.action = 'operator roles' AND l.decided_at > p.decided_at))
+        AND NOT (NEW.roles LIKE 'admin%'
+            AND EXISTS (SELECT 1 FROM recovery WHERE person = NEW.person AND roles = OLD.roles AND read_at IS NULL)
+            AND NOT EXISTS (SELECT 1 FROM unnest(string_to_array(NEW.roles, ' ')) e
+                WHERE e <> 'admin' AND strpos(' ' || OLD.roles || ' ', ' ' || e || ' ') = 0))
+    THEN
+        RAISE check_violation USING MESSAGE = 'operator: other roles without the agreement of two operators';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER operator_takes_two BEFORE UPDATE ON operator FOR EACH ROW
+    WHEN (OLD.ended_at IS NULL AND NEW.person = OLD.person AND NEW.created_at = OLD.created_at)
+    EXECUTE FUNCTION operator_takes_two();

@@ -16,3 +16,23 @@ WHEN NEW.state = 'closed' AND OLD.state <> 'closed'
         AND p.action = 'account close' AND p.command ->> 'account' = NEW.number)
     AND NOT EXISTS (SELECT 1 FROM person WHERE id = NEW.owner AND account = NEW.number AND erased_at = NEW.updated_at)
 BEGIN SELECT RAISE(ROLLBACK, 'account: closed without the agreement of two operators'); END;
+
+-- Their last agreement counts. Who was let in again from the machine itself is an admin besides.
+CREATE TRIGGER operator_takes_two BEFORE UPDATE ON operator
+WHEN OLD.ended_at IS NULL AND NEW.person = OLD.person AND NEW.created_at = OLD.created_at BEGIN
+    SELECT RAISE(ROLLBACK, 'operator: ended without the agreement of two operators')
+    WHERE NEW.ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'person ' || NEW.person AND p.state = 'done' AND p.decided_at = NEW.ended_at
+        AND p.action = 'operator end' AND p.command ->> 'person' = NEW.person);
+    SELECT RAISE(ROLLBACK, 'operator: other roles without the agreement of two operators')
+    WHERE NEW.roles <> OLD.roles
+        AND NOT EXISTS (SELECT 1 FROM proposal p
+            WHERE p.subject = 'person ' || NEW.person AND p.state = 'done' AND p.action = 'operator roles'
+            AND p.command ->> 'person' = NEW.person AND p.command ->> 'roles' = NEW.roles
+            AND NOT EXISTS (SELECT 1 FROM proposal l WHERE l.subject = p.subject AND l.state = 'done'
+                AND l.action = 'operator roles' AND l.decided_at > p.decided_at))
+        AND NOT (NEW.roles GLOB 'admin*'
+            AND EXISTS (SELECT 1 FROM recovery WHERE person = NEW.person AND roles = OLD.roles AND read_at IS NULL)
+            AND NOT EXISTS (SELECT 1 FROM json_each('["' || replace(NEW.roles, ' ', '","') || '"]') e
+                WHERE e.value <> 'admin' AND instr(' ' || OLD.roles || ' ', ' ' || e.value || ' ') = 0));
+END;
