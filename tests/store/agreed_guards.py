@@ -7,9 +7,10 @@ from typing import Final
 
 from qirsh.domain.commands.account import CloseAccount
 from qirsh.domain.commands.operator import ChangeRoles, EndOperator
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
 from tests.store.filled import FILLED
-from tests.store.money_sql import decided, proposal
+from tests.store.money_sql import BALANCES, TRANSFER, decided, inserted, proposal, transfer
 
 _LATER: Final = {"decided_at": "1800000000001"}
 
@@ -134,7 +135,68 @@ _BAD_ENDS: Final[dict[str, tuple[str, str]]] = {
     "another role by a recovery": (_HELPS + _RECOVERED + has("treasury"), _NOT_THESE_ROLES),
 }
 
-BAD_AGREED: Final[dict[str, tuple[str, str]]] = {**_BAD_STOPS, **_BAD_ACCOUNTS, **_BAD_ENDS}
+_SUSPENDED: Final = "UPDATE account SET state = 'suspended' WHERE number = :shop;"
+_NO_MONEY_BACK: Final = "transfer: a refund of a suspended shop without the agreement of two operators"
+_NO_REFUND: Final = "refund: of a suspended shop without the agreement of two operators"
+
+
+def _for_shop(refund: str = "re_new", amount: int = 100, payment: int = FILLED.paid.number) -> str:
+    public = FILLED.identifiers.payment_id(payment)
+    command = RefundForShop(refund, payment, _SHOP, amount, "USD", public)
+    return _SUSPENDED + proposal(command, "refund", f"account {_SHOP}")
+
+
+# 100 of what was paid go back, and both balances follow.
+_MONEY_BACK: Final = transfer(
+    kind="'refund'",
+    payment=":paid",
+    debit=":shop",
+    credit=":customer",
+    debit_sequence=TRANSFER["credit_sequence"],
+    debit_balance=f"{TRANSFER['credit_balance']} - 500 - 100",
+    credit_sequence=TRANSFER["debit_sequence"],
+    credit_balance=f"{TRANSFER['debit_balance']} + 500 + 100",
+    amount="100",
+) + BALANCES.replace("500", "-100")
+_REFUND: Final = {
+    "id": "'re_new'",
+    "payment": ":paid",
+    "version": "3",
+    "amount": "100",
+    "note": "''",
+    "metadata": "'{}'",
+    "sequence": "(SELECT sequence FROM balance WHERE account = :shop AND currency = 'USD')",
+    "created_at": "1800000000000",
+}
+_REFUNDED: Final = _MONEY_BACK + inserted("refund", _REFUND)
+_BAD_REFUNDS: Final[dict[str, tuple[str, str]]] = {
+    "a refund of a suspended shop that nobody agreed to": (_SUSPENDED + _MONEY_BACK, _NO_MONEY_BACK),
+    "a refund of a suspended shop that one asks for": (_for_shop() + _MONEY_BACK, _NO_MONEY_BACK),
+    "a refund of a suspended shop at another time": (_for_shop() + decided(**_LATER) + _MONEY_BACK, _NO_MONEY_BACK),
+    "a refund of a suspended shop of another amount": (
+        _for_shop(amount=99) + decided() + _MONEY_BACK,
+        _NO_MONEY_BACK,
+    ),
+    "a refund of a suspended shop of another payment": (
+        _for_shop(payment=FILLED.paid_too.number) + decided() + _MONEY_BACK,
+        _NO_MONEY_BACK,
+    ),
+    "two refunds of a suspended shop by one agreement": (
+        _for_shop() + decided() + _MONEY_BACK + _MONEY_BACK,
+        _NO_MONEY_BACK,
+    ),
+    "a second refund of a suspended shop by the same agreement": (
+        _for_shop() + decided() + _REFUNDED + _MONEY_BACK,
+        _NO_MONEY_BACK,
+    ),
+    "a refund of a suspended shop under another id": (_for_shop("re_other") + decided() + _REFUNDED, _NO_REFUND),
+    "a refund of a suspended shop that says another time": (
+        _for_shop() + decided() + _MONEY_BACK + inserted("refund", _REFUND | {"created_at": "9"}),
+        _NO_REFUND,
+    ),
+}
+
+BAD_AGREED: Final[dict[str, tuple[str, str]]] = {**_BAD_STOPS, **_BAD_ACCOUNTS, **_BAD_ENDS, **_BAD_REFUNDS}
 # What verify says of these is another matter: nobody has logged them.
 AGREED: Final[dict[str, str]] = {
     "a stop that two lift": _LIFTING + decided() + _LIFTED,
@@ -147,4 +209,13 @@ AGREED: Final[dict[str, str]] = {
     + gets("auditor", "pr_later", "1800000000001")
     + has("auditor"),
     "an operator who is let in again": _HELPS + _RECOVERED + has("admin support"),
+    "a refund of a suspended shop that two agreed to": _for_shop() + decided() + _REFUNDED,
+    "two refunds of a suspended shop": _for_shop()
+    + decided()
+    + _MONEY_BACK
+    + inserted("refund", _REFUND)
+    + _for_shop("re_newer").replace("pr_new", "pr_newer")
+    + decided("pr_newer")
+    + _MONEY_BACK
+    + inserted("refund", _REFUND | {"id": "'re_newer'", "version": "4"}),
 }

@@ -58,3 +58,38 @@ END $$;
 CREATE TRIGGER operator_takes_two BEFORE UPDATE ON operator FOR EACH ROW
     WHEN (OLD.ended_at IS NULL AND NEW.person = OLD.person AND NEW.created_at = OLD.created_at)
     EXECUTE FUNCTION operator_takes_two();
+
+-- A shop that is suspended refunds nothing by itself. Each agreement is good for one refund, which has its id.
+CREATE FUNCTION transfer_takes_two() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM account WHERE number = NEW.debit AND state = 'suspended')
+        AND (SELECT count(*) FROM transfer t
+            WHERE t.payment = NEW.payment AND t.kind = 'refund' AND t.amount = NEW.amount
+            AND t.created_at = NEW.created_at
+            AND NOT EXISTS (SELECT 1 FROM refund r WHERE r.payment = t.payment AND r.sequence = t.debit_sequence))
+        > (SELECT count(*) FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+            WHERE p.subject = 'account ' || NEW.debit AND p.state = 'done' AND p.decided_at = NEW.created_at
+            AND p.action = 'refund' AND held ->> 'payment' = NEW.payment::text AND held ->> 'amount' = NEW.amount::text
+            AND NOT EXISTS (SELECT 1 FROM refund r WHERE r.id = held ->> 'id'))
+    THEN
+        RAISE check_violation
+            USING MESSAGE = 'transfer: a refund of a suspended shop without the agreement of two operators';
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER transfer_takes_two AFTER INSERT ON transfer FOR EACH ROW
+    WHEN (NEW.kind = 'refund') EXECUTE FUNCTION transfer_takes_two();
+CREATE FUNCTION refund_takes_two() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM payment y JOIN account a ON a.number = y.merchant
+        WHERE y.number = NEW.payment AND a.state = 'suspended'
+        AND NOT EXISTS (SELECT 1 FROM proposal p, LATERAL (SELECT p.command::jsonb AS held) c
+            WHERE p.subject = 'account ' || a.number AND p.state = 'done' AND p.decided_at = NEW.created_at
+            AND p.action = 'refund' AND held ->> 'payment' = NEW.payment::text
+            AND held ->> 'amount' = NEW.amount::text AND held ->> 'id' = NEW.id))
+    THEN
+        RAISE check_violation USING MESSAGE = 'refund: of a suspended shop without the agreement of two operators';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER refund_takes_two BEFORE INSERT ON refund FOR EACH ROW EXECUTE FUNCTION refund_takes_two();

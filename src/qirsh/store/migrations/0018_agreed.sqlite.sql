@@ -36,3 +36,23 @@ WHEN OLD.ended_at IS NULL AND NEW.person = OLD.person AND NEW.created_at = OLD.c
             AND NOT EXISTS (SELECT 1 FROM json_each('["' || replace(NEW.roles, ' ', '","') || '"]') e
                 WHERE e.value <> 'admin' AND instr(' ' || OLD.roles || ' ', ' ' || e.value || ' ') = 0));
 END;
+
+-- A shop that is suspended refunds nothing by itself. Each agreement is good for one refund, which has its id.
+CREATE TRIGGER transfer_takes_two BEFORE INSERT ON transfer
+WHEN NEW.kind = 'refund' AND (SELECT state FROM account WHERE number = NEW.debit) = 'suspended'
+    AND (SELECT count(*) FROM transfer t
+        WHERE t.payment = NEW.payment AND t.kind = 'refund' AND t.amount = NEW.amount AND t.created_at = NEW.created_at
+        AND NOT EXISTS (SELECT 1 FROM refund r WHERE r.payment = t.payment AND r.sequence = t.debit_sequence))
+    >= (SELECT count(*) FROM proposal p
+        WHERE p.subject = 'account ' || NEW.debit AND p.state = 'done' AND p.decided_at = NEW.created_at
+        AND p.action = 'refund' AND p.command ->> 'payment' = NEW.payment AND p.command ->> 'amount' = NEW.amount
+        AND NOT EXISTS (SELECT 1 FROM refund r WHERE r.id = p.command ->> 'id'))
+BEGIN SELECT RAISE(ROLLBACK, 'transfer: a refund of a suspended shop without the agreement of two operators'); END;
+CREATE TRIGGER refund_takes_two BEFORE INSERT ON refund
+WHEN EXISTS (SELECT 1 FROM payment y JOIN account a ON a.number = y.merchant
+        WHERE y.number = NEW.payment AND a.state = 'suspended'
+        AND NOT EXISTS (SELECT 1 FROM proposal p
+            WHERE p.subject = 'account ' || a.number AND p.state = 'done' AND p.decided_at = NEW.created_at
+            AND p.action = 'refund' AND p.command ->> 'payment' = NEW.payment
+            AND p.command ->> 'amount' = NEW.amount AND p.command ->> 'id' = NEW.id))
+BEGIN SELECT RAISE(ROLLBACK, 'refund: of a suspended shop without the agreement of two operators'); END;
