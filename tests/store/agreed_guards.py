@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from qirsh.domain.commands.account import CloseAccount
+from qirsh.domain.commands.account import CloseAccount, OpenHouse
 from qirsh.domain.commands.operator import ChangeRoles, EndOperator
 from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.commands.stop import LiftStop
@@ -196,7 +196,32 @@ _BAD_REFUNDS: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 
-BAD_AGREED: Final[dict[str, tuple[str, str]]] = {**_BAD_STOPS, **_BAD_ACCOUNTS, **_BAD_ENDS, **_BAD_REFUNDS}
+_NO_HOUSE: Final = "account: a house account without the agreement of two operators"
+_HOUSE: Final = (
+    "INSERT INTO account VALUES (100000000001, 'house', 'live', NULL, NULL, 'new', 'open', '', 1800000000000,"
+    " 1800000000000, NULL, NULL, 3600);"
+)
+_OPENING: Final = proposal(OpenHouse("new"), "house open", "house new")
+HOUSE_OPENED: Final = _OPENING + decided() + _HOUSE
+_BAD_HOUSES: Final[dict[str, tuple[str, str]]] = {
+    "a house account that nobody agreed to": (_HOUSE, _NO_HOUSE),
+    "a house account that one asks for": (_OPENING + _HOUSE, _NO_HOUSE),
+    "a house account that was refused": (_OPENING + decided(state="refused") + _HOUSE, _NO_HOUSE),
+    "a house account that was opened at another time": (_OPENING + decided(**_LATER) + _HOUSE, _NO_HOUSE),
+    "a house account of another name": (
+        proposal(OpenHouse("old"), "house open", "house new") + decided() + _HOUSE,
+        _NO_HOUSE,
+    ),
+    "a house account that is nearly the bank": (_HOUSE.replace("'new'", "'Bank'"), _NO_HOUSE),
+}
+
+BAD_AGREED: Final[dict[str, tuple[str, str]]] = {
+    **_BAD_STOPS,
+    **_BAD_ACCOUNTS,
+    **_BAD_ENDS,
+    **_BAD_REFUNDS,
+    **_BAD_HOUSES,
+}
 # What verify says of these is another matter: nobody has logged them.
 AGREED: Final[dict[str, str]] = {
     "a stop that two lift": _LIFTING + decided() + _LIFTED,
@@ -218,4 +243,5 @@ AGREED: Final[dict[str, str]] = {
     + decided("pr_newer")
     + _MONEY_BACK
     + inserted("refund", _REFUND | {"id": "'re_newer'", "version": "4"}),
+    "a house account that two open": HOUSE_OPENED,
 }

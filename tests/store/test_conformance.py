@@ -58,6 +58,9 @@ class Database(Protocol):
     def raise_epoch(self) -> None:
         """As a restore does, while it is closed."""
 
+    def let_houses_open(self) -> None:
+        """Without an agreement of two operators, while it is closed."""
+
 
 class SqliteDatabase:
     def __init__(self, folder: Path) -> None:
@@ -82,6 +85,11 @@ class SqliteDatabase:
         connection = apsw.Connection(str(self._path))
         values = dict(connection.execute("SELECT name, value FROM constant"))
         connection.execute("UPDATE constant SET value = ? WHERE name = 'epoch'", (b"%d" % (int(values["epoch"]) + 1),))
+        connection.close()
+
+    def let_houses_open(self) -> None:
+        connection = apsw.Connection(str(self._path))
+        connection.execute("DROP TRIGGER account_house_takes_two")
         connection.close()
 
 
@@ -110,6 +118,9 @@ class PostgresDatabase:
     def raise_epoch(self) -> None:
         raised = "convert_to((convert_from(value, 'UTF8')::bigint + 1)::text, 'UTF8')"
         self._server.sql(f"UPDATE constant SET value = {raised} WHERE name = 'epoch'", self._name)  # noqa: S608 - ours
+
+    def let_houses_open(self) -> None:
+        self._server.sql("DROP TRIGGER account_house_takes_two ON account", self._name)
 
 
 Make = Callable[[Path], Database]
@@ -208,8 +219,8 @@ def needing(**wanted: set[Any]) -> RowKeys:
 
 
 def house(number: int, name: str) -> Account:
-    """The one record that stands alone."""
-    return Account(number, "house", "live", None, None, name, "open", "", 1, 1)
+    """The one record that stands alone: a live one takes two operators, so it is of test money, and its own."""
+    return Account(number, "house", "test", None, number, name, "mirrored", "", 1, 1)
 
 
 def opening(number: int, name: str) -> Act:
@@ -749,8 +760,8 @@ def test_a_batch_that_raises_before_it_decides_leaves_the_store_at_work(empty_st
 
 
 def _same_name_twice(work: UnitOfWork) -> None:
-    work.accounts.add(100_000_000_001, house(100_000_000_001, "twice"))
-    work.accounts.add(100_000_000_002, house(100_000_000_002, "twice"))
+    for number in (100_000_000_001, 100_000_000_002):
+        work.accounts.add(number, Account(number, "house", "live", None, None, "bank", "open", "", 1, 1))
 
 
 def _pin_of_nobody(work: UnitOfWork) -> None:

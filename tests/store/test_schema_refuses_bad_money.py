@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.store.agreed_guards import AGREED, BAD_AGREED, gets, has
+from tests.store.agreed_guards import AGREED, BAD_AGREED, HOUSE_OPENED, gets, has
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
 from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
@@ -653,7 +653,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
             " FROM account"
             " WHERE number = :customer"
         ),
-        "never replaced",
+        "never replaced|a house account without",
     ),
     "a house account replaced by its name": (
         (
@@ -665,11 +665,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
         "never replaced",
     ),
     "a house account replaced by another's new name": (
-        (
-            "INSERT INTO account VALUES (100000000001, 'house', 'live', NULL, NULL, 'new', 'open', '', 1, 1,"
-            " NULL, NULL, 3600);"
-            "UPDATE OR REPLACE account SET name = 'bank' WHERE number = 100000000001"
-        ),
+        (HOUSE_OPENED + "UPDATE OR REPLACE account SET name = 'bank' WHERE number = 100000000001"),
         "never replaced|house account never changes",
     ),
     **REPLACED_OPERATORS,

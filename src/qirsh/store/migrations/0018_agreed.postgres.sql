@@ -93,3 +93,18 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER refund_takes_two BEFORE INSERT ON refund FOR EACH ROW EXECUTE FUNCTION refund_takes_two();
+
+-- Those of the first start are the service's own.
+CREATE FUNCTION account_house_takes_two() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'house ' || NEW.name AND p.state = 'done' AND p.decided_at = NEW.created_at
+        AND p.action = 'house open' AND p.command::jsonb ->> 'name' = NEW.name)
+    THEN
+        RAISE check_violation USING MESSAGE = 'account: a house account without the agreement of two operators';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER account_house_takes_two BEFORE INSERT ON account FOR EACH ROW
+    WHEN (NEW.kind = 'house' AND NEW.mode = 'live' AND NEW.name NOT IN ('bank', 'corrections'))
+    EXECUTE FUNCTION account_house_takes_two();

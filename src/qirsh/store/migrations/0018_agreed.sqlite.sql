@@ -56,3 +56,11 @@ WHEN EXISTS (SELECT 1 FROM payment y JOIN account a ON a.number = y.merchant
             AND p.action = 'refund' AND p.command ->> 'payment' = NEW.payment
             AND p.command ->> 'amount' = NEW.amount AND p.command ->> 'id' = NEW.id))
 BEGIN SELECT RAISE(ROLLBACK, 'refund: of a suspended shop without the agreement of two operators'); END;
+
+-- Those of the first start are the service's own.
+CREATE TRIGGER account_house_takes_two BEFORE INSERT ON account
+WHEN NEW.kind = 'house' AND NEW.mode = 'live' AND NEW.name NOT IN ('bank', 'corrections')
+    AND NOT EXISTS (SELECT 1 FROM proposal p
+        WHERE p.subject = 'house ' || NEW.name AND p.state = 'done' AND p.decided_at = NEW.created_at
+        AND p.action = 'house open' AND p.command ->> 'name' = NEW.name)
+BEGIN SELECT RAISE(ROLLBACK, 'account: a house account without the agreement of two operators'); END;
