@@ -35,7 +35,7 @@ _TEXTS: Final = """() => {
 _PLACEHOLDER: Final = re.compile(r"%\\?\(\w+\\?\)[sd]")
 # Words that Arabic writes in Latin letters too, and the names of the other languages.
 _LATIN: Final = re.compile(
-    r"\b(USD|EUR|TRY|UTC|PDF|CSV|XLSX|Excel|QR|JPEG|PNG|WebP|IBAN|API|OpenAPI|JavaScript|English|Türkçe|IP"
+    r"\b(USD|EUR|TRY|SYP|UTC|PDF|CSV|XLSX|Excel|QR|JPEG|PNG|WebP|IBAN|API|OpenAPI|JavaScript|English|Türkçe|IP"
     r"|(Standard )?Webhooks?|key:value|webhook-id|HTTP|POST|DNS|curl|qirsh listen|https(://shop\.example(/webhooks)?)?)\b"
 )
 
