@@ -83,6 +83,7 @@ messages: setup ## the texts of the sources into the files of the translators
 
 screenshots: setup debian-browser ## the pictures of docs/screens.md anew
 	@$(BIN)/python -m tests.browser.pictures docs/screens
+	@$(BIN)/python -m tests.browser.console_pictures docs/screens
 
 lighthouse: setup debian-browser ## what Lighthouse says of three pages
 	@PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m tests.browser.lighthouse

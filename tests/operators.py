@@ -18,13 +18,20 @@ LONG_AGO_MS = OPERATOR_NEW_MS + 24 * 3_600_000
 
 
 async def appointed(
-    context: Context, email: str, password: str, *, by: int, agrees: int | None = None, roles: str = ALL_ROLES
+    context: Context,
+    email: str,
+    password: str,
+    *,
+    by: int,
+    agrees: int | None = None,
+    roles: str = ALL_ROLES,
+    name: str = "Operator",
 ) -> tuple[int, str]:
     """Somebody whom one operator asks for, and another agrees to if told so: who they are, and their second factor."""
     link, secret = context.entropy(32), pyotp.random_base32(32)
     sealed = seal_seed(context.keyring, secret, email)
     submit, mailed = context.engine.submit, Mailed((), link)
-    command = AppointOperator(email, "Operator", roles)
+    command = AppointOperator(email, name, roles)
     proposal_id = f"pr_{context.entropy(9).hex()}"
     asked = granted(await submit(AskProposal(proposal_id, command, "needed", by, f"operator {by}", mailed=mailed)))
     if agrees is not None:

@@ -1,0 +1,95 @@
+"""Every page of the operator console, on a phone and on a desk: no barrier, nothing too wide, and one language."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page
+
+from qirsh.web.operator.routes import ROUTES
+from tests.browser.conftest import PHONE, Open
+from tests.browser.console_town import ConsoleTown, console_town
+from tests.browser.sight import Sight
+from tests.browser.test_journeys import in_one_language, send
+
+# All that a browser opens, except for what is a picture and no page.
+PAGES: Final = [route.path for route in ROUTES if route.method == "GET" and not route.path.endswith("/{side}")]
+# What a part of an address stands for, by the part before it; otherwise it has the name that it has there.
+MEANINGS: Final = {
+    "identities": "identity",
+    "businesses": "business",
+    "brands": "brand",
+    "payouts": "payout",
+    "proposals": "proposal",
+    "statements": "statement",
+    "keys": "key",
+}
+SEARCHED: Final = "?q=FT-1001"
+
+Settle = Callable[[str], ConsoleTown]
+
+
+@pytest.fixture
+def settle(tmp_path: Path, ours: list[str]) -> Iterator[Settle]:
+    """A town of its own in which everything is in one language."""
+    with ExitStack() as stack:
+
+        def settled(code: str) -> ConsoleTown:
+            town = stack.enter_context(console_town(tmp_path / "data", code))
+            ours.append(f"{town.base_url}/")
+            return town
+
+        yield settled
+
+
+def address(town: ConsoleTown, path: str) -> str:
+    """Of a page about something that is there."""
+    found = town.found._asdict()
+    filled = re.sub(r"/(\w+)/\{(\w+)\}", lambda part: f"/{part[1]}/{found[MEANINGS.get(part[1], part[2])]}", path)
+    return f"{town.base_url}{filled}" + (SEARCHED if path == "/operator/search" else "")
+
+
+def walk(page: Page, town: ConsoleTown, code: str) -> Iterator[str]:
+    """The name of each page, when it is open. First those before the door."""
+    for path in sorted(PAGES, key=lambda path: "sign-in" not in path and "appointments" not in path):
+        if path == "/operator":
+            town.sign_in(page)
+        before_door = path in {"/operator/sign-in", "/operator/appointments/{token}"}
+        answer = page.goto(address(town, path) + (f"?lang={code}" if before_door else ""))
+        assert answer is not None
+        assert answer.status == 200, path
+        yield re.sub(r"\W+", "-", path).strip("-")
+
+
+@in_one_language("ar")
+def test_the_console_is_whole_on_a_phone(settle: Settle, open_page: Open, sight: Sight, code: str) -> None:
+    page = open_page(**PHONE)
+    for name in walk(page, settle(code), code):
+        sight.see(page, name)
+
+
+@in_one_language("tr")
+def test_the_console_is_whole_on_a_desk_in_the_dark(settle: Settle, open_page: Open, sight: Sight, code: str) -> None:
+    page = open_page(viewport={"width": 1280, "height": 740}, color_scheme="dark")
+    for name in walk(page, settle(code), code):
+        sight.see(page, name)
+
+
+@in_one_language("en")
+def test_the_door_and_a_form_work_without_javascript(settle: Settle, open_page: Open, sight: Sight, code: str) -> None:
+    sight.has_script = False
+    town, page = settle(code), open_page(**PHONE, java_script_enabled=False)
+    town.sign_in(page)
+    sight.see(page, "home")
+    proposal = f"/operator/proposals/{town.found.proposal}"
+    page.goto(f"{town.base_url}{proposal}")
+    send(page, f"{proposal}/refuse", reason=town.names.question)
+    sight.see(page, "refused")
+    assert page.url == f"{town.base_url}{proposal}"
+    assert town.names.question in page.inner_text(".facts")
+    assert page.locator(f'form[action="{proposal}/refuse"]').count() == 0
+    page.goto(f"{town.base_url}/operator/proposals")
+    assert town.found.proposal not in page.content()
