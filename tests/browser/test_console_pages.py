@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Page
 
+from qirsh.language.catalog import LANGUAGES
 from qirsh.web.operator.routes import ROUTES
 from tests.browser.conftest import PHONE, Open
 from tests.browser.console_town import ConsoleTown, console_town
@@ -52,29 +53,40 @@ def address(town: ConsoleTown, path: str) -> str:
     return f"{town.base_url}{filled}" + (SEARCHED if path == "/operator/search" else "")
 
 
-def walk(page: Page, town: ConsoleTown, code: str) -> Iterator[str]:
+def walk(page: Page, town: ConsoleTown, code: str, part: slice) -> Iterator[str]:
     """The name of each page, when it is open. First those before the door."""
-    for path in sorted(PAGES, key=lambda path: "sign-in" not in path and "appointments" not in path):
-        if path == "/operator":
+    before_door = {path for path in PAGES if path in {"/operator/sign-in", "/operator/appointments/{token}"}}
+    is_in = False
+    for path in sorted(PAGES[part], key=lambda path: path not in before_door):
+        if not is_in and path not in before_door:
             town.sign_in(page)
-        before_door = path in {"/operator/sign-in", "/operator/appointments/{token}"}
-        answer = page.goto(address(town, path) + (f"?lang={code}" if before_door else ""))
+            is_in = True
+        answer = page.goto(address(town, path) + (f"?lang={code}" if path in before_door else ""))
         assert answer is not None
         assert answer.status == 200, path
         yield re.sub(r"\W+", "-", path).strip("-")
 
 
-@in_one_language("ar")
-def test_the_console_is_whole_on_a_phone(settle: Settle, open_page: Open, sight: Sight, code: str) -> None:
+def every_second(code: str, first: int) -> pytest.MarkDecorator:
+    """Each time every second page in one language, so that two tests see all of them; in the long run all, in each."""
+    short = pytest.param(code, slice(first, None, 2), id=f"{code}-every second")
+    long_run = [pytest.param(each, slice(None), id=f"{each}-all", marks=pytest.mark.slow) for each in LANGUAGES]
+    return pytest.mark.parametrize(("code", "part"), [short, *long_run])
+
+
+@every_second("ar", 0)
+def test_the_console_is_whole_on_a_phone(settle: Settle, open_page: Open, sight: Sight, code: str, part: slice) -> None:
     page = open_page(**PHONE)
-    for name in walk(page, settle(code), code):
+    for name in walk(page, settle(code), code, part):
         sight.see(page, name)
 
 
-@in_one_language("tr")
-def test_the_console_is_whole_on_a_desk_in_the_dark(settle: Settle, open_page: Open, sight: Sight, code: str) -> None:
+@every_second("tr", 1)
+def test_the_console_is_whole_on_a_desk_in_the_dark(
+    settle: Settle, open_page: Open, sight: Sight, code: str, part: slice
+) -> None:
     page = open_page(viewport={"width": 1280, "height": 740}, color_scheme="dark")
-    for name in walk(page, settle(code), code):
+    for name in walk(page, settle(code), code, part):
         sight.see(page, name)
 
 
