@@ -4,6 +4,7 @@
 # ruff: noqa: RUF001
 
 import random
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from qirsh.domain.bank_format import DATE_FORMS, ENCODINGS, BankFormat, format_f
 from qirsh.domain.limits import BANK_CELL_CHARACTERS_MAX, BANK_FAULTS_TOLD_MAX, BANK_FILE_BYTES_MAX
 from qirsh.domain.money import format_amount
 
+TODAY = date(2026, 11, 18)
 TURKISH = BankFormat(
     encoding="windows-1254",
     separator=";",
@@ -44,7 +46,7 @@ PLAIN = BankFormat(
 
 
 def plain(*lines: str, **changes: Any) -> UnderstoodFile:  # noqa: ANN401 - the fields of the format
-    return understood("\n".join(lines).encode(), msgspec.structs.replace(PLAIN, **changes))
+    return understood("\n".join(lines).encode(), msgspec.structs.replace(PLAIN, **changes), TODAY)
 
 
 def faults(*lines: str, **changes: Any) -> list[tuple[int, str]]:  # noqa: ANN401 - the same
@@ -71,7 +73,7 @@ def test_a_turkish_file_with_decimal_commas_is_understood(encoding: Any) -> None
         "17.11.2026 14:03;;Havale gönderimi ücreti;-4,5;1.230,00\r\n"
     )
     codec = {"windows-1254": "cp1254"}.get(encoding, encoding)
-    found = understood(text.encode(codec), msgspec.structs.replace(TURKISH, encoding=encoding))
+    found = understood(text.encode(codec), msgspec.structs.replace(TURKISH, encoding=encoding), TODAY)
     assert found == UnderstoodFile(
         lines=(
             FileLine(2, "2026-11-16", 123450, "TRY", "A-1", "Şubeden yatan, İğdır"),
@@ -101,14 +103,14 @@ def test_an_arabic_file_with_arabic_digits_is_understood() -> None:
         "2026/11/16\tإيداع نقدي\t\t1,500.25\tSYP\r\n"
         "2026/11/17\tعمولة\t10\t\tusd\r\n"
     )
-    found = understood(text.encode("cp1256"), chosen)
+    found = understood(text.encode("cp1256"), chosen, TODAY)
     assert [(line.day, line.amount, line.currency, line.text) for line in found.lines] == [
         ("2026-11-16", 150025, "SYP", "إيداع نقدي"),
         ("2026-11-17", -1000, "USD", "عمولة"),
     ]
     # Digits of this script are in no encoding of one byte.
     arabic = text.replace("1,500.25", "١٬٥٠٠٫٢٥").replace("2026/11/16", "٢٠٢٦/١١/١٦")
-    again = understood(arabic.encode(), msgspec.structs.replace(chosen, encoding="utf-8"))
+    again = understood(arabic.encode(), msgspec.structs.replace(chosen, encoding="utf-8"), TODAY)
     assert again.lines == found.lines
 
 
@@ -175,12 +177,12 @@ def test_columns_are_found_by_their_names_whatever_stands_between_them() -> None
 
 
 def test_what_cannot_be_read_in_the_encoding_is_told_with_its_line() -> None:
-    assert understood(b"2026-11-16,1.00,r,t\n2026-11-17,1.00,r,\xfe", PLAIN).faults == (Fault(2, "encoding"),)
+    assert understood(b"2026-11-16,1.00,r,t\n2026-11-17,1.00,r,\xfe", PLAIN, TODAY).faults == (Fault(2, "encoding"),)
     odd = msgspec.structs.replace(PLAIN, encoding="utf-16")
-    assert understood("2026-11-16,1.00,r,t\n".encode("utf-16")[:-1], odd).faults[0].what == "encoding"
+    assert understood("2026-11-16,1.00,r,t\n".encode("utf-16")[:-1], odd, TODAY).faults[0].what == "encoding"
     # One byte a letter takes any bytes: a file that is surely another one is not taken for it.
     for encoding in ("windows-1254", "iso-8859-9", "windows-1256"):
-        told = understood("2026-11-16,1.00,r,Şube".encode(), msgspec.structs.replace(PLAIN, encoding=encoding))
+        told = understood("2026-11-16,1.00,r,Şube".encode(), msgspec.structs.replace(PLAIN, encoding=encoding), TODAY)
         assert told.faults == (Fault(1, "is_utf8"),)
 
 
@@ -195,7 +197,7 @@ def test_marks_that_nobody_sees_are_left_out() -> None:
 
 
 def test_sizes_are_bounded() -> None:
-    assert understood(b"x" * (BANK_FILE_BYTES_MAX + 1), PLAIN).faults == (Fault(1, "too_large"),)
+    assert understood(b"x" * (BANK_FILE_BYTES_MAX + 1), PLAIN, TODAY).faults == (Fault(1, "too_large"),)
     assert faults(f"2026-11-17,1.00,r,{'x' * (BANK_CELL_CHARACTERS_MAX + 1)}") == [(1, "long_cell")]
     assert faults(f"2026-11-17,1.00,{'r' * 141},t") == [(1, "reference")]
     assert faults(f"2026-11-17,{'9' * 18},r,t") == [(1, "too_much")]
@@ -293,6 +295,23 @@ def test_every_date_form_reads_its_own_days_and_no_others(form: str) -> None:
         assert faults(f"{wrong},1.00,r,t,x", date=form) == [(1, "date")], wrong
 
 
+@pytest.mark.parametrize("day", ["1999-12-31", "2026-12-20", "9999-12-31", "0001-01-01"])
+def test_a_day_that_no_bank_tells_of_yet_or_any_more_is_a_fault_of_its_line(day: str) -> None:
+    assert faults("2026-11-17,1.00,r,t", f"{day},1.00,r,t", f"{day},0.00,r,t") == [(2, "far_day"), (3, "far_day")]
+    assert [line.day for line in plain("2000-01-01,1.00,r,t", "2026-12-19,1.00,r,t").lines] == [
+        "2000-01-01",
+        "2026-12-19",
+    ]
+
+
+def test_the_century_is_guessed_only_where_the_form_has_none() -> None:
+    for cell, form in (("0026-11-17", "YYYY-MM-DD"), ("17.11.0026", "DD.MM.YYYY")):
+        assert faults(f"{cell},1.00,r,t", date=form) == [(1, "far_day")]
+    [short] = [form for form in DATE_FORMS if "YYYY" not in form and form.startswith("DD.")]
+    assert plain("17.11.26,1.00,r,t", date=short).lines[0].day == "2026-11-17"
+    assert faults("17.11.99,1.00,r,t", date=short) == [(1, "far_day")]
+
+
 def test_a_format_is_kept_as_it_was_chosen() -> None:
     assert read_format(written_format(TURKISH)) == TURKISH
     assert set(ENCODINGS) == {"utf-8", "utf-8-sig", "windows-1254", "iso-8859-9", "windows-1256", "utf-16"}
@@ -330,7 +349,7 @@ def test_a_format_by_which_no_file_could_be_read_is_refused(changes: dict[str, A
 
 @given(st.binary(max_size=400), st.sampled_from(ENCODINGS))
 def test_any_bytes_are_lines_or_faults_and_never_both(data: bytes, encoding: Any) -> None:  # noqa: ANN401 - of a closed list
-    found = understood(data, msgspec.structs.replace(PLAIN, encoding=encoding))
+    found = understood(data, msgspec.structs.replace(PLAIN, encoding=encoding), TODAY)
     assert bool(found.lines) != bool(found.faults)
 
 

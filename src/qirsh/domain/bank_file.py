@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -15,6 +15,8 @@ from qirsh.domain.bank_format import COLUMNS, BankFormat, account_sign
 from qirsh.domain.limits import (
     BANK_CELL_CHARACTERS_MAX,
     BANK_COLUMNS_MAX,
+    BANK_DAY_FIRST,
+    BANK_DAYS_AHEAD_MAX,
     BANK_FAULTS_TOLD_MAX,
     BANK_FILE_BYTES_MAX,
     BANK_LINES_MAX,
@@ -35,6 +37,7 @@ FaultKind = Literal[
     "cells",
     "long_cell",
     "date",
+    "far_day",
     "amount",
     "decimals",
     "too_much",
@@ -94,10 +97,10 @@ class _Broken(Exception):
         self.fault = Fault(line, what, found[:_FAULT_CHARACTERS_MAX])
 
 
-def understood(data: bytes, chosen: BankFormat) -> UnderstoodFile:
-    """All of it, or the first faults."""
+def understood(data: bytes, chosen: BankFormat, today: date) -> UnderstoodFile:
+    """All of it, or the first faults. Days long after today are faults: a bank tells of what has happened."""
     try:
-        return _Reader(chosen).read(_decoded(data, chosen.encoding))
+        return _Reader(chosen, today).read(_decoded(data, chosen.encoding))
     except _Broken as broken:
         return UnderstoodFile(faults=(broken.fault,))
 
@@ -105,10 +108,12 @@ def understood(data: bytes, chosen: BankFormat) -> UnderstoodFile:
 class _Reader:
     """One file, line by line."""
 
-    def __init__(self, chosen: BankFormat) -> None:
+    def __init__(self, chosen: BankFormat, today: date) -> None:
         self._format = chosen
         self._places: dict[str, int] = {}
         self._date = _date_pattern(chosen.date)
+        self._century = 0 if "YYYY" in chosen.date else 20 * _CENTURY
+        self._last_day = (today + timedelta(days=BANK_DAYS_AHEAD_MAX)).isoformat()
         self._account = account_sign(chosen.account)
         self._faults: list[Fault] = []
         self._balances: list[tuple[FileLine, int]] = []
@@ -247,9 +252,12 @@ class _Reader:
             raise _Broken(number, "date", cell)
         year, month, day = (int(found[name]) for name in ("year", "month", "day"))
         try:
-            return date(year if year >= _CENTURY else year + 20 * _CENTURY, month, day).isoformat()
+            read = date(self._century + year, month, day).isoformat()
         except ValueError:
             raise _Broken(number, "date", cell) from None
+        if not BANK_DAY_FIRST <= read <= self._last_day:
+            raise _Broken(number, "far_day", cell)
+        return read
 
     def _amount(self, number: int, row: dict[str, str], currency: str) -> int:
         if "amount_column" in row:

@@ -4,6 +4,10 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, Final
 
+from qirsh.domain.bank_file import FileLine
+from qirsh.domain.commands.bank_statement import AddBankLines, BeginBankStatement, FinishBankStatement
+from qirsh.domain.refusal import granted
+from tests.domain.bank_cases import on_its_way
 from tests.live import InProcess
 
 FORMAT: Final[dict[str, Any]] = {
@@ -54,6 +58,32 @@ def withdraw(world: InProcess, reference: str, amount: str = "5.00", currency: s
     }
     world.act("withdraw ask", **words, reason="cash")
     world.act("withdraw confirm", 1, reference=reference)
+
+
+def begun(world: InProcess, *lines: FileLine, missing: int = 0, statement: str = "bs_begun") -> None:
+    """A file whose lines are there but for some, as an import leaves it in its middle or when it was killed."""
+    with world.books() as books:
+        [(house,)] = books.select("SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = 'bank'")
+        [(operator,)] = books.select("SELECT min(person) FROM operator")
+    days = [line.day for line in lines]
+    begin = BeginBankStatement(
+        id=statement,
+        house=house,
+        name="half.csv",
+        digest=sha256(statement.encode()).digest(),
+        first_day=min(days),
+        last_day=max(days),
+        lines=len(lines) + missing,
+        closing='{"USD":100}',
+        time_zone="Asia/Damascus",
+        operator=operator,
+        actor="test",
+    )
+    kept = tuple(map(on_its_way, lines))
+    for command in (begin, AddBankLines(statement, house, kept, operator, "test")):
+        granted(world.run(world.context.engine.submit(command)))
+    if not missing:
+        granted(world.run(world.context.engine.submit(FinishBankStatement(statement, operator, "test"))))
 
 
 def bank_words(desk: InProcess) -> dict[str, dict[str, Any]]:

@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 from qirsh.cli.demo.bank_sample import SAMPLE_FORMAT, sample_file
+from qirsh.domain.bank_file import FileLine
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.bank_statement import line_digest
-from qirsh.domain.commands.bank_statement import AddBankLines, BeginBankStatement
 from qirsh.domain.limits import BANK_LINES_AT_ONCE
-from qirsh.domain.refusal import granted
 from qirsh.store.reads.queues import waiting
-from tests.domain.bank_cases import FEE, SLIP, on_its_way
+from tests.domain.bank_cases import SLIP
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.web.operator.bank import FORMAT, confirmed, deposit, sent, withdraw
+from tests.web.operator.bank import FORMAT, begun, confirmed, deposit, sent, withdraw
 
 DAY = "2027-01-15"
 HOUR_MS = 3_600_000
@@ -88,6 +87,23 @@ def test_with_one_bad_line_nothing_is_imported_and_the_line_is_named(world: InPr
     reply = world.run(world.tried("bank import", confirmed(*lines)))
     assert (reply.code, reply.detail) == ("invalid", "file: line 2: is no amount: =1+1")
     assert rows(world, "SELECT * FROM bank_statement") == []
+
+
+def test_a_day_far_from_the_service_s_clock_is_told_and_not_imported(world: InProcess) -> None:
+    last, next_one = "2027-02-15", "2027-02-16"  # 31 days after the clock of this world, and one more.
+    for day in (next_one, "9999-12-31", "1999-12-31", "0027-01-15"):
+        reply = world.run(world.tried("bank import", confirmed(f"{DAY},5.00,USD,,x", f"{day},5.00,USD,,x")))
+        told = f"file: line 2: is a day before 2000-01-01 or more than 31 days from now: {day}"
+        assert (reply.code, reply.detail) == ("invalid", told)
+    assert rows(world, "SELECT * FROM bank_statement") == []
+    assert world.act("bank import", **confirmed(f"{last},5.00,USD,,x"))["new"] == 1
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01"])
+def test_any_day_that_is_stored_can_be_reconciled(world: InProcess, day: str) -> None:
+    begun(world, FileLine(1, day, 500, "USD", "slip", "x"))
+    assert world.act("bank reconcile")["day"] == day
+    assert [line["day"] for line in items(world, "lines")] == [day]
 
 
 def test_lines_and_orders_are_matched_by_reference_amount_currency_and_direction(world: InProcess) -> None:
@@ -183,31 +199,14 @@ def test_an_import_is_undone_with_its_matches_and_leaves_an_audit_entry(world: I
 
 
 def test_an_import_that_was_killed_in_the_middle_counts_for_nothing_and_is_undone(world: InProcess) -> None:
-    [(house,)] = rows(world, "SELECT number FROM account WHERE kind = 'house' AND mode = 'live' AND name = 'bank'")
-    [(operator,)] = rows(world, "SELECT min(person) FROM operator")
-    begun = BeginBankStatement(
-        id="bs_killed",
-        house=house,
-        name="half.csv",
-        digest=bytes(32),
-        first_day=SLIP.day,
-        last_day=FEE.day,
-        lines=2,
-        closing="{}",
-        time_zone="UTC",
-        operator=operator,
-        actor="test",
-    )
-    submit = world.context.engine.submit
-    granted(world.run(submit(begun)))
-    granted(world.run(submit(AddBankLines("bs_killed", house, (on_its_way(SLIP),), operator, "test"))))
+    begun(world, SLIP, missing=1)
     assert items(world, "lines") == []
     assert [item["state"] for item in items(world, "statements")] == ["loading"]
     assert code(world, "bank match", line=line_digest(SLIP).hex(), reference="x") == "not_found"
-    assert code(world, "bank reconcile", id="bs_killed") == "move_not_allowed"
+    assert code(world, "bank reconcile", id="bs_begun") == "move_not_allowed"
     queues = {queue.name: queue.count for queue in world.run(waiting(world.context.store))}
     assert queues["bank_lines"] == 0
-    world.act("bank undo", id="bs_killed")
+    world.act("bank undo", id="bs_begun")
     assert rows(world, "SELECT * FROM bank_line") == []
     assert rows(world, "SELECT state, stored FROM bank_statement") == [("undone", 0)]
 

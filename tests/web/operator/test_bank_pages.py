@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from qirsh.domain.api_key import OPERATOR_SESSION_KIND, make_token
+from qirsh.domain.bank_file import FileLine
 from qirsh.domain.limits import BANK_FILE_BYTES_MAX
 from qirsh.web.http.problems import Problem
 from qirsh.web.routes import ROUTES
@@ -15,7 +16,7 @@ from qirsh.web.server.router import Router
 from tests.guest import Guest
 from tests.live import InProcess, in_process
 from tests.postgres import PostgresServer
-from tests.web.operator.bank import FORMAT, confirmed, deposit
+from tests.web.operator.bank import FORMAT, begun, confirmed, deposit
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 
 DAY = "2027-01-15"
@@ -152,6 +153,18 @@ def test_a_file_is_needed_and_a_format_before_it(world: InProcess, house: str) -
     answer = guest.upload(f"{address}/preview", {"file": b""})
     assert answer.status_code == 422
     assert "file" in guest.wrong
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01"])
+def test_any_day_that_is_stored_can_be_looked_at(world: InProcess, house: str, day: str) -> None:
+    begun(world, FileLine(1, day, 500, "USD", "slip", "x"))
+    [line] = world.act("bank list", what="lines")["items"]
+    guest, address = console(world), f"/operator/bank/{house}"
+    for path in (
+        *(f"/operator/bank?house={house}", f"{address}/lines", f"{address}/lines/{line['line']}"),
+        f"{address}/statements/bs_begun",
+    ):
+        assert day[:4].lstrip("0") in guest.read(path), path
 
 
 def test_an_auditor_sees_all_of_it_and_is_offered_nothing(world: InProcess, house: str) -> None:

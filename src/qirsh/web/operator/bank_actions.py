@@ -5,6 +5,7 @@ import hashlib
 from base64 import b64decode
 from collections import Counter
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -26,7 +27,7 @@ from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_line_text import sealed_text
-from qirsh.language.local_time import zone_names
+from qirsh.language.local_time import local_day, zone_names
 from qirsh.store.reads.bank_statements import House, known_lines, lines_to_remove, statement_of_file
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
@@ -54,7 +55,9 @@ async def import_file(context: Context, actor: Actor, params: Params) -> Params:
     chosen = await format_of(context, house)
     data, name = _file(params), word_text(params, "name", _FILE_NAME_CHARACTERS_MAX)
     digest = hashlib.sha256(data).digest()
-    found = await asyncio.to_thread(understood, data, chosen)  # Beside the loop: others have not sent it.
+    today = local_day(context.clock(), ZoneInfo(chosen.time_zone))
+    # Beside the loop: others have not sent it.
+    found = await asyncio.to_thread(understood, data, chosen, today)
     seen = word_text(params, "digest", 64, default="")
     if not seen:
         return await _preview(context, house, name, digest, found)

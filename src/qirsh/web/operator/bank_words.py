@@ -1,6 +1,6 @@
 """Statements of the bank in the words of the command line, and what both faces ask about them."""
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -38,6 +38,7 @@ FAULTS: Final = {
     "cells": "has another number of cells than the first line: is it complete?",
     "long_cell": f"has a cell of more than {limits.BANK_CELL_CHARACTERS_MAX} characters",
     "date": "is no date of the chosen form",
+    "far_day": f"is a day before {limits.BANK_DAY_FIRST} or more than {limits.BANK_DAYS_AHEAD_MAX} days from now",
     "amount": "is no amount",
     "decimals": "has more decimals than the currency",
     "too_much": "is more than can be held",
@@ -94,15 +95,20 @@ async def line_of(context: Context, house: House, params: Params) -> FoundLine:
 
 def day_end(day: str, time_zone: str) -> int:
     """The first moment after a day of the bank."""
-    return midnight_ms(date.fromisoformat(day) + timedelta(days=1), ZoneInfo(time_zone))
+    return _midnight(day, 1, time_zone)
 
 
 def near_days(day: str, time_zone: str) -> tuple[int, int]:
     """From when to when an order may be that of a line."""
-    near = timedelta(days=limits.BANK_SUGGESTED_DAYS)
-    middle = date.fromisoformat(day)
-    zone = ZoneInfo(time_zone)
-    return midnight_ms(middle - near, zone), midnight_ms(middle + near + timedelta(days=1), zone)
+    near = limits.BANK_SUGGESTED_DAYS
+    return _midnight(day, -near, time_zone), _midnight(day, near + 1, time_zone)
+
+
+def _midnight(day: str, later: int, time_zone: str) -> int:
+    """The first moment of the day that is so many days later, or of the one at which the calendar ends."""
+    number = date.fromisoformat(day).toordinal() + later
+    near = date.fromordinal(min(max(number, date.min.toordinal()), date.max.toordinal()))
+    return midnight_ms(near, ZoneInfo(time_zone))
 
 
 def statement_words(statement: BankStatement) -> Params:
