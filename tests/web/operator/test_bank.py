@@ -343,6 +343,7 @@ def test_what_the_bank_wrote_is_not_in_the_database_as_it_was_written(world: InP
     assert [item["text"] for item in items(world, "lines")] == ["from Samira"]
 
 
-def test_a_file_of_a_house_without_a_format_is_not_understood(world: InProcess) -> None:
-    reply = world.run(world.tried("bank import", {"file": "eA==", "name": "x.csv"}, 0))
+def test_a_file_of_a_house_without_a_format_is_not_understood(engine: PostgresServer | None) -> None:
+    with in_process(engine, shops=0, people=0) as world:
+        reply = world.run(world.tried("bank import", {"file": "eA==", "name": "x.csv"}, 0))
     assert (reply.code, "`qirsh bank format` says it" in reply.detail) == ("not_found", True)
