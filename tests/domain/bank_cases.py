@@ -161,7 +161,11 @@ BANK_CASES: Final[dict[Any, Any]] = {
     ),
     UndoBankStatement: (
         _after_import(undoing),
-        {R.ALREADY_DECIDED: _state("undone", stored=0), R.NOT_FOUND: lambda case: case.ask(id="bs_404")},
+        {
+            R.MOVE_NOT_ALLOWED: _state("loading"),
+            R.ALREADY_DECIDED: _state("undone", stored=0),
+            R.NOT_FOUND: lambda case: case.ask(id="bs_404"),
+        },
     ),
     RemoveBankLines: (
         _undone,

@@ -10,6 +10,7 @@ from qirsh.domain.commands.bank_statement import (
     SetBankFormat,
     UnmatchBankLine,
 )
+from qirsh.domain.limits import BANK_LOADING_MS
 from qirsh.domain.refusal import Refusal
 from tests.domain.bank_cases import (
     FEE,
@@ -159,8 +160,19 @@ def test_lines_of_a_file_that_does_not_count_are_not_matched() -> None:
     market.do(beginning(market))
     market.do(adding(market, *LINES))
     assert market.refuse(matching(market)).why is Refusal.NOT_FOUND
+    market.now += BANK_LOADING_MS
     market.do(undoing(market))
     assert market.refuse(matching(market)).why is Refusal.NOT_FOUND
+
+
+def test_a_file_is_not_taken_back_while_it_is_being_imported() -> None:
+    market = Market()
+    market.do(beginning(market))
+    market.do(adding(market, SLIP))
+    market.now += BANK_LOADING_MS - 1
+    assert market.refuse(undoing(market)).why is Refusal.MOVE_NOT_ALLOWED
+    market.now += 1
+    assert market.do(undoing(market)).state == "undone"
 
 
 def test_an_account_that_no_bank_knows_of_has_no_statements() -> None:

@@ -7,6 +7,7 @@ import msgspec
 
 from qirsh.domain.bank_file import FileLine
 from qirsh.domain.bank_order import BankOrder
+from qirsh.domain.limits import BANK_LOADING_MS
 
 StatementState = Literal["loading", "imported", "undone"]
 How = Literal["auto", "hand"]
@@ -73,6 +74,11 @@ class BankMatch(msgspec.Struct, frozen=True):
     matched_by: int
     matched_at: int
     how: How
+
+
+def is_being_loaded(statement: BankStatement, now: int) -> bool:
+    """Whether its import is most likely running. One that takes longer was interrupted."""
+    return statement.state == "loading" and now - statement.imported_at < BANK_LOADING_MS
 
 
 def line_digest(line: FileLine) -> bytes:

@@ -105,6 +105,7 @@ BANK_ACCOUNT_CHARACTERS_MAX: Final = 64  # An IBAN has 34; some banks have numbe
 BANK_FILE_BYTES_MAX: Final = 6 * 1024 * 1024  # A statement of a busy month: 20,000 lines take four.
 BANK_LINES_MAX: Final = 50_000  # Of one file: understood in some seconds. Who has more sends a file a week.
 BANK_LINES_AT_ONCE: Final = 500  # Stored, removed or matched by one command: no pay waits long behind it.
+BANK_LOADING_MS: Final = 2 * 60 * 1000  # An import that is not done by then was interrupted: the largest takes less.
 BANK_COLUMNS_MAX: Final = 100
 BANK_SKIPPED_MAX: Final = 100  # Lines above the table: a letterhead and the owner's address.
 BANK_CELL_CHARACTERS_MAX: Final = 2000

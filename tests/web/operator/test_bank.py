@@ -12,7 +12,7 @@ from qirsh.cli.demo.bank_sample import SAMPLE_FORMAT, sample_file
 from qirsh.domain.bank_file import FileLine
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.bank_statement import line_digest
-from qirsh.domain.limits import BANK_LINES_AT_ONCE
+from qirsh.domain.limits import BANK_LINES_AT_ONCE, BANK_LOADING_MS
 from qirsh.store.reads.queues import waiting
 from tests.domain.bank_cases import SLIP
 from tests.live import InProcess, in_process
@@ -206,6 +206,9 @@ def test_an_import_that_was_killed_in_the_middle_counts_for_nothing_and_is_undon
     assert code(world, "bank reconcile", id="bs_begun") == "move_not_allowed"
     queues = {queue.name: queue.count for queue in world.run(waiting(world.context.store))}
     assert queues["bank_lines"] == 0
+    reply = world.run(world.tried("bank undo", {"id": "bs_begun"}))
+    assert (reply.code, "This file is being imported since 2027-01-15T" in reply.detail) == ("move_not_allowed", True)
+    world.clock.advance(BANK_LOADING_MS)
     world.act("bank undo", id="bs_begun")
     assert rows(world, "SELECT * FROM bank_line") == []
     assert rows(world, "SELECT state, stored FROM bank_statement") == [("undone", 0)]

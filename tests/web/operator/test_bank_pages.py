@@ -9,7 +9,7 @@ import pytest
 
 from qirsh.domain.api_key import OPERATOR_SESSION_KIND, make_token
 from qirsh.domain.bank_file import FileLine
-from qirsh.domain.limits import BANK_FILE_BYTES_MAX
+from qirsh.domain.limits import BANK_FILE_BYTES_MAX, BANK_LOADING_MS
 from qirsh.web.http.problems import Problem
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.router import Router
@@ -165,6 +165,21 @@ def test_any_day_that_is_stored_can_be_looked_at(world: InProcess, house: str, d
         f"{address}/statements/bs_begun",
     ):
         assert day[:4].lstrip("0") in guest.read(path), path
+
+
+def test_an_import_that_runs_is_not_called_interrupted_and_cannot_be_taken_back(world: InProcess, house: str) -> None:
+    begun(world, FileLine(1, DAY, 500, "USD", "slip", "x"), missing=1)
+    guest, address = console(world), f"/operator/bank/{house}/statements/bs_begun"
+    assert "Being imported" in guest.read("/operator/bank")
+    guest.read(address)
+    assert "This file is being imported since" in guest.text
+    assert "interrupted" not in guest.text
+    assert f'action="{address}/undo"' not in guest.page
+    world.clock.advance(BANK_LOADING_MS)
+    assert "Incomplete" in guest.read("/operator/bank")
+    assert "This import was interrupted" in guest.read(address)
+    guest.follow(guest.post(f"{address}/undo"))
+    assert "The import was taken back" in guest.text
 
 
 def test_an_auditor_sees_all_of_it_and_is_offered_nothing(world: InProcess, house: str) -> None:

@@ -12,6 +12,7 @@ from qirsh.domain.bank_statement import (
     BankStatementLine,
     HouseBankFormat,
     How,
+    is_being_loaded,
     is_shown_by,
 )
 from qirsh.domain.commands.bank_statement import (
@@ -154,6 +155,8 @@ def undo(command: UndoBankStatement, work: UnitOfWork) -> BankStatement | Refuse
         return Refused(Refusal.NOT_FOUND)
     if statement.state == "undone":  # Begun before, and perhaps not finished.
         return statement if statement.stored else Refused(Refusal.ALREADY_DECIDED)
+    if is_being_loaded(statement, work.now):
+        return Refused(Refusal.MOVE_NOT_ALLOWED)
     undone = _change(work, statement, state="undone")
     work.note(command.actor, "bank_statement.undone", f"account {undone.house}", _told(undone))
     return undone

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.bank_amount import BadAmount, read_amount
 from qirsh.domain.bank_file import FileLine, UnderstoodFile, understood
@@ -75,7 +76,14 @@ async def import_file(context: Context, actor: Actor, params: Params) -> Params:
 async def undo(context: Context, actor: Actor, params: Params) -> Params:
     """A file is taken back, with its matches and the lines that no other file has."""
     statement = await statement_of(context, params)
-    undone: BankStatement = await submit(context, UndoBankStatement(statement.id, actor.id, actor.name), _RIGHT)
+    try:
+        undone: BankStatement = await submit(context, UndoBankStatement(statement.id, actor.id, actor.name), _RIGHT)
+    except ActionRefused as refused:
+        if refused.code != "move_not_allowed":
+            raise
+        since = timestamp(statement.imported_at)
+        told = f"This file is being imported since {since}. It can be taken back when that is done, or after 2 minutes."
+        raise ActionRefused(refused.code, told) from None
     ended = 0
     while lines := await lines_to_remove(context.store, undone.id):
         command = RemoveBankLines(undone.id, undone.house, tuple(lines), actor.id, actor.name)

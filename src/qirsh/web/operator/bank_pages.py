@@ -7,7 +7,7 @@ import msgspec
 
 from qirsh.domain import limits
 from qirsh.domain.bank_order import BankOrder
-from qirsh.domain.bank_statement import BankLine, BankStatement, bank_amount
+from qirsh.domain.bank_statement import BankLine, BankStatement, bank_amount, is_being_loaded
 from qirsh.domain.money import format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
@@ -55,12 +55,14 @@ async def show_bank(page: ConsolePage) -> Response:
     known = await houses(store, HOUSES_MAX)
     house = await house_of(page, read_query(page.request, "house")["house"])
     latest = await latest_statement(store, house.number)
+    files, now = await statements(store, house.number, _FIRST), page.context.clock()
     return page.render(
         "operator/bank.html",
         houses=known,
         house=house,
         has_format=await store.find(Tables.bank_formats, house.number) is not None,
-        statements=await statements(store, house.number, _FIRST),
+        statements=files,
+        loading={one.id for one in files if is_being_loaded(one, now)},
         latest=latest,
         reconciled=[] if latest is None else await _reconciled(page, latest),
         lines=[_shown(page, line) for line in await unmatched_lines(store, house.number, _FIRST)],
@@ -170,6 +172,7 @@ async def _statement_page(page: ConsolePage, _typed: Params, refused: ActionRefu
         status=200 if refused is None else refused_status(refused),
         house=house,
         statement=statement,
+        is_loading=is_being_loaded(statement, page.context.clock()),
         first_day=date.fromisoformat(statement.first_day),
         last_day=date.fromisoformat(statement.last_day),
         by="" if by is None else by.name,
