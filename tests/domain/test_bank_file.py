@@ -209,6 +209,7 @@ def test_sizes_are_bounded() -> None:
 def test_a_line_of_nothing_is_left_out_and_counted() -> None:
     found = plain("2026-11-17,0.00,r,t", "2026-11-17,1.00,r,t")
     assert (len(found.lines), found.zeros) == (1, 1)
+    assert faults("2026-11-17,0.00,r,t", "2026-11-17,0.00,r,t") == [(1, "only_zeros")]
 
 
 def test_debits_and_credits_in_columns_of_their_own() -> None:

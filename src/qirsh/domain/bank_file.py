@@ -49,6 +49,7 @@ FaultKind = Literal[
     "no_account",
     "balance",
     "no_lines",
+    "only_zeros",
 ]
 _CODECS: Final = {"windows-1254": "cp1254", "windows-1256": "cp1256"}
 _SEPARATORS: Final = {"tab": "\t"}
@@ -126,7 +127,7 @@ class _Reader:
             raise _Broken(1, "no_account")
         lines, zeros = self._lines(rows)
         if not lines and not self._faults:
-            raise _Broken(1, "no_lines")
+            raise _Broken(1, "only_zeros" if zeros else "no_lines")
         closing = {} if self._faults else self._closing()
         if self._faults:
             return UnderstoodFile(faults=tuple(self._faults))

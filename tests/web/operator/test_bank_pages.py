@@ -9,7 +9,7 @@ import pytest
 
 from qirsh.domain.api_key import OPERATOR_SESSION_KIND, make_token
 from qirsh.domain.bank_file import FileLine
-from qirsh.domain.limits import BANK_FILE_BYTES_MAX, BANK_LOADING_MS
+from qirsh.domain.limits import BANK_FILE_BYTES_MAX, BANK_LOADING_MS, REFERENCE_CHARACTERS_MAX
 from qirsh.web.http.problems import Problem
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.router import Router
@@ -150,6 +150,9 @@ def test_a_file_is_needed_and_a_format_before_it(world: InProcess, house: str) -
     assert "Choose once how the bank writes its files." in guest.read(f"{address}/import")
     world.act("bank format", **FORMAT)
     guest.open(f"{address}/import")
+    assert "At most 6 MB and 50,000 lines." in guest.text
+    look(guest, house, f"{DAY},0.00,USD,,x")
+    assert "1 No line has an amount. Lines without an amount are left out." in guest.text
     answer = guest.upload(f"{address}/preview", {"file": b""})
     assert answer.status_code == 422
     assert "file" in guest.wrong
@@ -180,6 +183,21 @@ def test_an_import_that_runs_is_not_called_interrupted_and_cannot_be_taken_back(
     assert "This import was interrupted" in guest.read(address)
     guest.follow(guest.post(f"{address}/undo"))
     assert "The import was taken back" in guest.text
+
+
+def test_a_reference_is_as_long_in_every_form_as_the_rule_lets_it_be(world: InProcess, house: str) -> None:
+    world.act("bank format", **FORMAT)
+    world.act("bank import", **confirmed(f"{DAY},5.00,USD,,x"))
+    [line] = world.act("bank list", what="lines")["items"]
+    guest = console(world)
+    for path in (
+        *(f"/operator/money/{form}" for form in ("deposit", "withdraw", "reverse", "adjust")),
+        f"/operator/bank/{house}/lines/{line['line']}",
+    ):
+        guest.read(path)
+        fields = re.findall(r'<input[^>]*name="(?:reference|reverses)"[^>]*>', guest.page)
+        assert fields, path
+        assert all(f'maxlength="{REFERENCE_CHARACTERS_MAX}"' in field for field in fields), path
 
 
 def test_an_auditor_sees_all_of_it_and_is_offered_nothing(world: InProcess, house: str) -> None:

@@ -62,6 +62,7 @@ async def _import_page(
         house=house,
         has_format=await page.context.store.find(Tables.bank_formats, house.number) is not None,
         size_mib=limits.BANK_FILE_BYTES_MAX // 1024 // 1024,
+        lines_max=limits.BANK_LINES_MAX,
         faults_max=limits.BANK_FAULTS_TOLD_MAX,
         typed=typed,
         seen=seen,

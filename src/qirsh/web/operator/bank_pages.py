@@ -143,6 +143,7 @@ async def _line_page(page: ConsolePage, typed: Params, refused: ActionRefused | 
     return page.render(
         "operator/bank_line.html",
         status=200 if refused is None else refused_status(refused),
+        reference_characters=limits.REFERENCE_CHARACTERS_MAX,
         house=house,
         line=_shown(page, line),
         statement=statement,

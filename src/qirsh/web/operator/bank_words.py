@@ -50,6 +50,7 @@ FAULTS: Final = {
     "no_account": "no line above the table names the bank account: is it the right file?",
     "balance": "its balance does not follow from the one before and its amount",
     "no_lines": "the file has no lines",
+    "only_zeros": "no line of the file has an amount, and lines of 0.00 are left out",
 }
 
 

@@ -73,6 +73,7 @@ async def _form_page(page: ConsolePage, name: str, typed: Params, refused: Actio
         "operator/money_form.html",
         status=200 if refused is None else refused_status(refused),
         form=name,
+        reference_characters=limits.REFERENCE_CHARACTERS_MAX,
         action=action,
         typed=typed,
         faults=field_faults(refused),

@@ -68,6 +68,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         status=200 if refused is None else refused_status(refused),
         payout=payout,
         account=account,
+        reference_characters=limits.REFERENCE_CHARACTERS_MAX,
         bank=bank,
         past=await _past(page, payout, bank),
         balance=await store.find(Tables.balances, (payout.account, payout.currency)),
