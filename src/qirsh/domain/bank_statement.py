@@ -1,7 +1,7 @@
 """Statements of the bank: files that were imported, their lines, and which bank order each line shows."""
 
 import hashlib
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
@@ -11,7 +11,6 @@ from qirsh.domain.limits import BANK_LOADING_MS
 
 StatementState = Literal["loading", "imported", "undone"]
 How = Literal["auto", "hand"]
-CORRECTIONS: Final = "corrections"  # The house account of bookings that no bank knows of.
 
 
 class HouseBankFormat(msgspec.Struct, frozen=True):

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from qirsh.domain.bank_order import BankOrder
-from qirsh.domain.bank_statement import CORRECTIONS, BankLine, BankStatement
+from qirsh.domain.bank_order import CORRECTIONS, BankOrder
+from qirsh.domain.bank_statement import BankLine, BankStatement
 from qirsh.domain.commands.bank_statement import GoneLine, Pair
 from qirsh.domain.limits import BANK_LINES_AT_ONCE
 from qirsh.store.interface import Query, Store
