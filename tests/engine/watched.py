@@ -91,7 +91,7 @@ class Desk:
         self.deaths = 0
         self.engine = Engine(self.store, on_fatal=self._die)
         self._outside = apsw.Connection(str(path))
-        self._outside.execute("DROP TRIGGER account_house_takes_two")  # Here everybody opens them.
+        self._outside.execute("DROP TRIGGER IF EXISTS account_house_takes_two")  # Here everybody opens them.
 
     def _die(self) -> None:
         self.deaths += 1

@@ -18,7 +18,7 @@ from qirsh.store.integrity.invariant import Invariant
 from qirsh.store.interface import CannotTell, Store
 from qirsh.store.sqlite.verify import FILE, GUARDS, read_only, verify
 from tests.store.filled import FILLED, SqliteHand, open_store
-from tests.store.test_conformance import asking, opening, submit
+from tests.store.test_conformance import asking, submit
 
 SCENE_S: Final = 20.0
 
@@ -256,7 +256,7 @@ def test_another_process_verifies_while_a_server_writes_and_takes_nothing_from_i
             paid += 1
         assert (await told)[0] == b"[]\n"
         # Its leaving took no file away from under the server.
-        await store.transact(opening(100_000_000_001, "after"))
+        await submit(store, asking(amount=1))
         seen = subprocess.run(  # noqa: ASYNC221 - the server waits, as it would for nobody
             [sys.executable, "-c", VERIFY, str(path)], capture_output=True, text=True, check=True
         )

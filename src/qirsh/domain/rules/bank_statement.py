@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.bank_order import CORRECTIONS
 from qirsh.domain.bank_statement import (
-    CORRECTIONS,
     BankLine,
     BankMatch,
     BankStatement,
