@@ -210,7 +210,7 @@ def test_an_admin_alone_asks_for_a_house_account_and_sees_no_money_page(world: I
     guest.open("/operator/houses")
     proposal = guest.proposal(guest.post("/operator/houses", name="Second bank", reason="it has branches"))
     guest.open("/operator/houses")
-    assert "house Second bank" in guest.text
+    assert "House account Second bank" in guest.text
     assert console(world, 1).confirm(proposal).status_code == 303
     assert "Second bank" in guest.read("/operator/houses")
     guest.open("/operator/houses")
