@@ -53,7 +53,9 @@ def test_whoever_it_is_becomes_an_admin_who_can_act(market: Market) -> None:
     assert market.counters[ADMIN].last == 2
     assert market.people[market.second.id].blocked_at is None
     assert market.accounts[market.second.account].state == "verified"
-    market.do(ReadRecovery("rec_1", market.second.id, "test"))
+    # Another one is to know of it.
+    assert market.refuse(ReadRecovery("rec_1", market.second.id, "test")).why is Refusal.OWN_REQUEST
+    market.do(ReadRecovery("rec_1", market.first.id, "test"))
     assert complaints(market) == []
 
 

@@ -144,6 +144,8 @@ def test_every_reference_of_the_other_engine_is_checked() -> None:
         for columns, keys in LEADS_TOGETHER.items()
         for column in columns.partition(".")[2].split()
     }
+    # Of a payment's payer SQLite has no reference: its guards compare the payer with the transfer's.
+    found.add(("payment.payer", "account"))
     assert {(column, key.partition(".")[0]) for column, key in LEADS_TO.items()} | together == found
 
 

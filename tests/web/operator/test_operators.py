@@ -327,7 +327,7 @@ def test_a_link_opened_by_who_was_asked_for_alone_is_not_enough_any_more(world: 
     guest = Guest(world)
     guest.open(late)
     assert guest.post(late, password=THEIRS, code=now(world, seed_on(guest))).status_code == 404
-    hashed = token_hash(late.removeprefix("/operator/").encode())
+    hashed = token_hash(late.removeprefix("/operator/appointments/").encode())
     proposal = proposal_of(world, "more@bank.example")
     command = AcceptAppointment("more@bank.example", proposal, hashed, "en", "-", b"seed", 0)
     assert type(world.run(world.context.engine.submit(command))) is Refused
