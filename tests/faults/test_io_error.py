@@ -32,19 +32,23 @@ def test_a_failure_at_commit_is_told_as_unknown_ends_the_process_and_is_settled_
 ) -> None:
     world = shimmed
     history = History(world)
-    asked = [history.create(world.merchants[0], 100) for _ in range(10)]
-    world.run(_at_once(world, asked))
-    assert [one.outcome for one in asked] == ["ok"] * 10
-
-    world.obey(order)
-    wishes = [history.create(world.merchants[1], 100) for _ in range(10)]
-    wishes += [history.pay(world.customers[0], one) for one in asked]
-    world.run(_at_once(world, wishes))
-    told = Counter(one.refusal for one in wishes)
-    # Who was in the batch does not know; who stood behind it was surely not served.
-    assert told.keys() <= {"outcome_unknown", "overloaded"}
+    for _ in range(5):  # Another commit than ours may meet the fault: that of a worker.
+        asked = [history.create(world.merchants[0], 100) for _ in range(10)]
+        world.run(_at_once(world, asked))
+        assert [one.outcome for one in asked] == ["ok"] * 10
+        world.obey(order)
+        wishes = [history.create(world.merchants[1], 100) for _ in range(10)]
+        wishes += [history.pay(world.customers[0], one) for one in asked]
+        world.run(_at_once(world, wishes))
+        told = Counter(one.refusal for one in wishes)
+        # Who was in the batch does not know; who stood behind it was surely not served.
+        assert told.keys() <= {"outcome_unknown", "overloaded"}
+        assert world.ended(5) not in {0, None}
+        if told["outcome_unknown"]:
+            break
+        world.restart()
+        world.run(history.retry(wishes))
     assert told["outcome_unknown"] >= 1
-    assert world.ended(5) not in {0, None}
     assert any("ending" in line for line in world.complaints())
 
     world.restart()
