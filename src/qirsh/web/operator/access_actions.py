@@ -24,7 +24,17 @@ from qirsh.store.reads.pending_resets import waiting_resets
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Handler, Params, email_address, submit, word_text
+from qirsh.web.operator.action import (
+    Action,
+    ActionRefused,
+    Actor,
+    Handler,
+    Params,
+    email_address,
+    number_in,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.proposal_actions import ask
 
 _LETTERS: Final[dict[AccessChange, str]] = {
@@ -124,8 +134,8 @@ async def _login(context: Context, params: Params) -> Login:
 
 
 async def _address(context: Context, person: object) -> str:
-    is_number = type(person) is str and person.isascii() and person.isdigit() and len(person) < 19  # noqa: PLR2004 - of 64 bits
-    rows = await context.store.select(EMAIL_OF, int(str(person))) if is_number else []
+    number = number_in(person)
+    rows = [] if number is None else await context.store.select(EMAIL_OF, number)
     if not rows:
         raise ActionRefused("not_found", "This person is not there, or has deleted their account.")
     email: str = rows[0][0]

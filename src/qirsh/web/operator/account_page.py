@@ -25,7 +25,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params, submit
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
-from qirsh.web.operator.record_parts import LISTED, audit_entries, name_of, notes, transactions, waits
+from qirsh.web.operator.record_parts import LISTED, audit_entries, notes, transactions, waits
 from qirsh.web.operator.search import account_hit
 
 _KEYS_LISTED: Final = 50
@@ -76,7 +76,7 @@ async def _page(page: ConsolePage, account: Account, typed: Params, refused: Act
         address=address,
         account=account,
         test_account=test_account,
-        owner=(account.owner, await name_of(page, account.owner or 0)),
+        owner=(account.owner, await page.name_of(account.owner)),
         business=await store.find(Tables.businesses, number),
         balances=await store.select(queries.AVAILABLE_BALANCES, number),
         payments=[(page.context.identifiers.payment_id(payment.number), payment) for payment in payments],

@@ -10,7 +10,7 @@ from qirsh.domain.tables import Tables
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
@@ -75,18 +75,16 @@ async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefus
 
 
 async def _account(page: ConsolePage) -> str:
-    number = page.request.arguments["account"]
-    is_number = number.isascii() and number.isdigit() and len(number) < 19  # noqa: PLR2004 - of 64 bits
-    account = await page.context.store.find(Tables.accounts, int(number)) if is_number else None
+    number = number_in(page.request.arguments["account"])
+    account = None if number is None else await page.context.store.find(Tables.accounts, number)
     if account is None or account.mode != "live" or account.kind == "house":
         raise Problem("not_found")
     return account.name
 
 
 async def _person(page: ConsolePage) -> str:
-    number = page.request.arguments["person"]
-    is_number = number.isascii() and number.isdigit() and len(number) < 19  # noqa: PLR2004 - the same
-    person = await page.context.store.find(Tables.people, int(number)) if is_number else None
+    number = number_in(page.request.arguments["person"])
+    person = None if number is None else await page.context.store.find(Tables.people, number)
     if person is None or person.erased_at is not None:
         raise Problem("not_found")
     return person.name

@@ -27,6 +27,7 @@ CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoeve
 MISSING_ROLE: Final = "None of your roles allows this."
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
 _ACCOUNT_CHARACTERS_MAX: Final = 20  # As it is typed, with blanks.
+_DIGITS_MAX: Final = 18
 _ROLES_CHARACTERS_MAX: Final = 100
 HOUSE: Final = BANK  # The house account through which money enters and leaves, where no other is named.
 
@@ -135,6 +136,12 @@ async def added_person(context: Context, actor: Actor, params: Params) -> Person
     hashed = await context.passwords.hash(password)
     person: Person = await submit(context, AddPerson(email_address(params), name, hashed, actor.name, actor.person))
     return person
+
+
+def number_in(text: object) -> int | None:
+    """As it stands in an address or a form, of 64 bits at most; None if it is none."""
+    is_number = type(text) is str and text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
+    return int(str(text)) if is_number else None
 
 
 def account_number(params: Params) -> int:

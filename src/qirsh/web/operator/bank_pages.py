@@ -26,7 +26,7 @@ from qirsh.store.reads.bank_statements import (
 from qirsh.web.html.page_query import read_query, with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.bank_words import HOUSES_MAX, bank_house, day_end, line_id, line_of, near_days
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
@@ -99,7 +99,8 @@ async def show_orders(page: ConsolePage) -> Response:
     """What only the books tell of, oldest first."""
     house = await house_of(page, page.request.arguments["house"])
     at, _, reference = read_query(page.request, "after")["after"].partition(".")
-    after = (int(at), reference) if at.isascii() and at.isdigit() and len(at) < 16 else (-1, "")  # noqa: PLR2004 - digits
+    since = number_in(at)
+    after = (-1, "") if since is None else (since, reference)
     found = await unmatched_orders(page.context.store, house.number, _LISTED + 1, after)
     last = found[:_LISTED][-1] if len(found) > _LISTED else None
     more = "" if last is None else with_query(page.request.path, {"after": f"{last.booked_at}.{last.reference}"})
@@ -163,8 +164,7 @@ async def _statement_page(page: ConsolePage, _typed: Params, refused: ActionRefu
     statement = await store.find(Tables.bank_statements, page.request.arguments["id"])
     if statement is None or statement.house != house.number:
         raise Problem("not_found")
-    after = read_query(page.request, "after")["after"]
-    start = int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0  # noqa: PLR2004 - digits
+    start = number_in(read_query(page.request, "after")["after"]) or 0
     found = await lines_of(store, statement.id, _LISTED + 1, start)
     more = "" if len(found) <= _LISTED else with_query(page.request.path, {"after": str(found[_LISTED - 1][0])})
     by = await store.find(Tables.people, statement.imported_by)

@@ -11,7 +11,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.console_form import console_form
 from qirsh.web.operator.console_page import ConsolePage, console_page
-from qirsh.web.operator.decision_pages import Decision, account_of, person_name, shared_values, to_queue
+from qirsh.web.operator.decision_pages import Decision, account_of, shared_values, to_queue
 from qirsh.web.operator.look_alikes import look_alikes
 
 _QUEUE: Final = "brands"
@@ -48,8 +48,8 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
         # A logo that stays is not kept with the change.
         new_logo=_picture(change.picture or (brand.picture if change.logo and change.logo == brand.logo else b"")),
         resembles=resembles,
-        asked_by=await person_name(page, change.asked_by),
-        decided_by=await person_name(page, change.decided_by),
+        asked_by=await page.name_of(change.asked_by),
+        decided_by=await page.name_of(change.decided_by),
         **values,
     )
 

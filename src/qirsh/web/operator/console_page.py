@@ -8,6 +8,7 @@ import msgspec
 
 from qirsh.domain.limits import BODY_BYTES_MAX, FORM_BYTES_MAX
 from qirsh.domain.operator_role import OperatorRight, may
+from qirsh.domain.tables import Tables
 from qirsh.store.reads.operator_sessions import SignedInOperator
 from qirsh.store.reads.recoveries import UnreadRecovery, unread_recovery
 from qirsh.web.html.flash import flash_about, flash_header, read_flash
@@ -41,6 +42,11 @@ class ConsolePage(msgspec.Struct, frozen=True):
     def actor(self) -> Actor:
         """As actions and audit entries know them."""
         return Actor(self.operator.person, "console")
+
+    async def name_of(self, person: int | None) -> str:
+        """Empty for nobody, and for who has no name any more."""
+        found = None if person is None else await self.context.store.find(Tables.people, person)
+        return "" if found is None else found.name
 
     def may(self, right: str) -> bool:
         """Whether one of their roles has the right."""

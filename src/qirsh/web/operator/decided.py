@@ -9,7 +9,7 @@ from qirsh.domain.commands.identity import RejectIdentity
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.account_history import entries_of_account
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import ActionRefused, Params, submit
+from qirsh.web.operator.action import ActionRefused, Params, number_in, submit
 
 # What a request can become, in the words of audit entries.
 _DECISIONS: Final = frozenset({"account.verified", "account.approved", "account.rejected", "identity.rejected"})
@@ -31,9 +31,7 @@ async def decide(context: Context, account: Account | None, command: MoveAccount
 
 def seen_at(params: Params) -> int | None:
     """Of which form a page was, where it says so: when it was sent."""
-    given = params.get("seen")
-    is_number = type(given) is str and given.isascii() and given.isdigit() and len(given) < 19  # noqa: PLR2004 - of 64 bits
-    return int(given) if is_number and given is not None else None
+    return number_in(params.get("seen"))
 
 
 async def decided_words(context: Context, account: Account) -> str | None:

@@ -7,14 +7,13 @@ import msgspec
 
 from qirsh.domain import limits
 from qirsh.domain.operator_role import OperatorRight
-from qirsh.domain.tables import Tables
 from qirsh.store.reads.decisions import next_waiting, waiting_for_decision
 from qirsh.store.reads.queues import waiting
 from qirsh.web.html.page_query import read_query, with_query
 from qirsh.web.http.cursor import encode_cursor, numbers_of
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.console_form import Done, field_faults, refused_status
 from qirsh.web.operator.console_page import Answer, ConsolePage, console_page
 from qirsh.web.operator.looking import look_at, look_away, lookers_at
@@ -87,15 +86,9 @@ def to_queue(queue: str) -> Done:
     return done
 
 
-async def person_name(page: ConsolePage, person: int | None) -> str:
-    """Of an operator or an owner; empty where there is none."""
-    found = None if person is None else await page.context.store.find(Tables.people, person)
-    return "" if found is None else found.name
-
-
 def account_of(page: ConsolePage) -> str:
     """As the address has it. What is no number is not found."""
     text = page.request.arguments["account"]
-    if not (text.isascii() and text.isdigit() and len(text) < 19):  # noqa: PLR2004 - of 64 bits
+    if number_in(text) is None:
         raise Problem("not_found")
     return text

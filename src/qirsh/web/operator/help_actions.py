@@ -7,7 +7,6 @@ from qirsh.contract.timestamps import timestamp
 from qirsh.domain import limits
 from qirsh.domain.commands.recovery import ReadRecovery
 from qirsh.domain.commands.refund import RefundForShop
-from qirsh.domain.money import format_amount, parse_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.payment import left_to_refund
 from qirsh.domain.recovery import Recovery
@@ -15,7 +14,7 @@ from qirsh.domain.refund import refund_id
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.recoveries import unread_recoveries
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, minor_amount, submit, word_text
 from qirsh.web.operator.proposal_actions import ask
 
 _ID_CHARACTERS_MAX: Final = 64
@@ -28,11 +27,7 @@ async def ask_refund(context: Context, actor: Actor, params: Params) -> Params:
     paid = None if number is None else await context.store.find(Tables.payments, number)
     if paid is None:
         raise ActionRefused("not_found", "There is no such payment.")
-    given = word_text(params, "amount", 20, default="")
-    amount = parse_amount(given, paid.currency) if given else left_to_refund(paid)
-    if amount is None:
-        example = format_amount(10098, paid.currency)
-        raise ActionRefused("invalid", f"amount: must be like {example}, and more than zero")
+    amount = minor_amount(params, paid.currency) if params.get("amount") else left_to_refund(paid)
     note = word_text(params, "note", limits.NOTE_CHARACTERS_MAX, default="")
     command = RefundForShop(
         id=_refund_id(context, params),

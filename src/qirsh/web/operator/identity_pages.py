@@ -18,7 +18,7 @@ from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_form import console_form
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.decided import actor_name
-from qirsh.web.operator.decision_pages import Decision, account_of, person_name, shared_values, to_queue
+from qirsh.web.operator.decision_pages import Decision, account_of, shared_values, to_queue
 
 _QUEUE: Final = "identities"
 _JPEG: Final = head(b"image/jpeg")  # Which no browser keeps.
@@ -72,7 +72,7 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
         identity=identity,
         sides=sides,
         tries=[await _try(page, entry) for entry in entries if entry.action in _TRIES],
-        decided_by=await person_name(page, identity.decided_by),
+        decided_by=await page.name_of(identity.decided_by),
         reasons=REASONS,
         reason_texts={
             name: text(page.request.language, words) if words else "" for name, words in REASON_TEXTS.items()

@@ -57,14 +57,13 @@ async def ask_correction(context: Context, actor: Actor, params: Params) -> Para
     direction = word_text(params, "direction", 10)
     if direction not in _DIRECTIONS:
         raise ActionRefused("invalid", f"direction: must be one of {', '.join(_DIRECTIONS)}")
-    own = word_text(params, "reference", limits.REFERENCE_CHARACTERS_MAX, default="")
     command = CorrectBalance(
         kind=_DIRECTIONS[direction],
         house=await house(context, name=CORRECTIONS),
         account=account_number(params),
         currency=currency,
         amount=amount,
-        reference=own or made_id(context, params, "adj"),
+        reference=reference(params) if params.get("reference") else made_id(context, params, "adj"),
     )
     return await ask(context, actor, params, command)
 

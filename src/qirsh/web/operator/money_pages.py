@@ -13,12 +13,11 @@ from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.html.page_query import read_query, unreadable, with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.route import Route
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.console_form import Again, console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import Answer, ConsolePage, console_page
 
 _LISTED: Final = 50
-_DIGITS_MAX: Final = 18
 _WAITING: Final = frozenset({"deposit", "withdrawal", "payout", "correction", "reversal"})
 # By its address: the action, and the fields of its form. What a link has filled in stands in the address.
 _FORMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -111,10 +110,10 @@ def _place(page: ConsolePage) -> OrderPlace:
     asked = read_query(page.request, "at", "of", "after")
     if not any(asked.values()):
         return NEWEST_ORDER
-    for name in ("at", "of"):
-        if not (asked[name].isascii() and asked[name].isdigit() and len(asked[name]) <= _DIGITS_MAX):
-            raise unreadable(name)
-    return int(asked["at"]), int(asked["of"]), asked["after"]
+    at, house = number_in(asked["at"]), number_in(asked["of"])
+    if at is None or house is None:
+        raise unreadable("at" if at is None else "of")
+    return at, house, asked["after"]
 
 
 def _older(place: OrderPlace) -> str:

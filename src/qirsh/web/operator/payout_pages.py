@@ -18,13 +18,12 @@ from qirsh.store.reads.queries import PAYOUTS_BEFORE
 from qirsh.web.html.page_query import read_query, unreadable, with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
 
 _LISTED: Final = 50
 _LAST: Final = 10
-_DIGITS_MAX: Final = 18
 _END_OF_TIME: Final = 2**62
 
 
@@ -38,9 +37,10 @@ class BankAccountPast(msgspec.Struct, frozen=True):
 async def show_payouts(page: ConsolePage) -> Response:
     """What owners have asked for and nobody has ordered, the oldest first."""
     asked = read_query(page.request, "at", "after")
-    if asked["at"] and not (asked["at"].isascii() and asked["at"].isdigit() and len(asked["at"]) <= _DIGITS_MAX):
+    at = number_in(asked["at"]) if asked["at"] else -1
+    if at is None:
         raise unreadable("at")
-    found = await asked_payouts(page.context.store, (int(asked["at"] or -1), asked["after"]), _LISTED + 1)
+    found = await asked_payouts(page.context.store, (at, asked["after"]), _LISTED + 1)
     listed = found[:_LISTED]
     newer = ""
     if len(found) > _LISTED:

@@ -15,10 +15,9 @@ from qirsh.store.reads.staff import jobs_of
 from qirsh.web.html.page_query import read_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
+from qirsh.web.operator.action import number_in
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.record_parts import LISTED, audit_entries, notes, transactions, waits
-
-_PERSON_DIGITS_MAX: Final = 18
 
 
 async def show_person(page: ConsolePage) -> Response:
@@ -71,9 +70,8 @@ async def _access(page: ConsolePage, person: Person) -> dict[str, Any]:
 
 
 async def _found(page: ConsolePage) -> Person:
-    number = page.request.arguments["person"]
-    is_number = number.isascii() and number.isdigit() and len(number) <= _PERSON_DIGITS_MAX
-    person = await page.context.store.find(Tables.people, int(number)) if is_number else None
+    number = number_in(page.request.arguments["person"])
+    person = None if number is None else await page.context.store.find(Tables.people, number)
     if person is None:
         raise Problem("not_found")
     return person

@@ -26,7 +26,7 @@ _LISTED: Final = limits.LIST_ITEMS_MAX
 async def show_proposals(page: ConsolePage) -> Response:
     """Oldest first."""
     found = await open_proposals(page.context.store, _LISTED)
-    names = {person: await _name(page, person) for person in {one.asked_by for one in found}}
+    names = {person: await page.name_of(person) for person in {one.asked_by for one in found}}
     return page.render(
         "operator/proposals.html",
         proposals=found,
@@ -103,8 +103,8 @@ async def _page(
         goes_in=getattr(command, "kind", "") == "deposit",
         holder=await _account_name(page, getattr(command, "account", None)),
         house=await _account_name(page, getattr(command, "house", None)),
-        asked_by=await _name(page, proposal.asked_by),
-        decided_by="" if proposal.decided_by is None else await _name(page, proposal.decided_by),
+        asked_by=await page.name_of(proposal.asked_by),
+        decided_by=await page.name_of(proposal.decided_by),
         is_own=me == proposal.asked_by,
         may_confirm=proposal.state == "open"
         and rule is not None
@@ -143,9 +143,4 @@ async def _balance(page: ConsolePage, proposal: Proposal) -> tuple[Balance, int]
 
 async def _account_name(page: ConsolePage, number: int | None) -> str:
     found = None if number is None else await page.context.store.find(Tables.accounts, number)
-    return "" if found is None else found.name
-
-
-async def _name(page: ConsolePage, person: int) -> str:
-    found = await page.context.store.find(Tables.people, person)
     return "" if found is None else found.name

@@ -9,7 +9,6 @@ from qirsh.domain import limits
 from qirsh.domain.ledger import Kind
 from qirsh.domain.note import About, note_subject
 from qirsh.domain.proposal import Proposal
-from qirsh.domain.tables import Tables
 from qirsh.engine.note_text import text_of
 from qirsh.store.reads.account_entries import NamedEntry, search_entries
 from qirsh.store.reads.notes import MAX_ENTRY, ListedEntry, entries_about, notes_about
@@ -71,7 +70,7 @@ async def notes(page: ConsolePage, about: About, number: int) -> list[WrittenNot
         return []
     found = await notes_about(page.context.store, note_subject(about, number), limits.OPERATOR_NOTES_SHOWN_MAX)
     return [
-        WrittenNote(text_of(page.context.keyring, note), await name_of(page, note.person), note.at) for note in found
+        WrittenNote(text_of(page.context.keyring, note), await page.name_of(note.person), note.at) for note in found
     ]
 
 
@@ -93,14 +92,8 @@ async def audit_entries(page: ConsolePage, subjects: tuple[str, ...], below: str
     names: dict[str, str] = {}
     for actor in {one.entry.actor for one in shown}:
         who = _WHO.match(actor)
-        names[actor] = await name_of(page, int(who[1])) if who else ""
+        names[actor] = await page.name_of(int(who[1])) if who else ""
     return {"entries": [ShownEntry(one, names[one.entry.actor]) for one in shown], "older_entries": older}
-
-
-async def name_of(page: ConsolePage, person: int) -> str:
-    """Empty for who has no name any more."""
-    found = await page.context.store.find(Tables.people, person)
-    return "" if found is None else found.name
 
 
 def _tells_state(action: str) -> bool:
