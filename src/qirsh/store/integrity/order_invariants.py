@@ -73,9 +73,9 @@ def names_what_it_reverses(transfers: str) -> Invariant:
         "a reversal names the transfer that it takes back",
         "transfer {} by the bank order {} reverses transfer {}, which does not match it",
         f"""SELECT t.id, t.bank_order, t.reverses FROM {transfers} t
-        WHERE t.reverses IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transfer b
+        WHERE t.reverses IS NOT NULL AND (NOT EXISTS (SELECT 1 FROM transfer b
             JOIN bank_order o ON o.reverses = b.bank_order AND o.house IN (b.debit, b.credit)
             WHERE b.id = t.reverses AND o.reference = t.bank_order AND b.debit = t.credit AND b.credit = t.debit
             AND b.amount = t.amount AND b.currency = t.currency)
-            OR (SELECT count(*) FROM transfer x WHERE x.reverses = t.reverses AND x.reverses IS NOT NULL) > 1""",
+            OR (SELECT count(*) FROM transfer x WHERE x.reverses = t.reverses AND x.reverses IS NOT NULL) > 1)""",
     )
