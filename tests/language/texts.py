@@ -4,6 +4,7 @@
 translation, and those that are gone are taken out. It writes nothing that a second run would write otherwise.
 """
 
+import functools
 import io
 import re
 from pathlib import Path
@@ -45,6 +46,7 @@ def path_of(code: str) -> Path:
     return HOUSE / "language" / "locale" / code / "LC_MESSAGES" / "qirsh.po"
 
 
+@functools.cache
 def found_texts() -> Catalog:
     """Every text in the sources, with the files that it stands in."""
     catalog = Catalog()

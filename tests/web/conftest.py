@@ -1,5 +1,6 @@
 """Worlds that the tests of the web share: starting and settling one costs more than most tests."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -80,6 +81,9 @@ _AFTER_ANY_DATABASE: Final = frozenset(
         "test_statement_page.py",
     }
 )
+# Pages, whose reads and commands have tests of their own on both engines: every third test of a file.
+_ROOMS_OF_PAGES: Final = frozenset({"account", "business", "operator", "wallet"})
+_EVERY: Final = 3
 # Many people who are nobody: the work is that of their passwords.
 _OF_PASSWORDS: Final = "test_payments_flow_while_many_people_sign_in_at_once"
 _HERE: Final = Path(__file__).parent
@@ -89,6 +93,7 @@ _HERE: Final = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out. Of all other tests PostgreSQL gets one case each."""
     met: set[tuple[str, str]] = set()
+    pages: defaultdict[Path, list[str]] = defaultdict(list)
     for item in items:
         name, _, case = item.name.partition("[")
         if not case.startswith("postgresql"):
@@ -97,7 +102,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if file in _OF_THE_STORE or _HERE not in item.path.parents:
             continue
         thing = (file, "" if file in _AFTER_ANY_DATABASE else name)
+        tests = pages[item.path]
+        if name not in tests:
+            tests.append(name)
+        is_passed_by = item.path.parent.name in _ROOMS_OF_PAGES and tests.index(name) % _EVERY
         is_chosen = "is_shown_to_whom" in name if file in _BEFORE_ANY_DATABASE else thing not in met
-        if not is_chosen or name == _OF_PASSWORDS:
+        if not is_chosen or is_passed_by or name == _OF_PASSWORDS:
             item.add_marker(pytest.mark.slow)
         met.add(thing)
