@@ -186,7 +186,7 @@ def test_a_business_is_asked_for_more_answers_and_is_approved(still: InProcess) 
     answer = guest.post(f"{BUSINESSES}/{account}/ask", text="Which licence do you have?")
     assert answer.headers["location"] == f"{BUSINESSES}/{account}"
     guest.follow(answer)
-    assert "Your message was sent." in guest.text
+    assert "The message was sent." in guest.text
     assert "Waits for an answer of the owner" in guest.text
     assert "Waits for an answer of the owner" in guest.read(BUSINESSES)
     assert "shop_message" in words_to(still, person.email)
@@ -195,6 +195,12 @@ def test_a_business_is_asked_for_more_answers_and_is_approved(still: InProcess) 
     assert person.post(f"/business/{account}/messages", text="A licence of the city").status_code == 303
     assert "The owner has written" in other.read(BUSINESSES)
     assert "A licence of the city" in other.read(f"{BUSINESSES}/{account}")
+    assert [message["text"] for message in still.act("message list")["messages"]] == ["A licence of the city"]
+    answer = other.post(f"{BUSINESSES}/{account}/messages/read")
+    assert answer.headers["location"] == f"{BUSINESSES}/{account}"
+    other.follow(answer)
+    assert "The messages are marked as read." in other.text
+    assert "Mark as read" not in other.text
     assert still.act("message list")["messages"] == []
     assert other.post(f"{BUSINESSES}/{account}/approve").headers["location"] == BUSINESSES
     assert still.act("account show", account=account)["state"] == "approved"

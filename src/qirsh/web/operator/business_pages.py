@@ -11,7 +11,6 @@ from qirsh.store.reads.shop_messages import messages_of
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
-from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_form import console_form
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.decided import decided_words
@@ -32,9 +31,9 @@ async def business_again(page: ConsolePage, params: Params, refused: ActionRefus
     return await _page(page, params["account"], Decision(params, refused))
 
 
-def to_thread(_page: ConsolePage, result: Params) -> str:
-    """A question was asked: the owner answers on the same page."""
-    return f"/operator/businesses/{result['account']}"
+def to_thread(page: ConsolePage, _result: Params) -> str:
+    """Messages are written and answered on the same page."""
+    return f"/operator/businesses/{account_of(page)}"
 
 
 async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
@@ -42,8 +41,6 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
     account, business = await store.find(Tables.accounts, int(number)), await store.find(Tables.businesses, int(number))
     if account is None or business is None or account.owner is None:
         raise Problem("not_found")
-    if page.may(OperatorRight.WRITE_TO_SHOPS):  # What the owner wrote counts as read.
-        await ACTIONS["message show"].run(page.context, page.actor, {"account": number})
     messages = await messages_of(store, account.number)
     rows = await store.select(people_queries.BUSINESSES_OF, account.owner, _OTHERS_MAX)
     others = [other for *fields, _reason in rows if (other := Account(*fields)).number != account.number]
@@ -70,4 +67,5 @@ BUSINESS_ROUTES: Final = (
         "/businesses/{account}/reject", "account reject", ("reason",), again=business_again, done=to_queue(_QUEUE)
     ),
     console_form("/businesses/{account}/ask", "message send", ("text",), again=business_again, done=to_thread),
+    console_form("/businesses/{account}/messages/read", "message show", (), again=business_again, done=to_thread),
 )

@@ -18,7 +18,7 @@ async def show_home(page: ConsolePage) -> Response:
 
 
 async def show_unread(page: ConsolePage) -> Response:
-    """What owners wrote and no operator has opened, the oldest first."""
+    """What owners wrote and no operator has read, the oldest first."""
     store = page.context.store
     found = await unread_by_operators(store, limits.LIST_ITEMS_MAX)
     accounts = {number: await store.find(Tables.accounts, number) for number in {one.account for one in found}}

@@ -17,7 +17,7 @@ from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, acco
 
 
 async def list_messages(context: Context, _actor: Actor, _params: Params) -> Params:
-    """What owners wrote and no operator has opened, the oldest first."""
+    """What owners wrote and no operator has read, the oldest first."""
     found = await unread_by_operators(context.store, limits.LIST_ITEMS_MAX)
     return {"messages": [await _message_words(context, message) for message in found]}
 
