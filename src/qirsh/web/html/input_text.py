@@ -10,6 +10,8 @@ from qirsh.domain.limits import PHONE_CHARACTERS_MAX
 _JOINERS: Final = str.maketrans("", "", "\u200c\u200d")
 # Unicode's Bidi_Control: embeddings, overrides, isolates and marks. They come along when a name is pasted.
 _DIRECTION: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Of those, what Arabic keyboards put in beside digits and signs. They turn no letters around.
+_MARKS: Final = str.maketrans("", "", "\u061c\u200e\u200f")
 _PHONE: Final = re.compile(r"\+?[0-9 ()./-]+")
 _PHONE_DIGITS_MIN: Final = 5
 
@@ -20,9 +22,14 @@ def one_line(text: str, characters_max: int) -> str | None:
     return line if len(line) <= characters_max and line.translate(_JOINERS).isprintable() else None
 
 
+def without_marks(text: str) -> str:
+    """What was meant to be typed: nobody sees these marks, or knows that their keyboard has put them in."""
+    return text.translate(_MARKS)
+
+
 def message_text(text: str, characters_max: int) -> str | None:
     """Several lines, with composed letters; None if too long, or with what cannot be seen or turns text around."""
-    lines = unicodedata.normalize("NFC", text).replace("\t", " ").splitlines()
+    lines = unicodedata.normalize("NFC", without_marks(text)).replace("\t", " ").splitlines()
     written = "\n".join(line.rstrip() for line in lines).strip()
     is_readable = all(line.translate(_JOINERS).isprintable() for line in written.splitlines())
     return written if len(written) <= characters_max and is_readable else None

@@ -6,7 +6,6 @@ To set a PIN or second factors back takes two of them, and a day in which the pe
 from typing import Final
 
 from qirsh.contract.timestamps import timestamp
-from qirsh.domain import limits
 from qirsh.domain.commands.access import (
     ACCESS_CHANGES,
     AccessChange,
@@ -32,6 +31,7 @@ from qirsh.web.operator.action import (
     Params,
     email_address,
     number_in,
+    reason_of,
     submit,
     word_text,
 )
@@ -48,7 +48,7 @@ def change_access(change: AccessChange) -> Handler:
     """The act that does it, at once."""
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
-        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+        reason = reason_of(params)
         login = await _login(context, params)
         command = ChangeAccess(
             email=login.email,
@@ -84,7 +84,7 @@ async def remove_operator_factors(context: Context, actor: Actor, params: Params
 
 async def keep_access(context: Context, actor: Actor, params: Params) -> Params:
     """What waits for its day is stopped: the PIN or the second factors stay, or both where none is named."""
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = reason_of(params)
     named = word_text(params, "what", 20, default="")
     if named not in {"", *WHATS}:
         raise ActionRefused("invalid", f"what: must be one of {', '.join(WHATS)}")

@@ -20,6 +20,7 @@ from qirsh.domain.tables import Tables
 from qirsh.language.figures import latin_digits
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
+from qirsh.web.html.input_text import without_marks
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
 
@@ -117,6 +118,13 @@ def word_text(params: Params, name: str, characters_max: int, default: str | Non
     if len(value) > characters_max or not value.isprintable():
         raise ActionRefused("invalid", f"{name}: must be printable, with at most {characters_max} characters")
     return value
+
+
+def reason_of(params: Params, default: str | None = None) -> str:
+    """Why, in one line: what a browser or keyboard puts in unseen is no reason to refuse it."""
+    given = params.get("reason", default)
+    line = " ".join(without_marks(given).split()) if type(given) is str else given
+    return word_text({"reason": line}, "reason", limits.NOTE_CHARACTERS_MAX, default)
 
 
 def email_address(params: Params) -> str:

@@ -25,6 +25,7 @@ from qirsh.web.operator.action import (
     Params,
     account_number,
     added_person,
+    reason_of,
     submit,
     word_text,
 )
@@ -85,7 +86,7 @@ def move_account(to: str) -> Handler:
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
         default = None if to == "rejected" else ""  # The owner is to read why.
-        reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default=default)
+        reason = reason_of(params, default=default)
         found = await context.store.find(Tables.accounts, account_number(params))
         if to == "resumed":
             target = "verified" if found is not None and found.kind == "personal" else "approved"
@@ -146,7 +147,7 @@ async def issue_key(context: Context, actor: Actor, params: Params) -> Params:
 
 async def revoke_key(context: Context, actor: Actor, params: Params) -> Params:
     """A key ends within a second."""
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default="")
+    reason = reason_of(params, default="")
     command = RevokeKey(word_text(params, "id", 64), actor.name, operator=actor.person, reason=reason)
     key = await submit(context, command)
     return {"id": key.id, "account": str(key.account), "state": "revoked"}

@@ -12,7 +12,7 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.store.reads import brands, queries
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, reason_of, submit, word_text
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_brand
 
@@ -80,7 +80,7 @@ async def approve_brand_change(context: Context, actor: Actor, params: Params) -
 async def refuse_brand_change(context: Context, actor: Actor, params: Params) -> Params:
     """Everything stays as it is, and the owner is told why."""
     account, change = await _seen(context, params)
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = reason_of(params)
     command = RefuseBrandChange(
         account=account.number,
         id=change.id,

@@ -14,6 +14,7 @@ from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.credentials import second_factor
 from qirsh.web.html.forms import read_form
+from qirsh.web.html.input_text import without_marks
 from qirsh.web.html.rendering import render_page
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
@@ -135,7 +136,7 @@ def _send_again(context: Context, request: Request, names: tuple[str, ...], why:
 
 def _check_given(params: Params, needs: tuple[str, ...]) -> None:
     for name in needs:
-        if not params[name].strip():
+        if not without_marks(params[name]).strip():
             raise ActionRefused("invalid", f"{name}: must be given as text")
 
 

@@ -6,7 +6,6 @@ A second operator confirms the order like every withdrawal, and then the money m
 from typing import Final
 
 from qirsh.contract.timestamps import timestamp
-from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.payout import RefusePayout
 from qirsh.domain.money import format_amount
@@ -22,6 +21,7 @@ from qirsh.web.operator.action import (
     Actor,
     Params,
     house,
+    reason_of,
     reference,
     submit,
     word_text,
@@ -63,7 +63,7 @@ async def refuse_payout(context: Context, actor: Actor, params: Params) -> Param
             "move_not_allowed",
             "It is ordered: its proposal, which `qirsh proposal list` shows, must be refused or withdrawn first.",
         )
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = reason_of(params)
     letters = await payout_letters(context, payout, "payout_refused", reason=reason)
     refused = await submit(context, RefusePayout(payout.id, reason, actor.id, actor.name, letters))
     return {"payout": refused.id, "account": str(refused.account), "state": refused.state}

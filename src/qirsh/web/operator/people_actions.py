@@ -17,7 +17,7 @@ from qirsh.engine.identity_facts import Facts, document_macs, unseal_facts, unse
 from qirsh.store.reads import people as people_queries
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, reason_of, submit, word_text
 from qirsh.web.operator.decided import decide, seen_at
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_rejection
@@ -74,7 +74,7 @@ async def reject_identity(context: Context, actor: Actor, params: Params) -> Par
     [because, *_] = [*(reason for reason in REASONS if reason == named), None]
     if because is None:
         raise ActionRefused("invalid", f"because: must be one of {', '.join(REASONS)}")
-    own_words = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX, default=None if because == "other" else "")
+    own_words = reason_of(params, default=None if because == "other" else "")
     account = await context.store.find(Tables.accounts, number)
     letters = await letters_on_rejection(context, account, because, own_words)
     command = RejectIdentity(

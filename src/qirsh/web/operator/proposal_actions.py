@@ -43,6 +43,7 @@ from qirsh.web.operator.action import (
     chosen_roles,
     made_id,
     minor_amount,
+    reason_of,
     reference,
     submit,
     word_text,
@@ -56,7 +57,7 @@ _DIGEST_CHARACTERS: Final = 16  # Of what is shown: enough to tell two versions 
 
 async def ask(context: Context, actor: Actor, params: Params, command: ProposedCommand) -> Params:
     """What every act that takes two begins with."""
-    reason = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX)
+    reason = reason_of(params)
     await check_before(context, command)
     proposal_id = made_id(context, params, "pr")
     before = await context.store.find(Tables.proposals, proposal_id)
@@ -158,7 +159,7 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
         if (proposal.asked_by == actor.id) != by_asker:
             told = "You did not ask for it: refuse it." if by_asker else "You asked for it yourself: withdraw it."
             raise ActionRefused("own_request", told)
-        reason, command = word_text(params, "reason", limits.NOTE_CHARACTERS_MAX), _held(proposal)
+        reason, command = reason_of(params), _held(proposal)
         rule = PROPOSED[type(command)]
         ended: Proposal = await submit(
             context,
@@ -197,7 +198,7 @@ async def edit_proposal(context: Context, actor: Actor, params: Params) -> Param
             asked_by=proposal.asked_by,
             before=before,
             command=command,
-            reason=word_text(params, "reason", limits.NOTE_CHARACTERS_MAX),
+            reason=reason_of(params),
             operator=actor.id,
             actor=actor.name,
         ),
