@@ -85,6 +85,29 @@ def test_the_page_of_the_proposal_tells_what_is_refunded(world: InProcess) -> No
         assert told in text
 
 
+# Addresses.
+
+
+def test_the_address_of_whom_a_proposal_is_about_is_for_those_who_may_see_contacts(world: InProcess) -> None:
+    auditor, support = operator_with(world, "auditor"), operator_with(world, "support")
+    words: dict[str, Any] = {"reason": "wanted", "roles": "admin"}
+    about = (
+        ("access reset-pin", world.customers[0].email),
+        ("operator roles", world.operators[1].email),
+        ("operator create", "new@bank.example"),
+    )
+    asked = {email: world.act(act, email=email, name="Hala", **words)["id"] for act, email in about}
+    for operator, is_told in ((auditor, False), (support, True)):
+        guest = console(world, operator)
+        listed = {one["id"]: one for one in world.act("proposal list", operator)["items"]}
+        for email, proposal in asked.items():
+            assert (email in guest.read(f"/operator/proposals/{proposal}")) == is_told, email
+            shown = world.act("proposal show", operator, id=proposal)
+            assert shown == listed[proposal]
+            assert shown.get("email") == (email if is_told else None)
+            assert is_told or email not in str(shown)
+
+
 # Recovery.
 
 

@@ -13,7 +13,7 @@ from qirsh.domain.command import Command
 from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import format_amount, parse_amount
-from qirsh.domain.operator_role import ROLES, OperatorRight, read_roles
+from qirsh.domain.operator_role import ROLES, OperatorRight, may, read_roles
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
@@ -75,6 +75,12 @@ class Action(msgspec.Struct, frozen=True):
 def missing_right(right: OperatorRight | None) -> ActionRefused:
     """Of an operator whose roles are others; with the right, where it is known by now."""
     return ActionRefused("missing_right", f"{MISSING_ROLE} It takes the right `{right}`." if right else MISSING_ROLE)
+
+
+async def sees_contacts(context: Context, actor: Actor) -> bool:
+    """Whether e-mail addresses are among what an act may tell them."""
+    operator = await context.store.find(Tables.operators, actor.id)
+    return operator is not None and may(operator.roles, OperatorRight.SEE_CONTACTS)
 
 
 async def submit(context: Context, command: Command[Any], right: OperatorRight | None = None) -> Any:  # noqa: ANN401 - each command has its own kind of outcome

@@ -45,6 +45,7 @@ from qirsh.web.operator.action import (
     minor_amount,
     reason_of,
     reference,
+    sees_contacts,
     submit,
     word_text,
 )
@@ -133,16 +134,21 @@ async def _short_by(context: Context, command: BankOrderCommand) -> str:
     return f"{told}{kept_words}."
 
 
-async def list_proposals(context: Context, _actor: Actor, _words: Params) -> Params:
+async def list_proposals(context: Context, actor: Actor, _words: Params) -> Params:
     """What waits for another operator, oldest first."""
     found = await open_proposals(context.store, limits.LIST_ITEMS_MAX)
-    return {"items": [proposal_words(proposal) | await told_facts(context, proposal) for proposal in found]}
+    seen = await sees_contacts(context, actor)
+    return {
+        "items": [
+            proposal_words(proposal) | await told_facts(context, proposal, sees_contacts=seen) for proposal in found
+        ]
+    }
 
 
-async def show_proposal(context: Context, _actor: Actor, params: Params) -> Params:
+async def show_proposal(context: Context, actor: Actor, params: Params) -> Params:
     """What is asked for, by whom, and why."""
-    proposal = await _found(context, params)
-    return proposal_words(proposal) | await told_facts(context, proposal)
+    proposal, seen = await _found(context, params), await sees_contacts(context, actor)
+    return proposal_words(proposal) | await told_facts(context, proposal, sees_contacts=seen)
 
 
 async def confirm_proposal(context: Context, actor: Actor, params: Params) -> Params:

@@ -25,8 +25,27 @@ class ProposalFacts(msgspec.Struct, frozen=True):
     editors: tuple[str, ...] = ()  # Who has changed it since.
 
 
-async def facts_of(context: Context, proposal: Proposal) -> ProposalFacts:
-    """As it is now."""
+async def facts_of(context: Context, proposal: Proposal, *, sees_contacts: bool) -> ProposalFacts:
+    """As it is now; an address is for who may see those."""
+    facts = await _facts(context, proposal)
+    return facts if sees_contacts else msgspec.structs.replace(facts, email="")
+
+
+async def told_facts(context: Context, proposal: Proposal, *, sees_contacts: bool) -> Params:
+    """For the command line. Where a payout goes `payout list` shows."""
+    facts = await facts_of(context, proposal, sees_contacts=sees_contacts)
+    told = {
+        "name": facts.person,
+        "email": facts.email,
+        "rolesNow": facts.roles_now,
+        "roles": facts.roles,
+        "payout": facts.payout,
+        "changedBy": ", ".join(facts.editors),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+async def _facts(context: Context, proposal: Proposal) -> ProposalFacts:
     command, store = decoded(proposal), context.store
     editors = [await store.find(Tables.people, int(editor)) for editor in proposal.editors.split()]
     changed = tuple(editor.name for editor in editors if editor is not None)
@@ -39,21 +58,6 @@ async def facts_of(context: Context, proposal: Proposal) -> ProposalFacts:
     name, email, held = await _person(context, command)
     roles = command.roles if isinstance(command, ChangeRoles) else ""
     return ProposalFacts(person=name, email=email, roles_now=held, roles=roles, editors=changed)
-
-
-async def told_facts(context: Context, proposal: Proposal) -> Params:
-    """For the command line. An address is told of operators only, and where a payout goes `payout list` shows."""
-    facts = await facts_of(context, proposal)
-    is_of_operator = bool(facts.roles or facts.roles_now)
-    told = {
-        "name": facts.person,
-        "email": facts.email if is_of_operator else "",
-        "rolesNow": facts.roles_now,
-        "roles": facts.roles,
-        "payout": facts.payout,
-        "changedBy": ", ".join(facts.editors),
-    }
-    return {name: value for name, value in told.items() if value}
 
 
 async def _person(context: Context, command: ProposedCommand | None) -> tuple[str, str, str]:

@@ -31,7 +31,11 @@ async def show_proposals(page: ConsolePage) -> Response:
         "operator/proposals.html",
         proposals=found,
         names=names,
-        people={one.id: (await facts_of(page.context, one)).person for one in found if _is_of_person(one)},
+        people={
+            one.id: (await facts_of(page.context, one, sees_contacts=False)).person
+            for one in found
+            if _is_of_person(one)
+        },
         words={one.id: proposal_words(one) for one in found},
         lasts_ms=PROPOSAL_MS,
     )
@@ -97,7 +101,7 @@ async def _page(
         status=200 if refused is None else refused_status(refused),
         proposal=proposal,
         words=proposal_words(proposal),
-        facts=await facts_of(page.context, proposal),
+        facts=await facts_of(page.context, proposal, sees_contacts=page.may("see_contacts")),
         subject_address=_subject_address(proposal),
         balance=await _balance(page, proposal),
         goes_in=getattr(command, "kind", "") == "deposit",

@@ -9,7 +9,7 @@ from qirsh.domain import limits
 from qirsh.domain.commands.note import AddNote
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.note import ABOUT, About, Note, note_subject
-from qirsh.domain.operator_role import OperatorRight, may
+from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.note_text import sealed_text, text_of
 from qirsh.store.reads.notes import notes_about
@@ -17,7 +17,7 @@ from qirsh.store.reads.staff import members_of
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, sees_contacts, submit, word_text
 from qirsh.web.operator.search import search
 
 _NUMBER_DIGITS_MAX: Final = 18
@@ -26,9 +26,7 @@ _NUMBER_DIGITS_MAX: Final = 18
 async def find(context: Context, actor: Actor, params: Params) -> Params:
     """Accounts, people, payments, and what belongs to them."""
     text = word_text(params, "words", limits.SEARCH_CHARACTERS_MAX)
-    operator = await context.store.find(Tables.operators, actor.id)
-    sees_contacts = operator is not None and may(operator.roles, OperatorRight.SEE_CONTACTS)
-    found = await search(context, text, sees_contacts=sees_contacts)
+    found = await search(context, text, sees_contacts=await sees_contacts(context, actor))
     return {"hits": [msgspec.to_builtins(hit) for hit in found.hits], "more": found.has_more}
 
 
