@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from qirsh.domain.limits import WRONG_CODES_MAX
 from qirsh.domain.operator_session import OPERATOR_IDLE_MS, OPERATOR_SESSION_MS
 from qirsh.web.http.route import BY_LINK, BY_PROOF
 from qirsh.web.operator.actions import ACTIONS
@@ -15,6 +16,7 @@ from tests.live import PASSWORD, InProcess, in_process
 from tests.mailbox import last_mail, mails
 from tests.postgres import PostgresServer
 from tests.web.operator.console import ConsoleGuest, console, operator_with
+from tests.web.tenant import login_of
 
 MINUTE_MS = 60_000
 
@@ -198,13 +200,41 @@ def test_a_proposal_is_confirmed_with_a_fresh_code_and_once(world: InProcess) ->
     answer = guest.post(f"{path}/confirm", code="000000")
     assert answer.status_code == 422
     assert "wrong, or was used already" in guest.text
+    assert login_of(world, guest.email).wrong_codes == 1
     answer = guest.confirm(asked["id"])
     assert answer.status_code == 303
+    assert login_of(world, guest.email).wrong_codes == 0
     guest.follow(answer)
     assert "Confirmed and carried out" in guest.text
     assert world.run(world.tried("proposal confirm", {"id": asked["id"], "digest": asked["digest"]}, 1)).code == (
         "already_decided"
     )
+
+
+def refused_proofs(world: InProcess, person: int) -> int:
+    with world.books() as books:
+        sql = "SELECT count(*) FROM audit WHERE action = 'session.refused' AND subject = ?"
+        [(count,)] = books.select(sql, f"person {person}")
+    return int(count)
+
+
+def test_guesses_of_a_confirmation_code_count_as_those_at_the_sign_in(world: InProcess) -> None:
+    words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
+    asked = world.act("deposit ask", 0, **words, reason="cash")
+    guest, path = console(world, 1), f"/operator/proposals/{asked['id']}"
+    person = login_of(world, guest.email).person
+    guest.open(path)
+    assert guest.post(f"{path}/confirm", code=" ").status_code == 422
+    assert (refused_proofs(world, person), login_of(world, guest.email).wrong_codes) == (0, 0)
+    for _ in range(WRONG_CODES_MAX):
+        wrong = f"{(int(guest.code()) + 1) % 1_000_000:06d}"
+        assert guest.post(f"{path}/confirm", code=wrong).status_code == 422
+    assert login_of(world, guest.email).wrong_codes == WRONG_CODES_MAX
+    assert refused_proofs(world, person) == 2  # The first, and the tenth.
+    before = world.held(world.customers[0].account)
+    assert guest.post(f"{path}/confirm", code=guest.code()).status_code == 403
+    assert "Too many incorrect verification codes" in guest.text
+    assert world.held(world.customers[0].account) == before
 
 
 def test_who_has_changed_a_proposal_does_not_confirm_it(world: InProcess) -> None:

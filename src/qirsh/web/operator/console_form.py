@@ -12,7 +12,7 @@ from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Overloaded
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads.people import EMAIL_OF
-from qirsh.web.auth.credentials import second_factor
+from qirsh.web.auth.credentials import authenticate_second_factor
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.input_text import without_marks
 from qirsh.web.html.rendering import render_page
@@ -141,15 +141,13 @@ def _check_given(params: Params, needs: tuple[str, ...]) -> None:
 
 
 async def _check_code(page: ConsolePage, code: str) -> None:
-    """A code works once, and not at the sign-in and here."""
+    """A code works once, and not at the sign-in and here. A wrong one counts as it does there."""
     store, person = page.context.store, page.operator.person
-    if page.context.limits is not None:
-        page.context.limits.count_code(page.request, "operator", f"person {person}")
     [(email,)] = await store.select(EMAIL_OF, person)
     login = await store.find(Tables.logins, email)
     verified = None
     if login is not None and login.totp_sealed is not None and code.strip():
-        verified = await second_factor(page.context, login, code)
+        verified = await authenticate_second_factor(page.context, page.request, login, code, known=f"person {person}")
     if verified is not None:
         used = UseLoginCode(person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash)
         if type(await page.context.engine.submit(used)) is not Refused:
