@@ -2,6 +2,8 @@
 
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -21,6 +23,18 @@ def real_disk() -> Path:
             return place
     message = "every place for temporary files is in memory: set TMPDIR to a directory on a disk"
     raise BenchFailed(message)
+
+
+@contextmanager
+def data_folder(keep: Path | None, disk: Path) -> Iterator[Path]:
+    """Where databases are kept and found again; if that is nowhere, one on this disk that goes when the bench ends."""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="qirsh-bench-", dir=disk) as name:
+        Path(name).chmod(0o755)  # PostgreSQL runs as another user.
+        yield Path(name)
 
 
 def filesystem(path: Path) -> str:

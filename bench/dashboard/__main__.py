@@ -3,9 +3,6 @@
 import argparse
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +13,7 @@ from bench.dashboard import cost, plan
 from bench.dashboard.ground import ENGINES, prepared
 from bench.dashboard.plan import Outcome
 from bench.dashboard.report import report as dashboard_report
-from bench.disk import filesystem, real_disk
+from bench.disk import data_folder, filesystem, real_disk
 from bench.display import Display
 from bench.failure import BenchFailed
 from bench.machine import Machine
@@ -31,14 +28,14 @@ def main() -> int:
     arguments = _arguments()
     console, load, disk = _console(), os.getloadavg()[0], real_disk()
     try:
-        with _place(arguments.keep, disk) as place, Display(console) as display:
+        with data_folder(arguments.keep, disk) as place, Display(console) as display:
             engines = [*ENGINES] if arguments.engine == "both" else [arguments.engine]
             outcomes = [_measured(engine, arguments, place, display) for engine in engines]
             compared = []
             if arguments.against:
                 display.say("CPU of calls beside that of another checkout")
                 rounds, seconds = (3, 1) if arguments.quick else (9, 2)
-                with _place(None, disk) as scratch:
+                with data_folder(None, disk) as scratch:
                     compared = cost.compare(arguments.against, scratch, rounds=rounds, seconds=seconds)
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
@@ -70,17 +67,6 @@ def _console() -> Console:
 
 def _pace(arguments: argparse.Namespace) -> plan.Pace:
     return plan.QUICK if arguments.quick else plan.FULL
-
-
-@contextmanager
-def _place(keep: Path | None, disk: Path) -> Iterator[Path]:
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        yield keep.resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="qirsh-bench-", dir=disk) as name:
-        Path(name).chmod(0o755)  # PostgreSQL runs as another user.
-        yield Path(name)
 
 
 def _arguments() -> argparse.Namespace:

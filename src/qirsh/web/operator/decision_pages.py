@@ -30,6 +30,8 @@ def _queue(name: str) -> Callable[[ConsolePage], Answer]:
         address = f"/operator/{name}"
         return page.render(
             f"operator/{name}.html",
+            queue=name,
+            address=address,
             found=found,
             count=count,
             lookers=lookers_at(page, *(f"{name} {one.account}" for one in found)),
