@@ -124,8 +124,9 @@ class LineBeside:
         self._line.is_down = True
         self._loop.call_soon_threadsafe(self._line.drop_all)
 
-    def breaks_at_commit(self, how: Literal["before", "during", "after"]) -> None:
-        """At the next one of anybody."""
+    def breaks_at_commit(self, how: Literal["before", "during", "after"], *, stays_down: bool = False) -> None:
+        """At the next one of anybody; for good, or until whoever has lost it connects again."""
+        self._line.is_down_when_cut = stays_down
         self._line.cut = how
 
     @property
