@@ -53,12 +53,12 @@ def console(world: InProcess, operator: int = 0) -> ConsoleGuest:
     return ConsoleGuest(world).at_console(world.operators[operator])
 
 
-def operator_with(world: InProcess, roles: str) -> int:
+def operator_with(world: InProcess, roles: str, name: str = "Operator") -> int:
     """Another operator, in these roles only, who was appointed long ago: days pass, so sign others in afterwards."""
     with world.books() as books:
         (first,), (second,) = books.select("SELECT person FROM operator ORDER BY person LIMIT 2")
     email = f"{roles.replace(' ', '-')}@bank.example"
-    _, secret = world.run(appointed(world.context, email, PASSWORD, by=first, agrees=second, roles=roles))
+    _, secret = world.run(appointed(world.context, email, PASSWORD, by=first, agrees=second, roles=roles, name=name))
     world.operators.append(Operator(email, secret))
     world.clock.advance(LONG_AGO_MS)
     return len(world.operators) - 1
