@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import pyotp
 import pytest
 
 from qirsh.cli.demo.seed import SHOP
@@ -68,6 +69,18 @@ def test_what_it_prints_can_be_copied_and_holds_every_credential(made: Made) -> 
             assert demo[who].get(what, "") in made.printed
     for what in ("apiKey", "testApiKey", "payment", "requestedAccount"):
         assert demo[what] in made.printed
+
+
+def test_it_says_where_the_shop_that_waits_is_decided_on_and_how_operators_sign_in(made: Made) -> None:
+    demo = made.house.demo()
+    address = rf"http://127\.0\.0\.1:\d+/operator/businesses/{demo['requestedAccount']} "
+    assert re.search(address, made.printed)
+    assert re.search(r"sign in at http://127\.0\.0\.1:\d+/operator with e-mail, password and a code", made.printed)
+    [command] = re.findall(r"A code without an app +(.+)", made.printed)
+    now = pyotp.TOTP(demo["operator"]["totpSecret"]).now
+    before = now()
+    code = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout.strip()
+    assert code in {before, now()}
 
 
 def test_credentials_are_random(made: Made, empty: House) -> None:
@@ -139,6 +152,7 @@ def test_what_was_tried_is_not_offered_again(house: House) -> None:
         again = house.demo()
         assert again["payment"] != demo["payment"]
         assert again["payment"] in running.printed
+        assert "/operator/businesses/" not in running.printed
         assert "account approve" not in running.printed
         assert again | {"payment": demo["payment"], "requestedAccount": demo["requestedAccount"]} == demo
 

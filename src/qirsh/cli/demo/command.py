@@ -198,21 +198,28 @@ def _sections(settings: Settings, demo: Demo, base_url: str) -> dict[str, dict[s
             "Customer 2": _proof(demo.customer2),
         },
         "A newcomer, whose identity waits to be checked": {"Newcomer": _proof(demo.customer3)},
-        "Operators": {
+        f"Operators, who sign in at {base_url}/operator with e-mail, password and a code": {
             "Operator": _proof(demo.operator),
             "Operator 2": _proof(demo.operator2),
             "Support only": _proof(demo.operator3),
+            "A code without an app": _code_command(demo.operator),
         },
         "To try": {
             "A payment that waits": f"{base_url}/pay/{demo.payment} (75.50 USD)",
             "A bank file to import": str(_bank_file(settings)),
-        }
-        | (
-            {"A shop that waits": f"{program} account approve {demo.requested_account}"}
-            if demo.requested_account
-            else {}
-        ),
+            **({"A shop that waits": _shop_address(base_url, demo)} if demo.requested_account else {}),
+        },
     }
+
+
+def _shop_address(base_url: str, demo: Demo) -> str:
+    return f"{base_url}/operator/businesses/{demo.requested_account} (sign in as Operator first)"
+
+
+def _code_command(operator: Player) -> str:
+    """What an authenticator app would show, for who has none at hand; the key may be that of another operator."""
+    key = "KEY" if "totp_secret" in operator.changed else operator.totp_secret
+    return f"{shlex.quote(sys.executable)} -c 'import pyotp; print(pyotp.TOTP(\"{key}\").now())'"
 
 
 def _bank_file(settings: Settings) -> Path:
