@@ -72,7 +72,9 @@ def test_ids_lead_to_the_payment_or_account_that_they_belong_to(world: InProcess
     macs = world.context.keyring.pin_macs(person, PIN)
     asked = RequestPayout("po_5ea4c4", int(customer.account), person, "USD", 700, b"sealed", macs)
     world.run(world.context.engine.submit(asked))
-    assert find(world, "po_5ea4c4") == [("payout", f"/operator/people/{person}")]
+    assert find(world, "po_5ea4c4") == [("payout", "/operator/payouts/po_5ea4c4")]
+    support = operator_with(world, "support auditor")
+    assert find(world, "po_5ea4c4", support) == [("payout", f"/operator/people/{person}")]
     assert find(world, f"evt_{epoch}_{account}_999999") == []
     assert find(world, "rf_" + "0" * 24) == []
 
@@ -90,12 +92,15 @@ def test_a_logged_request_leads_to_the_payment_that_it_named_or_to_its_account(
     assert find(world, "req_a2") == [("request", f"/operator/accounts/{shop.account}")]
 
 
-def test_the_bank_s_reference_leads_to_the_account_whose_money_it_was(world: InProcess) -> None:
+def test_the_bank_s_reference_leads_to_what_was_booked_or_for_others_to_whose_money_it_was(world: InProcess) -> None:
     customer = world.customers[0]
     person = login_of(world, customer.email).person
     slip: dict[str, Any] = {"account": customer.account, "currency": "USD", "amount": "5.00", "reference": "FT 26/0042"}
-    world.agree("deposit ask", **slip)
-    assert find(world, "FT 26/0042") == [("deposit", f"/operator/people/{person}")]
+    done = world.agree("deposit ask", **slip)
+    auditor, compliance = operator_with(world, "auditor"), operator_with(world, "compliance")
+    for operator in (0, auditor):
+        assert find(world, "FT 26/0042", operator) == [("deposit", f"/operator/proposals/{done['id']}")]
+    assert find(world, "FT 26/0042", compliance) == [("deposit", f"/operator/people/{person}")]
     assert find(world, "FT 26/0043") == []
 
 

@@ -11,6 +11,7 @@ from qirsh.domain.event import parse_event_id
 from qirsh.domain.identifier import is_account_number
 from qirsh.domain.money import format_amount
 from qirsh.domain.name_word import name_words
+from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.payment import Payment
 from qirsh.domain.payout import Payout
 from qirsh.domain.person import normal_email
@@ -43,16 +44,20 @@ class Found(msgspec.Struct, frozen=True):
     has_more: bool = False
 
 
-async def search(context: Context, text: str, *, sees_contacts: bool) -> Found:
-    """Exactly what was named comes first. An e-mail address finds nobody for who may not see it."""
+async def search(context: Context, text: str, roles: str) -> Found:
+    """Exactly what was named comes first. An e-mail address finds nobody for who may not see it.
+
+    Each hit leads to a page that an operator in these roles may see.
+    """
     text = " ".join(text.split())
     if not text or len(text) > limits.SEARCH_CHARACTERS_MAX or not text.isprintable():
         return Found([])
-    if hits := await _by_number(context, text) or await _by_id(context, text):
+    if hits := await _by_number(context, text) or await _by_id(context, text, roles):
         return Found(hits)
+    sees_contacts = may(roles, OperatorRight.SEE_CONTACTS)
     if "@" in text and (hits := await _by_email(context, text) if sees_contacts else []):
         return Found(hits)
-    hits = await _by_reference(context, text)
+    hits = await _by_reference(context, text, roles)
     words = tuple(sorted(name_words(text)))[: limits.SEARCH_WORDS_MAX]
     if not words or "@" in text:
         return Found(hits)
@@ -82,7 +87,7 @@ async def _by_number(context: Context, text: str) -> list[Hit]:
     return [] if payment is None else [_payment_hit(context, payment, "payment", digits)]
 
 
-async def _by_id(context: Context, text: str) -> list[Hit]:
+async def _by_id(context: Context, text: str, roles: str) -> list[Hit]:
     store = context.store
     if (named := _PERSON.fullmatch(text)) and (person := await store.find(Tables.people, int(named[1]))):
         return [Hit("person", str(person.account), f"/operator/people/{person.id}", person.name)]
@@ -103,7 +108,7 @@ async def _by_id(context: Context, text: str) -> list[Hit]:
     elif key := await store.find(Tables.api_keys, text):
         return [await _of_account(context, "key", text, key.account, f"{key.name} …{key.hint}")]
     elif payout := await store.find(Tables.payouts, text):
-        return [await _payout_hit(context, payout)]
+        return [await _payout_hit(context, payout, roles)]
     elif proposal := await store.find(Tables.proposals, text):
         return [Hit("proposal", text, f"/operator/proposals/{text}", proposal.subject, proposal.state)]
     found = None if payment is None else await store.find(Tables.payments, payment)
@@ -119,13 +124,16 @@ async def _by_email(context: Context, text: str) -> list[Hit]:
     return [Hit("person", str(person.account), f"/operator/people/{person.id}", person.name)]
 
 
-async def _by_reference(context: Context, text: str) -> list[Hit]:
-    """As the bank wrote it."""
+async def _by_reference(context: Context, text: str, roles: str) -> list[Hit]:
+    """As the bank wrote it: who may read its statements sees what was agreed to, others whose money it is."""
     hits = []
     for order in await bank_orders_with(context.store, text, _MOST):
         amount = f"{format_amount(order.amount, order.currency)} {order.currency}"
-        hits.append(await _of_account(context, order.kind, text, order.account, amount))
-    return hits + [await _payout_hit(context, payout) for payout in await payouts_with(context.store, text, _MOST)]
+        hit = await _of_account(context, order.kind, text, order.account, amount)
+        is_shown = may(roles, OperatorRight.SEE_BANK)
+        hits.append(msgspec.structs.replace(hit, page=f"/operator/proposals/{order.proposal}") if is_shown else hit)
+    payouts = await payouts_with(context.store, text, _MOST)
+    return hits + [await _payout_hit(context, payout, roles) for payout in payouts]
 
 
 def _payment_hit(context: Context, payment: Payment, kind: str, shown: str) -> Hit:
@@ -134,10 +142,12 @@ def _payment_hit(context: Context, payment: Payment, kind: str, shown: str) -> H
     return Hit(kind, shown, f"/operator/payments/{payment_id}", amount, payment.status)
 
 
-async def _payout_hit(context: Context, payout: Payout) -> Hit:
+async def _payout_hit(context: Context, payout: Payout, roles: str) -> Hit:
     amount = f"{format_amount(payout.amount, payout.currency)} {payout.currency}"
     hit = await _of_account(context, "payout", payout.id, payout.account, amount)
-    return msgspec.structs.replace(hit, state=payout.state)
+    is_shown = may(roles, OperatorRight.ASK_MONEY)
+    page = f"/operator/payouts/{payout.id}" if is_shown else hit.page
+    return msgspec.structs.replace(hit, page=page, state=payout.state)
 
 
 async def _of_account(context: Context, kind: str, shown: str, number: int, name: str = "") -> Hit:

@@ -17,7 +17,7 @@ from qirsh.store.reads.staff import members_of
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
 from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, sees_contacts, submit, word_text
+from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
 from qirsh.web.operator.search import search
 
 _NUMBER_DIGITS_MAX: Final = 18
@@ -26,7 +26,8 @@ _NUMBER_DIGITS_MAX: Final = 18
 async def find(context: Context, actor: Actor, params: Params) -> Params:
     """Accounts, people, payments, and what belongs to them."""
     text = word_text(params, "words", limits.SEARCH_CHARACTERS_MAX)
-    found = await search(context, text, sees_contacts=await sees_contacts(context, actor))
+    operator = await context.store.find(Tables.operators, actor.id)
+    found = await search(context, text, "" if operator is None else operator.roles)
     return {"hits": [msgspec.to_builtins(hit) for hit in found.hits], "more": found.has_more}
 
 
