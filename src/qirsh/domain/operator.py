@@ -5,6 +5,7 @@ import msgspec
 from qirsh.domain.account import Account
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.person import Person
+from qirsh.domain.staff import Member
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -37,6 +38,11 @@ def may_act(operator: Operator | None, person: Person | None, account: Account |
     if person is None or person.blocked_at is not None:
         return False
     return account.state not in {"suspended", "closed"}
+
+
+def has_part(account: Account, member: Member | None, person: int) -> bool:
+    """Whether somebody owns an account or works for its business, as their row there says."""
+    return account.owner == person or member is not None
 
 
 def is_acting_operator(operator: Operator | None) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from qirsh.domain.api_key import token_hash
 from qirsh.domain.limits import WRONG_CODES_MAX
 from qirsh.domain.operator_session import OPERATOR_IDLE_MS, OPERATOR_SESSION_MS
 from qirsh.web.http.route import BY_LINK, BY_PROOF
@@ -187,8 +188,16 @@ def test_operators_are_asked_for_and_confirmed_in_the_console(world: InProcess) 
     guest.follow(answer)
     assert "less is enough" in guest.text
     assert "/confirm" not in guest.page
-    # Whom it is about does not confirm it, and a third admin is needed.
-    assert other.confirm(proposal).status_code == 403
+    # Whom it is about does not confirm it, not even by a form of their own making: a third admin is needed.
+    path = f"/operator/proposals/{proposal}"
+    other.open(path)
+    assert f"{path}/confirm" not in other.page
+    session = token_hash(other.cookies["qirsh-operator"].encode()).hex()
+    made = {
+        "token": world.context.keyring.form_token("proposal confirm", session, proposal),
+        "digest": world.act("proposal show", 1, id=proposal)["digest"],
+    }
+    assert other.post(f"{path}/confirm", made, code=other.code()).status_code == 403
 
 
 def test_a_proposal_is_confirmed_with_a_fresh_code_and_once(world: InProcess) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from qirsh.domain.account import Account
-from qirsh.domain.operator import is_new_pair, may_act
+from qirsh.domain.operator import has_part, is_new_pair, may_act
 from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rule import Rule
@@ -83,7 +83,7 @@ def lock_party(account: int, operator: int, keys: RowKeys) -> None:
 
 def is_party(work: UnitOfWork, account: Account, operator: int) -> bool:
     """Who owns an account, or works for the business behind it, decides nothing about it."""
-    return account.owner == operator or work.members.get((account.number, operator)) is not None
+    return has_part(account, work.members.get((account.number, operator)), operator)
 
 
 def _named(command: Any) -> set[int]:  # noqa: ANN401 - any command with an operator

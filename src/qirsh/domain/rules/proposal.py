@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.account import Account
 from qirsh.domain.commands.proposal import (
     AskProposal,
     ConfirmProposal,
@@ -13,13 +14,15 @@ from qirsh.domain.commands.proposal import (
     ProposedCommand,
     encoded,
 )
+from qirsh.domain.operator import has_part
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import FORGOTTEN, Proposal, State, authors, is_lapsed, shown_digest
 from qirsh.domain.refusal import Refusal, Refused, first_of
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import access, account, bank_order, house, operator, refund, stop
-from qirsh.domain.rules.operator_authority import by_operator, is_party, lock_party, why_not_editors, why_not_pair
+from qirsh.domain.rules.operator_authority import by_operator, lock_party, why_not_editors, why_not_pair
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
+from qirsh.domain.staff import Member
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 
 _Decision = AskProposal | EditProposal | ConfirmProposal | EndProposal
@@ -195,11 +198,16 @@ def _is_of(command: EditProposal | ConfirmProposal | EndProposal, proposal: Prop
     return command.asked_by == proposal.asked_by and proposal.command in {encoded(held), FORGOTTEN}
 
 
+def has_part_in(wanted: ProposedCommand, account: Account | None, member: Member | None, who: int) -> bool:
+    """Whom it is about, and who owns the account that it is about or works for it, have no say in it."""
+    return _rule(wanted).person(wanted) == who or (account is not None and has_part(account, member, who))
+
+
 def _why_own(rule: ProposedRule, wanted: ProposedCommand, work: UnitOfWork, who: int) -> Refusal | None:
     number = rule.account(wanted)
     account = None if number is None else work.accounts.get(number)
-    is_own = rule.person(wanted) == who or (account is not None and is_party(work, account, who))
-    return Refusal.OWN_REQUEST if is_own else None
+    member = None if account is None else work.members.get((account.number, who))
+    return Refusal.OWN_REQUEST if has_part_in(wanted, account, member, who) else None
 
 
 def _why_closed(proposal: Proposal, work: UnitOfWork) -> Refusal | None:

@@ -25,6 +25,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params, submit
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
+from qirsh.web.operator.own_interest import part_in_account
 from qirsh.web.operator.record_parts import LISTED, audit_entries, notes, transactions, waits
 from qirsh.web.operator.search import account_hit
 
@@ -77,6 +78,7 @@ async def _page(page: ConsolePage, account: Account, typed: Params, refused: Act
         account=account,
         test_account=test_account,
         owner=(account.owner, await page.name_of(account.owner)),
+        part=await part_in_account(page, account),
         business=await store.find(Tables.businesses, number),
         balances=await store.select(queries.AVAILABLE_BALANCES, number),
         payments=[(page.context.identifiers.payment_id(payment.number), payment) for payment in payments],

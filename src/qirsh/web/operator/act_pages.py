@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.domain import limits
+from qirsh.domain.payment import Payment
 from qirsh.domain.tables import Tables
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
@@ -14,9 +15,18 @@ from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
+from qirsh.web.operator.own_interest import Part, part_in_account, part_in_refund, part_in_shop
 
-# The name of what it is about, for the page's heading; it is not there: `not_found`.
-Subject = Callable[[ConsolePage], Coroutine[None, None, str]]
+
+class Subject(msgspec.Struct, frozen=True):
+    """What an act is about: its name for the page's heading, and what keeps this operator from deciding on it."""
+
+    name: str
+    part: Part = ""
+
+
+# It is not there: `not_found`.
+SubjectOf = Callable[[ConsolePage], Coroutine[None, None, Subject]]
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -24,7 +34,7 @@ class Act(msgspec.Struct, frozen=True):
 
     action: str
     path: str
-    subject: Subject
+    subject: SubjectOf
     fields: tuple[str, ...] = ("reason",)
     shaped: Callable[[Params], Params] = lambda form: form
 
@@ -55,6 +65,7 @@ def address_of(page: ConsolePage) -> str:
 
 
 async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefused | None) -> Response:
+    subject = await act.subject(page)
     return page.render(
         "operator/act.html",
         status=200 if refused is None else refused_status(refused),
@@ -62,7 +73,8 @@ async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefus
         address=page.request.path,
         bound=tuple(page.request.arguments.values()),
         back=address_of(page),
-        subject=await act.subject(page),
+        subject=subject.name,
+        part=subject.part,
         fields=act.fields,
         characters_max={
             "reason": limits.NOTE_CHARACTERS_MAX,
@@ -74,23 +86,28 @@ async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefus
     )
 
 
-async def _account(page: ConsolePage) -> str:
+async def _account(page: ConsolePage) -> Subject:
     number = number_in(page.request.arguments["account"])
     account = None if number is None else await page.context.store.find(Tables.accounts, number)
     if account is None or account.mode != "live" or account.kind == "house":
         raise Problem("not_found")
-    return account.name
+    return Subject(account.name, await part_in_account(page, account))
 
 
-async def _person(page: ConsolePage) -> str:
+async def _person(page: ConsolePage) -> Subject:
     number = number_in(page.request.arguments["person"])
     person = None if number is None else await page.context.store.find(Tables.people, number)
     if person is None or person.erased_at is not None:
         raise Problem("not_found")
-    return person.name
+    return Subject(person.name, "own" if person.id == page.operator.person else "")
 
 
-async def _key(page: ConsolePage) -> str:
+async def _anybody(page: ConsolePage) -> Subject:
+    """Also whom it is about may stop it."""
+    return Subject((await _person(page)).name)
+
+
+async def _key(page: ConsolePage) -> Subject:
     await _account(page)
     key = await page.context.store.find(Tables.api_keys, page.request.arguments["id"])
     owner = None if key is None else await page.context.store.find(Tables.accounts, key.account)
@@ -98,15 +115,25 @@ async def _key(page: ConsolePage) -> str:
         raise Problem("not_found")
     if page.request.arguments["account"] not in {str(owner.number), str(owner.live_account)}:
         raise Problem("not_found")
-    return f"{key.name} …{key.hint}"
+    return Subject(f"{key.name} …{key.hint}")
 
 
-async def _payment(page: ConsolePage) -> str:
-    payment_id = page.request.arguments["payment"]
-    number = page.context.identifiers.payment_number(payment_id)
-    if number is None or await page.context.store.find(Tables.payments, number) is None:
+async def _payment(page: ConsolePage) -> Subject:
+    payment = await _found_payment(page)
+    return Subject(page.request.arguments["payment"], await part_in_shop(page, payment))
+
+
+async def _refund(page: ConsolePage) -> Subject:
+    payment = await _found_payment(page)
+    return Subject(page.request.arguments["payment"], await part_in_refund(page, payment))
+
+
+async def _found_payment(page: ConsolePage) -> Payment:
+    number = page.context.identifiers.payment_number(page.request.arguments["payment"])
+    payment = None if number is None else await page.context.store.find(Tables.payments, number)
+    if payment is None:
         raise Problem("not_found")
-    return payment_id
+    return payment
 
 
 def _note_about(name: str) -> Callable[[Params], Params]:
@@ -123,10 +150,11 @@ ACTS: Final = (
     Act("key revoke", "/accounts/{account}/keys/{id}/revoke", _key),
     *(
         Act(f"access {what}", f"/people/{{person}}/{what}", _person)
-        for what in ("sign-out", "block", "unblock", "remove-factors", "reset-pin", "keep")
+        for what in ("sign-out", "block", "unblock", "remove-factors", "reset-pin")
     ),
+    Act("access keep", "/people/{person}/keep", _anybody),
     Act("operator remove-factors", "/people/{person}/remove-operator-factors", _person),
-    Act("refund ask", "/payments/{payment}/refund", _payment, fields=("amount", "reason")),
+    Act("refund ask", "/payments/{payment}/refund", _refund, fields=("amount", "reason")),
     *(
         Act("note add", path, subject, fields=("text",), shaped=_note_about(name))
         for name, path, subject in (

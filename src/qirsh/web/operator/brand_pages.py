@@ -13,6 +13,7 @@ from qirsh.web.operator.console_form import console_form
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.decision_pages import Decision, account_of, shared_values, to_queue
 from qirsh.web.operator.look_alikes import look_alikes
+from qirsh.web.operator.own_interest import part_in_account
 
 _QUEUE: Final = "brands"
 
@@ -48,6 +49,7 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
         # A logo that stays is not kept with the change.
         new_logo=_picture(change.picture or (brand.picture if change.logo and change.logo == brand.logo else b"")),
         resembles=resembles,
+        part="asked" if change.asked_by == page.operator.person else await part_in_account(page, account),
         asked_by=await page.name_of(change.asked_by),
         decided_by=await page.name_of(change.decided_by),
         **values,

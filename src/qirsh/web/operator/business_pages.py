@@ -16,6 +16,7 @@ from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.decided import decided_words
 from qirsh.web.operator.decision_pages import Decision, account_of, shared_values, to_queue
 from qirsh.web.operator.look_alikes import look_alikes
+from qirsh.web.operator.own_interest import part_in_account
 
 _QUEUE: Final = "businesses"
 _OTHERS_MAX: Final = 20
@@ -56,6 +57,7 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
         waits_for_owner=bool(messages) and messages[-1].author == "operator",
         decided="" if account.state == "requested" else await decided_words(page.context, account) or "",
         characters_max=limits.MESSAGE_CHARACTERS_MAX,
+        part=await part_in_account(page, account),
         **values,
     )
 

@@ -21,6 +21,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params, number_in
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
+from qirsh.web.operator.own_interest import part_in_account
 
 _LISTED: Final = 50
 _LAST: Final = 10
@@ -77,6 +78,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         banks=[one.name for one in await houses(store) if one.name != CORRECTIONS],
         house=typed.get("house") or BANK,
         following=following,
+        part=await part_in_account(page, account),
         now=page.context.clock(),
         typed=typed,
         faults=field_faults(refused),

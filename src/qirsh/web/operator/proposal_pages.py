@@ -17,6 +17,7 @@ from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.operator_pages import joined_roles
+from qirsh.web.operator.own_interest import Part, is_concerned
 from qirsh.web.operator.proposal_actions import proposal_words
 from qirsh.web.operator.proposal_facts import facts_of
 
@@ -96,6 +97,11 @@ async def _page(
         raise Problem("not_found")
     me, command = page.operator.person, decoded(proposal)
     rule = None if command is None else PROPOSED[type(command)]
+    is_own = command is not None and await is_concerned(page, command)
+    part: Part = (
+        "asked" if me == proposal.asked_by else "own" if is_own else "edited" if me in authors(proposal) else ""
+    )
+    is_open = proposal.state == "open"
     return page.render(
         "operator/proposal.html",
         status=200 if refused is None else refused_status(refused),
@@ -110,12 +116,10 @@ async def _page(
         asked_by=await page.name_of(proposal.asked_by),
         decided_by=await page.name_of(proposal.decided_by),
         is_own=me == proposal.asked_by,
-        may_confirm=proposal.state == "open"
-        and rule is not None
-        and me not in authors(proposal)
-        and page.may(rule.confirm),
-        may_edit=proposal.state == "open" and rule is not None and page.may(rule.ask),
-        may_end=proposal.state == "open" and rule is not None and (me == proposal.asked_by or page.may(rule.confirm)),
+        part=part if is_open else "",
+        may_confirm=is_open and rule is not None and part == "" and page.may(rule.confirm),
+        may_edit=is_open and rule is not None and not is_own and page.may(rule.ask),
+        may_end=is_open and rule is not None and (part == "asked" or (part != "own" and page.may(rule.confirm))),
         roles=getattr(command, "roles", "").split(),
         all_roles=ROLES,
         typed=typed or {},
