@@ -22,7 +22,7 @@ from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.html.input_text import without_marks
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.operator.refusal_words import refusal_words
 
 CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoever has it closes.
 MISSING_ROLE: Final = "None of your roles allows this."
@@ -89,7 +89,7 @@ async def submit(context: Context, command: Command[Any], right: OperatorRight |
     if type(outcome) is Refused:
         if outcome.why is Refusal.MISSING_RIGHT:
             raise missing_right(right)
-        raise ActionRefused(outcome.why.value, PROBLEM_TYPES[outcome.why.value].detail)
+        raise ActionRefused(outcome.why.value, await refusal_words(context, command, outcome.why))
     return outcome
 
 

@@ -102,7 +102,7 @@ def move_account(to: str) -> Handler:
             letters=letters,
             seen=seen_at(params),
         )
-        account = await decide(context, found, command)
+        account = await (submit(context, command) if to == "resumed" else decide(context, found, command))
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)
         return _account_words(account) | ({"testAccount": str(test_accounts[0][0])} if test_accounts else {})
 

@@ -24,6 +24,8 @@ async def decide(context: Context, account: Account | None, command: MoveAccount
         is_decision = isinstance(command, RejectIdentity) or command.to in {"verified", "approved", "rejected"}
         if refused.code != "move_not_allowed" or account is None or not is_decision:
             raise
+        if account.state in {"suspended", "closed"}:  # It was decided long ago, and this is why not.
+            raise
         if (told := await decided_words(context, account)) is None:
             raise
         raise ActionRefused("already_decided", told) from None
