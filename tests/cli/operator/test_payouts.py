@@ -55,7 +55,7 @@ def test_two_operators_pay_what_somebody_asked_for(house: House) -> None:
     own = house.invoke("withdraw", "confirm", "--reference", "ft 1", **by)
     assert own.stderr.startswith("refused: second_operator_needed: ")
     assert house.act("withdraw", "confirm", "--reference", "ft 1", **second)["state"] == "done"
-    assert "po_1" not in house.invoke("payout", "list", **by).stdout
+    assert "po_1 " not in house.invoke("payout", "list", **by).stdout
 
 
 def test_a_payout_is_refused_with_a_reason_and_an_unknown_one_not_at_all(house: House) -> None:
