@@ -46,6 +46,17 @@ def test_closed_and_waiting_accounts_are_told_as_such(world: InProcess) -> None:
         assert told(world, act, shop) == "This account is closed, which does not allow this. Nothing was changed."
 
 
+def test_to_resume_approves_nobody_and_to_approve_resumes_nobody(world: InProcess) -> None:
+    asked = world.act("account request", account=world.customers[0].account, name="New", returnOrigins=ORIGIN)
+    assert told(world, "resume", asked["account"]) == (
+        "This account is waiting for approval, which does not allow this. Nothing was changed."
+    )
+    shop, person = world.merchants[0].account, world.customers[0].account
+    for account, act in ((shop, "approve"), (person, "verify")):
+        world.act("account suspend", account=account, reason="because")
+        assert told(world, act, account) == "This account is suspended, which does not allow this. Nothing was changed."
+
+
 def test_the_account_of_an_operator_is_not_closed_before_they_have_ended(world: InProcess) -> None:
     email = world.operators[1].email
     with world.books() as books:

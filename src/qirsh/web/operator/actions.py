@@ -43,6 +43,7 @@ from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
+from qirsh.web.operator.refusal_words import state_words
 from qirsh.web.operator.search_actions import SEARCH_ACTIONS
 from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
 
@@ -92,6 +93,10 @@ def move_account(to: str) -> Handler:
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
             target = to
+        # To resume leads where to verify or approve leads, and is never taken for it, nor the other way round.
+        is_other_act = found is not None and (found.state == "suspended") != (to == "resumed")
+        if found is not None and is_other_act and target in {"verified", "approved"} and found.state != target:
+            raise ActionRefused("move_not_allowed", state_words(found))
         letters = await letters_on_move(context, found, target, reason)
         command = MoveAccount(
             account=account_number(params),

@@ -26,13 +26,18 @@ async def refusal_words(context: Context, command: Command[Any], why: Refusal) -
     return told or PROBLEM_TYPES[why.value].detail
 
 
+def state_words(account: Account) -> str:
+    """An act that its state does not allow."""
+    shown = _SHOWN.get(account.state, account.state)
+    return f"This account is {shown}, which does not allow this. Nothing was changed."
+
+
 def _why_not_moved(account: Account, to: str) -> str:
     """Empty where it is not for the account's state."""
-    shown = _SHOWN.get(account.state, account.state)
     if account.mode == "test":
         return "This is a test account, which follows its business. Nothing was changed."
     if account.state == to:
-        return f"This account is {shown} already. Nothing was changed."
+        return f"This account is {_SHOWN.get(account.state, account.state)} already. Nothing was changed."
     if not may_move(account, to):
-        return f"This account is {shown}, which does not allow this. Nothing was changed."
+        return state_words(account)
     return "This is the account of an operator. End the operator first." if to == "closed" else ""
