@@ -1,6 +1,6 @@
 """How a bank writes the CSV files of one house account: chosen once, and then every file is read so."""
 
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -64,42 +64,50 @@ def read_format(text: str) -> BankFormat:
     return msgspec.json.decode(text, type=BankFormat)
 
 
-def format_fault(chosen: BankFormat) -> tuple[str, str] | None:
+class FormatFault(NamedTuple):
+    """A field that cannot be so, and why."""
+
+    field: str
+    what: str
+    most: int = 0  # What it may have.
+
+
+def format_fault(chosen: BankFormat) -> FormatFault | None:
     """The field that cannot be so, and why; None if files can be read. Whether there is the time zone, others know."""
     columns = {name: getattr(chosen, name) for name in COLUMNS}
     for name, column in columns.items():
         if len(column) > NAME_CHARACTERS_MAX or not column.isprintable():
-            return name, f"must be a name of at most {NAME_CHARACTERS_MAX} printable characters, or a number"
+            return FormatFault(name, "name", NAME_CHARACTERS_MAX)
         if column.isdecimal() and not 1 <= int(column) <= BANK_COLUMNS_MAX:
-            return name, f"must be a name, or a number from 1 to {BANK_COLUMNS_MAX}"
+            return FormatFault(name, "number", BANK_COLUMNS_MAX)
     if not chosen.day_column:
-        return "day_column", "must be given"
+        return FormatFault("day_column", "missing")
     given: list[Any] = [column for column in columns.values() if column]
     if twice := next((name for name, column in columns.items() if column and given.count(column) > 1), None):
-        return twice, "is the column of something else already"
+        return FormatFault(twice, "twice")
     return _fault_of_money(chosen) or _fault_of_account(chosen)
 
 
-def _fault_of_money(chosen: BankFormat) -> tuple[str, str] | None:
+def _fault_of_money(chosen: BankFormat) -> FormatFault | None:
     has_both = bool(chosen.debit_column) and bool(chosen.credit_column)
     if bool(chosen.amount_column) == has_both or bool(chosen.debit_column) != bool(chosen.credit_column):
-        return "amount_column", "must be given, or the two columns of debits and credits"
+        return FormatFault("amount_column", "amount")
     if bool(chosen.currency_column) == bool(chosen.currency):
-        return "currency", "must be given, or the column that tells it"
+        return FormatFault("currency", "currency")
     if chosen.currency and chosen.currency not in CURRENCIES:
-        return "currency", f"must be one of {', '.join(CURRENCIES)}"
+        return FormatFault("currency", "unknown_currency")
     return None
 
 
-def _fault_of_account(chosen: BankFormat) -> tuple[str, str] | None:
+def _fault_of_account(chosen: BankFormat) -> FormatFault | None:
     if not 0 <= chosen.skipped <= BANK_SKIPPED_MAX:
-        return "skipped", f"must be 0 to {BANK_SKIPPED_MAX}"
+        return FormatFault("skipped", "skipped", BANK_SKIPPED_MAX)
     if len(chosen.account) > BANK_ACCOUNT_CHARACTERS_MAX or not chosen.account.isprintable():
-        return "account", f"must be printable, with at most {BANK_ACCOUNT_CHARACTERS_MAX} characters"
+        return FormatFault("account", "account", BANK_ACCOUNT_CHARACTERS_MAX)
     if chosen.account_column and not account_sign(chosen.account):
-        return "account", "must be given, where a column tells it"
+        return FormatFault("account", "no_account")
     if chosen.account and not chosen.account_column and not chosen.skipped:
-        return "account_column", "must be given, where no line above the table could name the account"
+        return FormatFault("account_column", "no_account_column")
     return None
 
 

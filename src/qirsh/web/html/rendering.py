@@ -15,6 +15,7 @@ from qirsh.contract.timestamps import timestamp
 from qirsh.domain.challenge import LASTS_MS
 from qirsh.domain.limits import SESSION_IDLE_MS
 from qirsh.language import figures
+from qirsh.language.audit_acts import act_text
 from qirsh.language.catalog import language, translations
 from qirsh.language.figures import grouped
 from qirsh.language.local_time import UTC_ZONE
@@ -140,6 +141,7 @@ def _templates(code: str, zone: ZoneInfo) -> jinja2.Environment:
         "idle_after": figures.duration(SESSION_IDLE_MS, code),
         "lasts": lambda purpose: figures.duration(LASTS_MS[purpose], code),
         "grouped": grouped,
+        "act_text": partial(act_text, code),
     }
     return made
 

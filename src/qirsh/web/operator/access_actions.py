@@ -19,11 +19,13 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.pending_reset import WHATS
 from qirsh.domain.person import Login
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.pending_resets import waiting_resets
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
+    ONE_OF,
     Action,
     ActionRefused,
     Actor,
@@ -87,11 +89,11 @@ async def keep_access(context: Context, actor: Actor, params: Params) -> Params:
     reason = reason_of(params)
     named = word_text(params, "what", 20, default="")
     if named not in {"", *WHATS}:
-        raise ActionRefused("invalid", f"what: must be one of {', '.join(WHATS)}")
+        raise ActionRefused("invalid", ONE_OF, field="what", known=", ".join(WHATS))
     login = await _login(context, params)
     found = [reset for reset in await waiting_resets(context.store, login.person) if named in {"", reset.what}]
     if not found:
-        raise ActionRefused("not_found", "Nothing waits to be set back for this person.")
+        raise ActionRefused("not_found", _("Nothing waits to be reset for this person."))
     letters = await letters_to_person(context, login.person, "reset_stopped")
     for reset in found:
         command = KeepSecret(login.person, reset.what, actor.name, reason, actor.id, letters)
@@ -129,7 +131,7 @@ async def _login(context: Context, params: Params) -> Login:
     email = await _address(context, params["person"]) if is_by_number else email_address(params)
     login = await context.store.find(Tables.logins, email)
     if login is None:
-        raise ActionRefused("not_found", "No person has this e-mail address.")
+        raise ActionRefused("not_found", _("No person has this e-mail address."))
     return login
 
 
@@ -137,6 +139,6 @@ async def _address(context: Context, person: object) -> str:
     number = number_in(person)
     rows = [] if number is None else await context.store.select(EMAIL_OF, number)
     if not rows:
-        raise ActionRefused("not_found", "This person is not there, or has deleted their account.")
+        raise ActionRefused("not_found", _("This person is not there, or has deleted their account."))
     email: str = rows[0][0]
     return email

@@ -94,7 +94,7 @@ async def _page(page: ConsolePage, account: Account, typed: Params, refused: Act
         notes=await notes(page, "account", number),
         now=page.context.clock(),
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
         **await transactions(page, number, asked["after"], address),
         **await audit_entries(page, (about,), asked["entries"], address),
     )

@@ -82,7 +82,7 @@ async def _page(page: ConsolePage, act: Act, typed: Params, refused: ActionRefus
             "amount": 20,
         },
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -17,15 +17,23 @@ from qirsh.domain.operator_role import ROLES, OperatorRight, may, read_roles
 from qirsh.domain.person import Person, normal_email
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.tables import Tables
-from qirsh.language.figures import latin_digits
+from qirsh.language.catalog import language, text
+from qirsh.language.catalog import mark as _
+from qirsh.language.figures import currency_name, latin_digits, money
+from qirsh.language.refusal_texts import REFUSAL_TEXTS
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import password_fault
 from qirsh.web.html.input_text import without_marks
 from qirsh.web.http.context import Context
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.refusal_words import refusal_words
 
 CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoever has it closes.
-MISSING_ROLE: Final = "None of your roles allows this."
+# What several fields are told.
+GIVEN: Final = _("must be given as text")
+ONE_OF: Final = _("must be one of %(known)s")
+READABLE: Final = _("must be 1 to %(most)s readable characters")
+MISTYPED_ACCOUNT: Final = _("must be an account number of 12 digits; this one is mistyped")
 _FORM_KEY: Final = re.compile(r"[0-9a-f]{18}", re.ASCII)
 _ACCOUNT_CHARACTERS_MAX: Final = 20  # As it is typed, with blanks.
 _DIGITS_MAX: Final = 18
@@ -33,13 +41,36 @@ _ROLES_CHARACTERS_MAX: Final = 100
 HOUSE: Final = BANK  # The house account through which money enters and leaves, where no other is named.
 
 
-class ActionRefused(Exception):
-    """An act that was not carried out: a stable code, and words for the operator."""
+class Sum(NamedTuple):
+    """Money in a refusal, which pages write in their language."""
 
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
+    amount: int
+    currency: str
+
+    def __str__(self) -> str:
+        return f"{format_amount(self.amount, self.currency)} {self.currency}"
+
+
+class ActionRefused(Exception):
+    """An act that was not carried out: a stable code, and words for the operator.
+
+    The words are a text of the product, with its values; none: that of the code. `field`: the one that it is about.
+    """
+
+    def __init__(self, code: str, message: str = "", *, field: str = "", **values: object) -> None:
         self.code = code
-        self.detail = detail
+        self.field = field
+        self._message = message
+        self._values = values
+        told = (message or PROBLEM_TYPES[code].detail) % values
+        self.detail = f"{field}: {told}" if field else told  # As the command line tells it, in English.
+        super().__init__(self.detail)
+
+    def told(self, in_language: str) -> str:
+        """In the language of a page, which shows it beside its field."""
+        message = self._message or REFUSAL_TEXTS.get(self.code) or PROBLEM_TYPES[self.code].detail
+        values = {name: _written(value, in_language) for name, value in self._values.items()}
+        return text(in_language, message, **values)
 
 
 class Actor(msgspec.Struct, frozen=True):
@@ -74,7 +105,11 @@ class Action(msgspec.Struct, frozen=True):
 
 def missing_right(right: OperatorRight | None) -> ActionRefused:
     """Of an operator whose roles are others; with the right, where it is known by now."""
-    return ActionRefused("missing_right", f"{MISSING_ROLE} It takes the right `{right}`." if right else MISSING_ROLE)
+    if right is None:
+        return ActionRefused("missing_right", _("None of your roles allows this."))
+    return ActionRefused(
+        "missing_right", _("None of your roles allows this. It takes the right `%(right)s`."), right=right
+    )
 
 
 async def sees_contacts(context: Context, actor: Actor) -> bool:
@@ -104,14 +139,14 @@ async def house(context: Context, params: Params | None = None, *, name: str = H
     """The number of the house account that is named, by its name or number, or of this one."""
     given = word_text(params or {}, "house", limits.NAME_CHARACTERS_MAX, default="").strip() or name
     if given == CORRECTIONS != name:
-        raise ActionRefused("invalid", f"house: {CORRECTIONS} is for corrections alone")
+        raise ActionRefused("invalid", _("%(house)s is for corrections alone"), field="house", house=CORRECTIONS)
     if is_account_number(given):
         found = await context.store.find(Tables.accounts, int(given))
         if found is not None and (found.kind, found.mode) == ("house", "live") and found.name != CORRECTIONS:
             return found.number
     rows = await context.store.select(queries.HOUSE_ACCOUNT, given)
     if not rows:
-        raise ActionRefused("invalid", "house: no house account has this name or number")
+        raise ActionRefused("invalid", _("no house account has this name or number"), field="house")
     number: int = rows[0][0]
     return number
 
@@ -120,9 +155,11 @@ def word_text(params: Params, name: str, characters_max: int, default: str | Non
     """One of the words, printable and not too long."""
     value = params.get(name, default)
     if type(value) is not str or (default is None and not value):
-        raise ActionRefused("invalid", f"{name}: must be given as text")
+        raise ActionRefused("invalid", GIVEN, field=name)
     if len(value) > characters_max or not value.isprintable():
-        raise ActionRefused("invalid", f"{name}: must be printable, with at most {characters_max} characters")
+        raise ActionRefused(
+            "invalid", _("must be printable, with at most %(most)s characters"), field=name, most=characters_max
+        )
     return value
 
 
@@ -137,7 +174,7 @@ def email_address(params: Params) -> str:
     """A person's e-mail address, in its one spelling."""
     email = normal_email(word_text(params, "email", limits.EMAIL_CHARACTERS_MAX))
     if email is None:
-        raise ActionRefused("invalid", "email: must be an e-mail address")
+        raise ActionRefused("invalid", _("must be an e-mail address"), field="email")
     return email
 
 
@@ -146,10 +183,16 @@ async def added_person(context: Context, actor: Actor, params: Params) -> Person
     password = word_text(params, "password", limits.PASSWORD_CHARACTERS_MAX)
     name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     if fault := await password_fault(context, password, "en", name, email_address(params)):
-        raise ActionRefused("invalid", f"password: {fault}")
+        raise ActionRefused("invalid", "%(fault)s", field="password", fault=fault)
     hashed = await context.passwords.hash(password)
     person: Person = await submit(context, AddPerson(email_address(params), name, hashed, actor.name, actor.person))
     return person
+
+
+def _written(value: object, code: str) -> str:
+    """A value in a sentence: apart from it, where that is written the other way."""
+    said = f"{money(*value, code)} {currency_name(value.currency, code)}" if isinstance(value, Sum) else str(value)
+    return f"\N{FIRST STRONG ISOLATE}{said}\N{POP DIRECTIONAL ISOLATE}" if language(code).direction == "rtl" else said
 
 
 def number_in(text: object) -> int | None:
@@ -162,7 +205,7 @@ def account_number(params: Params) -> int:
     """The account that the act is about."""
     number = "".join(latin_digits(word_text(params, "account", _ACCOUNT_CHARACTERS_MAX)).split())
     if not is_account_number(number):
-        raise ActionRefused("invalid", "account: must be an account number of 12 digits; this one is mistyped")
+        raise ActionRefused("invalid", MISTYPED_ACCOUNT, field="account")
     return int(number)
 
 
@@ -171,7 +214,7 @@ def chosen_roles(params: Params) -> str:
     given = word_text(params, "roles", _ROLES_CHARACTERS_MAX, default=" ".join(ROLES))
     roles = read_roles(given)
     if roles is None:
-        raise ActionRefused("invalid", f"roles: must be one or more of {', '.join(ROLES)}")
+        raise ActionRefused("invalid", _("must be one or more of %(known)s"), field="roles", known=", ".join(ROLES))
     return roles
 
 
@@ -180,7 +223,12 @@ def minor_amount(params: Params, currency: str) -> int:
     typed = latin_digits(word_text(params, "amount", 20)).replace("\u066b", ".").strip()
     amount = parse_amount(typed, currency)
     if amount is None:
-        raise ActionRefused("invalid", f"amount: must be like {format_amount(10098, currency)}, and more than zero")
+        raise ActionRefused(
+            "invalid",
+            _("must be like %(example)s, and more than zero"),
+            field="amount",
+            example=format_amount(10098, currency),
+        )
     return amount
 
 
@@ -188,7 +236,7 @@ def one_spelling(text: str) -> str:
     """Of a reference: blanks at its ends, or two of them, would make another one that looks the same."""
     spelled = " ".join(unicodedata.normalize("NFC", text).split())
     if not spelled:
-        raise ActionRefused("invalid", "reference: must be given as text")
+        raise ActionRefused("invalid", GIVEN, field="reference")
     return spelled
 
 

@@ -12,10 +12,10 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import is_pin
 from qirsh.domain.tables import Tables
 from qirsh.language.business_name import is_plain_name
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import queries
 from qirsh.web.auth.password_policy import is_weak_pin
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.access_actions import ACCESS_ACTIONS
 from qirsh.web.operator.action import (
     Action,
@@ -65,10 +65,15 @@ async def request_account(context: Context, actor: Actor, params: Params) -> Par
     origins = word_text(params, "returnOrigins", limits.URL_CHARACTERS_MAX, default="").split()
     for text in origins:
         if origin(text) != text:
-            raise ActionRefused("invalid", f"returnOrigins: {text} is not an origin such as https://shop.example")
+            raise ActionRefused(
+                "invalid",
+                _("%(origin)s is not an origin such as https://shop.example"),
+                field="returnOrigins",
+                origin=text,
+            )
     name = word_text(params, "name", limits.NAME_CHARACTERS_MAX)
     if not is_plain_name(name):
-        raise ActionRefused("invalid", "name: must be without check marks, pictures and hidden letters")
+        raise ActionRefused("invalid", _("must be without check marks, pictures and hidden letters"), field="name")
     account = await submit(
         context,
         RequestCommercial(
@@ -120,17 +125,25 @@ async def issue_key(context: Context, actor: Actor, params: Params) -> Params:
     if params.get("test"):
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, number)
         if not test_accounts:
-            raise ActionRefused("not_found", "This account has no test account: is it an approved commercial account?")
+            raise ActionRefused(
+                "not_found", _("This account has no test account: is it an approved commercial account?")
+            )
         number = test_accounts[0][0]
     account = await context.store.find(Tables.accounts, number)
     if account is None:
-        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
+        raise ActionRefused("not_found")
     scopes = word_text(params, "scopes", 500, default=" ".join(SCOPES)).split()
     if unknown := sorted(set(scopes) - set(SCOPES)):
-        raise ActionRefused("invalid", f"scopes: {', '.join(unknown)}: known are {', '.join(SCOPES)}")
+        raise ActionRefused(
+            "invalid",
+            _("%(unknown)s: known are %(known)s"),
+            field="scopes",
+            unknown=", ".join(unknown),
+            known=", ".join(SCOPES),
+        )
     days = params.get("expiresInDays")
     if days is not None and (type(days) is not int or not 1 <= days <= limits.KEY_DAYS_MAX):
-        raise ActionRefused("invalid", f"expiresInDays: must be 1 to {limits.KEY_DAYS_MAX}")
+        raise ActionRefused("invalid", _("must be 1 to %(most)s"), field="expiresInDays", most=limits.KEY_DAYS_MAX)
     token = make_token(key_kind(account.mode), context.entropy(32))
     key = await submit(
         context,
@@ -167,7 +180,7 @@ async def lift_stop(context: Context, actor: Actor, params: Params) -> Params:
     """Money is to move again, once every rule of it holds."""
     [(last, is_open)] = await context.store.select(queries.LAST_STOP)
     if not is_open:
-        raise ActionRefused("move_not_allowed", "Payments are not paused.")
+        raise ActionRefused("move_not_allowed", _("Payments are not paused."))
     return await ask(context, actor, params, LiftStop(last))
 
 
@@ -204,9 +217,11 @@ ACTIONS: Final[dict[str, Action]] = {
 def _pin(params: Params) -> str:
     pin = word_text(params, "pin", limits.PIN_DIGITS)
     if not is_pin(pin):
-        raise ActionRefused("invalid", f"pin: must be {limits.PIN_DIGITS} digits")
+        raise ActionRefused("invalid", _("must have %(digits)s digits"), field="pin", digits=limits.PIN_DIGITS)
     if is_weak_pin(pin):
-        raise ActionRefused("invalid", "pin: is easy to guess; choose digits that follow no pattern and are no year")
+        raise ActionRefused(
+            "invalid", _("is easy to guess; choose digits that follow no pattern and are no year"), field="pin"
+        )
     return pin
 
 

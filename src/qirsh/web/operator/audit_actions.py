@@ -14,6 +14,7 @@ from qirsh.domain.identifier import is_account_number
 from qirsh.domain.operator import may_act
 from qirsh.domain.operator_role import OperatorRight, may
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import people as people_queries
 from qirsh.store.reads.audit_log import (
     AuditEntryRow,
@@ -34,7 +35,10 @@ AUDIT_FIELDS: Final = ("actor", "act", "subject", "from", "to")
 _FIELD_CHARACTERS_MAX: Final = 200
 _CURSOR: Final = "audit"
 _ASKED_AGAIN_S: Final = 0.5  # Whoever loses a right feels it within a second.
-_WRONG_DAY: Final = {"no_day": "must be a day such as 2026-11-17", "before_from": "must not be before the first day"}
+_WRONG_DAY: Final = {
+    "no_day": _("must be a day such as 2026-11-17"),
+    "before_from": _("must not be before the first day"),
+}
 
 
 class AuditPage(msgspec.Struct, frozen=True):
@@ -51,7 +55,9 @@ async def read_page(context: Context, params: Params, limit: int) -> AuditPage:
         try:
             place = AuditPlace(*numbers_of(after, _CURSOR, 2))
         except Problem:
-            raise ActionRefused("invalid", "after: must be what an earlier page of this list has named") from None
+            raise ActionRefused(
+                "invalid", _("must be what an earlier page of this list has named"), field="after"
+            ) from None
     found, going_on = await read_audit_log(context.store, wanted, place, limit)
     return AuditPage(found, "" if going_on is None else encode_cursor(_CURSOR, going_on.at, going_on.id))
 
@@ -88,7 +94,7 @@ async def _wanted(context: Context, params: Params) -> AuditFilter:
     words = {name: word_text(params, name, _FIELD_CHARACTERS_MAX, default="").strip() for name in AUDIT_FIELDS}
     days, errors = read_period(words["from"], words["to"])
     for name, why in errors.items():
-        raise ActionRefused("invalid", f"{name}: {_WRONG_DAY[why]}")
+        raise ActionRefused("invalid", _WRONG_DAY[why], field=name)
     wanted = AuditFilter(
         actors=await _actors(context, words["actor"]),
         actions=await _actions(context, words["act"]),

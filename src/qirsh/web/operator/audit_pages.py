@@ -38,7 +38,7 @@ async def _page(page: ConsolePage, asked: Params, found: AuditPage, refused: Act
         status=200 if refused is None else refused_status(refused),
         address=_ADDRESS,
         fields=fields,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
         entries=found.entries,
         older=with_query(_ADDRESS, {**fields, "after": found.after}) if found.after else "",
         is_first=not asked.get("after"),

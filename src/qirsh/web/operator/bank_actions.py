@@ -28,12 +28,20 @@ from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_line_text import sealed_text
+from qirsh.language.catalog import mark as _
 from qirsh.language.local_time import local_day, zone_names
 from qirsh.store.reads.bank_statements import House, known_lines, lines_to_remove, statement_of_file
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
 from qirsh.web.operator.bank_match_actions import BANK_MATCH_ACTIONS, match_by_reference
-from qirsh.web.operator.bank_words import bank_house, fault_words, format_of, statement_of, statement_words
+from qirsh.web.operator.bank_words import (
+    FORMAT_FAULTS,
+    bank_house,
+    fault_words,
+    format_of,
+    statement_of,
+    statement_words,
+)
 
 _RIGHT: Final = OperatorRight.MATCH_BANK
 _FILE_SIGNS_MAX: Final = limits.BANK_FILE_BYTES_MAX * 4 // 3 + 4  # As it is sent, in letters.
@@ -63,9 +71,13 @@ async def import_file(context: Context, actor: Actor, params: Params) -> Params:
     if not seen:
         return await _preview(context, house, name, digest, found)
     if seen != digest.hex():
-        raise ActionRefused("changed_meanwhile", "This is another file than the one that was shown. Look at it first.")
+        raise ActionRefused(
+            "changed_meanwhile", _("This is another file than the one that was shown. Look at it first.")
+        )
     if found.faults:
-        raise ActionRefused("invalid", f"file: line {found.faults[0].line}: {fault_words(found.faults[0])['told']}")
+        [first, *_others] = found.faults
+        told = fault_words(first)["told"]
+        raise ActionRefused("invalid", _("line %(line)s: %(fault)s"), field="file", line=first.line, fault=told)
     statement = await _begun(context, actor, params, house, chosen=chosen, found=found, name=name, digest=digest)
     new = 0 if statement.state == "imported" else await _stored(context, actor, statement, found)
     matched = await match_by_reference(context, actor, house)
@@ -81,9 +93,14 @@ async def undo(context: Context, actor: Actor, params: Params) -> Params:
     except ActionRefused as refused:
         if refused.code != "move_not_allowed":
             raise
-        since = timestamp(statement.imported_at)
-        told = f"This file is being imported since {since}. It can be taken back when that is done, or after 2 minutes."
-        raise ActionRefused(refused.code, told) from None
+        raise ActionRefused(
+            refused.code,
+            _(
+                "This file is being imported since %(since)s. It can be taken back when that is done, or after"
+                " 2 minutes."
+            ),
+            since=timestamp(statement.imported_at),
+        ) from None
     ended = 0
     while lines := await lines_to_remove(context.store, undone.id):
         command = RemoveBankLines(undone.id, undone.house, tuple(lines), actor.id, actor.name)
@@ -108,24 +125,28 @@ def _format(params: Params) -> BankFormat:
         chosen = msgspec.convert(given, BankFormat)
     except msgspec.ValidationError as error:
         where = str(error).partition("`$.")[2].rstrip("`") or str(error).partition("field `")[2].rstrip("`")
-        raise ActionRefused("invalid", f"{where or 'format'}: must be one of those that there are") from None
+        raise ActionRefused("invalid", _("must be one of those that there are"), field=where or "format") from None
     if fault := format_fault(chosen):
-        raise ActionRefused("invalid", f"{fault[0]}: {fault[1]}")
+        raise ActionRefused(
+            "invalid", FORMAT_FAULTS[fault.what], field=fault.field, most=fault.most, known=", ".join(CURRENCIES)
+        )
     if chosen.time_zone not in zone_names():
-        raise ActionRefused("invalid", "time_zone: must be a name such as Asia/Damascus")
+        raise ActionRefused("invalid", _("must be a name such as Asia/Damascus"), field="time_zone")
     return chosen
 
 
 def _file(params: Params) -> bytes:
     given = params.get("file")
     if type(given) is not str or not given:
-        raise ActionRefused("invalid", "file: must be given")
+        raise ActionRefused("invalid", _("must be given"), field="file")
     if len(given) > _FILE_SIGNS_MAX:
-        raise ActionRefused("invalid", f"file: must be at most {limits.BANK_FILE_BYTES_MAX // 1024 // 1024} MiB")
+        raise ActionRefused(
+            "invalid", _("must be at most %(size)s MiB"), field="file", size=limits.BANK_FILE_BYTES_MAX // 1024 // 1024
+        )
     try:
         return b64decode(given.encode(), altchars=b"-_", validate=True)
     except ValueError:
-        raise ActionRefused("invalid", "file: must arrive as it was sent") from None
+        raise ActionRefused("invalid", _("must arrive as it was sent"), field="file") from None
 
 
 async def _preview(context: Context, house: House, name: str, digest: bytes, found: UnderstoodFile) -> Params:
@@ -184,7 +205,10 @@ async def _begun(
         told = statement_words(before)
         raise ActionRefused(
             "already_decided",
-            f"This very file was imported by {told['importedBy']} at {told['importedAt']}: {before.id}.",
+            _("This very file was imported by %(who)s at %(at)s: %(statement)s."),
+            who=told["importedBy"],
+            at=told["importedAt"],
+            statement=before.id,
         )
     days = [line.day for line in found.lines]
     command = BeginBankStatement(
@@ -213,7 +237,9 @@ def _typed_closing(params: Params) -> dict[str, int]:
             try:
                 closing[code] = read_amount(given, code, ".")
             except BadAmount:
-                raise ActionRefused("invalid", f"{field}: must be like {format_amount(10098, code)}") from None
+                raise ActionRefused(
+                    "invalid", _("must be like %(example)s"), field=field, example=format_amount(10098, code)
+                ) from None
     return closing
 
 

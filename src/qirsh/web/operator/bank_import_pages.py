@@ -48,7 +48,7 @@ async def _format_page(page: ConsolePage, typed: Params, refused: ActionRefused 
         date_forms=DATE_FORMS,
         currencies=tuple(CURRENCIES),
         zones=sorted(zone_names()),
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 
@@ -67,7 +67,7 @@ async def _import_page(
         typed=typed,
         seen=seen,
         closing=CLOSING,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 
@@ -78,7 +78,7 @@ async def _show_preview(page: ConsolePage, params: Params, result: Params) -> Re
 
 async def _import_again(page: ConsolePage, params: Params, refused: ActionRefused) -> Response:
     """What was shown is shown again, if it can be."""
-    if refused.code == "invalid" and any(refused.detail.startswith(f"{field}:") for field in CLOSING.values()):
+    if refused.code == "invalid" and refused.field in CLOSING.values():
         looked = {name: params[name] for name in ("house", "file", "name")}
         seen = await BANK_ACTIONS["bank import"].run(page.context, page.actor, looked)
         return await _import_page(page, params, refused, seen)

@@ -6,6 +6,7 @@ from qirsh.domain import limits
 from qirsh.domain.bank_statement import BankMatch
 from qirsh.domain.commands.bank_statement import MatchBankLine, MatchBankLines, Pair, UnmatchBankLine
 from qirsh.domain.operator_role import OperatorRight
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.bank_reconciliation import reconcile_bank
 from qirsh.store.reads.bank_statements import (
     House,
@@ -16,7 +17,7 @@ from qirsh.store.reads.bank_statements import (
     unmatched_orders,
 )
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, reference, submit, word_text
+from qirsh.web.operator.action import ONE_OF, Action, ActionRefused, Actor, Params, reference, submit, word_text
 from qirsh.web.operator.bank_words import (
     bank_house,
     day_end,
@@ -60,7 +61,7 @@ async def unmatch(context: Context, actor: Actor, params: Params) -> Params:
     house = await bank_house(context, params)
     found = await line_of(context, house, params)
     if found.line.matched is None:
-        raise ActionRefused("not_found", "This line is matched with nothing.")
+        raise ActionRefused("not_found", _("This line is matched with nothing."))
     command = UnmatchBankLine(house.number, found.line.matched, found.line.digest, actor.id, actor.name)
     ended: BankMatch = await submit(context, command, _RIGHT)
     return {"house": house.name, "line": line_id(found.line), "reference": ended.reference}
@@ -78,7 +79,7 @@ async def list_bank(context: Context, _actor: Actor, params: Params) -> Params:
     elif what == "orders":
         items = [order_words(order) for order in await unmatched_orders(store, house.number, limits.LIST_ITEMS_MAX)]
     else:
-        raise ActionRefused("invalid", "what: must be statements, lines or orders")
+        raise ActionRefused("invalid", ONE_OF, field="what", known="statements, lines, orders")
     return {"house": house.name, "what": what, "items": items}
 
 
@@ -91,10 +92,12 @@ async def reconcile(context: Context, _actor: Actor, params: Params) -> Params:
         house = await bank_house(context, params)
         latest = await latest_statement(context.store, house.number)
         if latest is None:
-            raise ActionRefused("not_found", "No statement is imported yet.")
+            raise ActionRefused("not_found", _("No statement is imported yet."))
         statement = latest
     if statement.state != "imported":
-        raise ActionRefused("move_not_allowed", "This statement does not count: it was taken back, or is incomplete.")
+        raise ActionRefused(
+            "move_not_allowed", _("This statement does not count: it was taken back, or is incomplete.")
+        )
     found = await reconcile_bank(context.store, statement, day_end(statement.last_day, statement.time_zone))
     return {
         "house": house.name,

@@ -154,7 +154,7 @@ async def _line_page(page: ConsolePage, typed: Params, refused: ActionRefused | 
         bank_amount=bank_amount,
         deposit=_deposit(house, line) if line.amount > 0 and order is None else "",
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 
@@ -180,7 +180,7 @@ async def _statement_page(page: ConsolePage, _typed: Params, refused: ActionRefu
         reconciled=await _reconciled(page, statement) if statement.state == "imported" else [],
         lines=[_shown(page, line, number) for number, line in found[:_LISTED]],
         older=more,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

@@ -15,11 +15,12 @@ from qirsh.domain.bank_statement import BankLine, BankStatement, bank_amount
 from qirsh.domain.money import format_amount
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_line_text import text_of
+from qirsh.language.catalog import mark as _
 from qirsh.language.local_time import midnight_ms
 from qirsh.store.reads.bank_reconciliation import Reconciled
 from qirsh.store.reads.bank_statements import FoundLine, House, houses, line_by_signs
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import HOUSE, ActionRefused, Params, word_text
+from qirsh.web.operator.action import HOUSE, ONE_OF, ActionRefused, Params, word_text
 
 HOUSES_MAX: Final = 100
 LINE_SIGNS: Final = 16  # Of a line's digest: what people know it by.
@@ -53,6 +54,21 @@ FAULTS: Final = {
     "only_zeros": "no line of the file has an amount, and lines of 0.00 are left out",
 }
 
+# What is wrong with a format.
+FORMAT_FAULTS: Final[dict[str, str]] = {
+    "name": _("must be a name of at most %(most)s printable characters, or a number"),
+    "number": _("must be a name, or a number from 1 to %(most)s"),
+    "missing": _("must be given"),
+    "twice": _("is the column of something else already"),
+    "amount": _("must be given, or the two columns of debits and credits"),
+    "currency": _("must be given, or the column that tells it"),
+    "unknown_currency": ONE_OF,
+    "skipped": _("must be 0 to %(most)s"),
+    "account": _("must be printable, with at most %(most)s characters"),
+    "no_account": _("must be given, where a column tells it"),
+    "no_account_column": _("must be given, where no line above the table could name the account"),
+}
+
 
 async def bank_house(context: Context, params: Params) -> House:
     """The house account that is meant, by its number or its name; without either, the first one."""
@@ -60,7 +76,9 @@ async def bank_house(context: Context, params: Params) -> House:
     for one in await houses(context.store, HOUSES_MAX):
         if given in {str(one.number), one.name}:
             return one
-    raise ActionRefused("not_found", "house: there is no house account of this number or name that has a bank account")
+    raise ActionRefused(
+        "not_found", _("there is no house account of this number or name that has a bank account"), field="house"
+    )
 
 
 async def format_of(context: Context, house: House) -> BankFormat:
@@ -68,7 +86,9 @@ async def format_of(context: Context, house: House) -> BankFormat:
     kept = await context.store.find(Tables.bank_formats, house.number)
     if kept is None:
         raise ActionRefused(
-            "not_found", f"How the bank of {house.name} writes its files is not known yet: `qirsh bank format` says it."
+            "not_found",
+            _("How the bank of %(house)s writes its files is not known yet: `qirsh bank format` says it."),
+            house=house.name,
         )
     return read_format(kept.format)
 
@@ -77,7 +97,7 @@ async def statement_of(context: Context, params: Params) -> BankStatement:
     """The one that is meant."""
     found = await context.store.find(Tables.bank_statements, word_text(params, "id", 64))
     if found is None:
-        raise ActionRefused("not_found", "There is no statement with this id: `qirsh bank list` shows them.")
+        raise ActionRefused("not_found", _("There is no statement with this id: `qirsh bank list` shows them."))
     return found
 
 
@@ -90,7 +110,7 @@ async def line_of(context: Context, house: House, params: Params) -> FoundLine:
         signs = b""
     found = await line_by_signs(context.store, house.number, signs) if len(given) >= LINE_SIGNS // 2 else None
     if found is None or found.statement is None:
-        raise ActionRefused("not_found", "There is no such line: `qirsh bank list --what lines` shows them.")
+        raise ActionRefused("not_found", _("There is no such line: `qirsh bank list --what lines` shows them."))
     return found
 
 

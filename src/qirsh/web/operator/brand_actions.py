@@ -10,6 +10,7 @@ from qirsh.domain.brand import Brand, BrandChange
 from qirsh.domain.commands.brand import ApproveBrandChange, RefuseBrandChange
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import brands, queries
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, reason_of, submit, word_text
@@ -17,7 +18,7 @@ from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_brand
 
 _ID_CHARACTERS_MAX: Final = 64
-_NONE_WAITS: Final = "No change of name or logo waits for this account. Is it that of a business, and the live one?"
+_NONE_WAITS: Final = _("No change of name or logo waits for this account. Is it that of a business, and the live one?")
 
 
 async def list_brand_changes(context: Context, _actor: Actor, params: Params) -> Params:
@@ -114,6 +115,6 @@ async def _seen(context: Context, params: Params) -> tuple[Account, BrandChange]
     account, change = await _waiting(context, account_number(params))
     if change.id != word_text(params, "id", _ID_CHARACTERS_MAX):
         raise ActionRefused(
-            "changed_meanwhile", "This is not the request that waits now: run `qirsh brand show` again."
+            "changed_meanwhile", _("This is not the request that waits now: run `qirsh brand show` again.")
         )
     return account, change

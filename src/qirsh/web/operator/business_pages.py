@@ -13,7 +13,7 @@ from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.console_form import console_form
 from qirsh.web.operator.console_page import ConsolePage, console_page
-from qirsh.web.operator.decided import decided_words
+from qirsh.web.operator.decided import decided_before
 from qirsh.web.operator.decision_pages import Decision, account_of, shared_values, to_queue
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.own_interest import part_in_account
@@ -45,6 +45,7 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
     messages = await messages_of(store, account.number)
     rows = await store.select(people_queries.BUSINESSES_OF, account.owner, _OTHERS_MAX)
     others = [other for *fields, _reason in rows if (other := Account(*fields)).number != account.number]
+    before = None if account.state == "requested" else await decided_before(page.context, account)
     values = await shared_values(page, _QUEUE, account.number, decision)
     return page.render(
         "operator/business.html",
@@ -55,7 +56,7 @@ async def _page(page: ConsolePage, number: str, decision: Decision) -> Response:
         resembles=(await look_alikes(page.context, {account.number: account.name}))[account.number],
         messages=messages,
         waits_for_owner=bool(messages) and messages[-1].author == "operator",
-        decided="" if account.state == "requested" else await decided_words(page.context, account) or "",
+        decided="" if before is None else before.told(page.request.language),
         characters_max=limits.MESSAGE_CHARACTERS_MAX,
         part=await part_in_account(page, account),
         **values,

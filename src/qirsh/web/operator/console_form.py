@@ -10,6 +10,7 @@ from qirsh.domain.limits import BODY_BYTES_MAX, FORM_BYTES_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Overloaded
+from qirsh.language.catalog import mark as _
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads.people import EMAIL_OF
 from qirsh.web.auth.credentials import authenticate_second_factor
@@ -20,7 +21,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.http.route import Route
-from qirsh.web.operator.action import ActionRefused, Params
+from qirsh.web.operator.action import GIVEN, ActionRefused, Params
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_page import ConsolePage, console_page
 
@@ -109,13 +110,12 @@ def refused_status(refused: ActionRefused) -> int:
     return 422 if known is None or refused.code == "not_found" else known.status
 
 
-def field_faults(refused: ActionRefused | None) -> dict[str, str]:
+def field_faults(page: ConsolePage, refused: ActionRefused | None) -> dict[str, str]:
     """What is told beside a field, by its name; under no name, what is told above the form."""
     if refused is None:
         return {}
-    name, separator, told = refused.detail.partition(": ")
-    is_of_field = bool(separator) and refused.code in {"invalid", WRONG_CODE} and name.isidentifier()
-    return {name: told} if is_of_field else {"": refused.detail}
+    is_of_field = refused.code in {"invalid", WRONG_CODE}
+    return {refused.field if is_of_field else "": refused.told(page.request.language)}
 
 
 def _send_again(context: Context, request: Request, names: tuple[str, ...], why: str, bytes_max: int) -> Response:
@@ -137,7 +137,7 @@ def _send_again(context: Context, request: Request, names: tuple[str, ...], why:
 def _check_given(params: Params, needs: tuple[str, ...]) -> None:
     for name in needs:
         if not without_marks(params[name]).strip():
-            raise ActionRefused("invalid", f"{name}: must be given as text")
+            raise ActionRefused("invalid", GIVEN, field=name)
 
 
 async def _check_code(page: ConsolePage, code: str) -> None:
@@ -152,4 +152,4 @@ async def _check_code(page: ConsolePage, code: str) -> None:
         used = UseLoginCode(person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash)
         if type(await page.context.engine.submit(used)) is not Refused:
             return
-    raise ActionRefused(WRONG_CODE, "code: is wrong, or was used already; wait for the next one")
+    raise ActionRefused(WRONG_CODE, _("is wrong, or was used already; wait for the next one"), field="code")

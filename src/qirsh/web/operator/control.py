@@ -105,7 +105,7 @@ async def _actor(context: Context, request: OperatorRequest, right: OperatorRigh
         raise ActionRefused("credentials_needed", "This requires an operator's e-mail, password and verification code.")
     operator = await _proved(context, request, peer)
     if not await _is_acting(context, operator):
-        raise ActionRefused("not_operator", PROBLEM_TYPES["not_operator"].detail)
+        raise ActionRefused("not_operator")
     if not may(operator.roles, right):
         raise missing_right(right)
     return Actor(operator.person, peer)
@@ -115,7 +115,7 @@ async def _proved(context: Context, request: OperatorRequest, peer: str) -> Oper
     """Wrong tries are counted by e-mail address, apart from those of the pages, which anybody can make."""
     address = normal_email(request.email) or ""
     if context.limits is not None and (seconds := context.limits.count_operator(address)):
-        raise ActionRefused("rate_limited", f"Too many incorrect attempts: wait {seconds} seconds.")
+        raise ActionRefused("rate_limited", "Too many incorrect attempts: wait %(seconds)s seconds.", seconds=seconds)
     verified = await authenticate(context, email=address, password=request.password, code=request.totp)
     operator = None if verified is None else await context.store.find(Tables.operators, verified.login.person)
     if verified is None or operator is None or not await _used_up(context, verified):

@@ -7,12 +7,19 @@ from qirsh.domain.account import Account
 from qirsh.domain.commands.account import MoveAccount
 from qirsh.domain.commands.identity import RejectIdentity
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.account_history import entries_of_account
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import ActionRefused, Params, number_in, submit
 
 # What a request can become, in the words of audit entries.
-_DECISIONS: Final = frozenset({"account.verified", "account.approved", "account.rejected", "identity.rejected"})
+_REJECTED: Final = _("Decided already: rejected by %(who)s, %(at)s.")
+_DECISIONS: Final = {
+    "account.verified": _("Decided already: verified by %(who)s, %(at)s."),
+    "account.approved": _("Decided already: approved by %(who)s, %(at)s."),
+    "account.rejected": _REJECTED,
+    "identity.rejected": _REJECTED,
+}
 _LOOKED_AT: Final = 20
 
 
@@ -26,9 +33,9 @@ async def decide(context: Context, account: Account | None, command: MoveAccount
             raise
         if account.state in {"suspended", "closed"}:  # It was decided long ago, and this is why not.
             raise
-        if (told := await decided_words(context, account)) is None:
+        if (before := await decided_before(context, account)) is None:
             raise
-        raise ActionRefused("already_decided", told) from None
+        raise before from None
 
 
 def seen_at(params: Params) -> int | None:
@@ -36,12 +43,12 @@ def seen_at(params: Params) -> int | None:
     return number_in(params.get("seen"))
 
 
-async def decided_words(context: Context, account: Account) -> str | None:
+async def decided_before(context: Context, account: Account) -> ActionRefused | None:
     """By whom, when, and how; None if nobody has decided on it."""
     for entry in await entries_of_account(context.store, account.number, _LOOKED_AT):
-        if entry.action in _DECISIONS:
-            how, who = entry.action.partition(".")[2], await actor_name(context, entry.actor)
-            return f"Decided already: {how} by {who}, {timestamp(entry.at)}."
+        if told := _DECISIONS.get(entry.action):
+            who = await actor_name(context, entry.actor)
+            return ActionRefused("already_decided", told, who=who, at=timestamp(entry.at))
     return None
 
 

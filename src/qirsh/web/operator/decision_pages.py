@@ -60,11 +60,6 @@ class Decision(msgspec.Struct, frozen=True):
         """200, or that of why not."""
         return 200 if self.refused is None else refused_status(self.refused)
 
-    @property
-    def faults(self) -> dict[str, str]:
-        """By field."""
-        return field_faults(self.refused)
-
 
 async def shared_values(page: ConsolePage, queue: str, account: int, decision: Decision) -> Params:
     """Who else looks at it, what comes next, and what was wrong with a form."""
@@ -73,7 +68,7 @@ async def shared_values(page: ConsolePage, queue: str, account: int, decision: D
         "lookers": others,
         "next_one": await next_waiting(page.context.store, queue, account),
         "typed": decision.typed,
-        "faults": decision.faults,
+        "faults": field_faults(page, decision.refused),
         "status": decision.status,
     }
 

@@ -6,6 +6,7 @@ from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.ledger_check import Looked
+from qirsh.language.catalog import mark as _
 from qirsh.store.integrity import (
     attested_rows,
     audited,
@@ -67,7 +68,10 @@ async def check_before_lifting(context: Context) -> None:
     broken = _of_money(await _verified(context))
     if broken:
         raise ActionRefused(
-            "move_not_allowed", f"{len(broken)} rules are still broken, the first: {broken[0].sentence}"
+            "move_not_allowed",
+            _("%(count)s rules are still broken, the first: %(first)s"),
+            count=len(broken),
+            first=broken[0].sentence,
         )
 
 
@@ -79,4 +83,4 @@ async def _verified(context: Context) -> list[Violation]:
     try:
         return await context.verify()
     except CannotTell as error:
-        raise ActionRefused("unavailable", str(error)) from error
+        raise ActionRefused("unavailable", "%(why)s", why=error) from error

@@ -12,6 +12,7 @@ from qirsh.domain.payment import left_to_refund
 from qirsh.domain.recovery import Recovery
 from qirsh.domain.refund import refund_id
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.recoveries import unread_recoveries
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, minor_amount, submit, word_text
@@ -26,7 +27,7 @@ async def ask_refund(context: Context, actor: Actor, params: Params) -> Params:
     number = context.identifiers.payment_number(word_text(params, "payment", _ID_CHARACTERS_MAX))
     paid = None if number is None else await context.store.find(Tables.payments, number)
     if paid is None:
-        raise ActionRefused("not_found", "There is no such payment.")
+        raise ActionRefused("not_found", _("There is no such payment."))
     amount = minor_amount(params, paid.currency) if params.get("amount") else left_to_refund(paid)
     note = word_text(params, "note", limits.NOTE_CHARACTERS_MAX, default="")
     command = RefundForShop(

@@ -29,7 +29,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         operators=await known_operators(page.context),
         waiting=[proposal for proposal in waiting if proposal.action == _LIFT],
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

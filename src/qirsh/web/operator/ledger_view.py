@@ -6,6 +6,7 @@ import msgspec
 
 from qirsh.domain.ledger_check import LedgerCheck, LedgerSum
 from qirsh.domain.money import CURRENCIES
+from qirsh.language.check_texts import CHECK_TEXTS
 from qirsh.store.integrity import audited, hash_chain
 from qirsh.store.reads.ledger import (
     FullCheck,
@@ -42,6 +43,11 @@ class ShownCheck(msgspec.Struct, frozen=True):
     name: str
     stops_money: bool
     kept: LedgerCheck | None  # None: it was not asked yet.
+
+    @property
+    def text(self) -> str:
+        """What pages call it, to be translated."""
+        return CHECK_TEXTS.get(self.name, self.name)
 
 
 class LedgerView(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ from qirsh.store.reads.shop_messages import messages_of, unread_by_operators
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, made_id, submit
+from qirsh.web.operator.action import READABLE, Action, ActionRefused, Actor, Params, account_number, made_id, submit
 
 
 async def list_messages(context: Context, _actor: Actor, _params: Params) -> Params:
@@ -27,7 +26,7 @@ async def show_messages(context: Context, actor: Actor, params: Params) -> Param
     number = account_number(params)
     account = await context.store.find(Tables.accounts, number)
     if account is None:
-        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
+        raise ActionRefused("not_found")
     found = await messages_of(context.store, number)
     unread = tuple(message.id for message in found if message.author == "owner" and message.read_at is None)
     if unread:
@@ -40,7 +39,7 @@ async def send_message(context: Context, actor: Actor, params: Params) -> Params
     number, given = account_number(params), params.get("text")
     text = message_text(given, limits.MESSAGE_CHARACTERS_MAX) if type(given) is str else None
     if not text:
-        raise ActionRefused("invalid", f"text: must be 1 to {limits.MESSAGE_CHARACTERS_MAX} readable characters")
+        raise ActionRefused("invalid", READABLE, field="text", most=limits.MESSAGE_CHARACTERS_MAX)
     account = await context.store.find(Tables.accounts, number)
     letters = (
         ()

@@ -12,9 +12,11 @@ from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.language.business_name import is_plain_name
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.money import houses, reversal_of, transfer_of
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
+    ONE_OF,
     Action,
     ActionRefused,
     Actor,
@@ -56,7 +58,7 @@ async def ask_correction(context: Context, actor: Actor, params: Params) -> Para
     currency, amount = _sum(params)
     direction = word_text(params, "direction", 10)
     if direction not in _DIRECTIONS:
-        raise ActionRefused("invalid", f"direction: must be one of {', '.join(_DIRECTIONS)}")
+        raise ActionRefused("invalid", ONE_OF, field="direction", known=", ".join(_DIRECTIONS))
     command = CorrectBalance(
         kind=_DIRECTIONS[direction],
         house=await house(context, name=CORRECTIONS),
@@ -72,10 +74,10 @@ async def ask_reversal(context: Context, actor: Actor, params: Params) -> Params
     """What the bank has taken back, or never did, is to be taken back here too."""
     booked = await _booked(context, params)
     if booked.reverses is not None:
-        raise ActionRefused("move_not_allowed", "This order is a reversal itself. Book the money anew.")
+        raise ActionRefused("move_not_allowed", _("This order is a reversal itself. Book the money anew."))
     by = await reversal_of(context.store, booked)
     if by is not None:
-        raise ActionRefused("already_reversed", f"This order was reversed already, by the order {by}.")
+        raise ActionRefused("already_reversed", _("This order was reversed already, by the order %(order)s."), order=by)
     command = ReverseBankTransfer(
         kind=opposite(booked.kind),
         house=booked.house,
@@ -108,7 +110,7 @@ async def open_house(context: Context, actor: Actor, params: Params) -> Params:
     """One more account at a bank has an account here."""
     name = " ".join(word_text(params, "name", limits.NAME_CHARACTERS_MAX).split())
     if not name or not is_plain_name(name) or is_account_number(name):
-        raise ActionRefused("invalid", "name: must be plain words, such as the name of the bank")
+        raise ActionRefused("invalid", _("must be plain words, such as the name of the bank"), field="name")
     return await ask(context, actor, params, OpenHouse(name))
 
 
@@ -125,7 +127,7 @@ MONEY_ACTIONS: Final[dict[str, Action]] = {
 def _sum(params: Params) -> tuple[str, int]:
     currency = word_text(params, "currency", 3)
     if currency not in CURRENCIES:
-        raise ActionRefused("invalid", f"currency: must be one of {', '.join(CURRENCIES)}")
+        raise ActionRefused("invalid", ONE_OF, field="currency", known=", ".join(CURRENCIES))
     return currency, minor_amount(params, currency)
 
 
@@ -133,7 +135,7 @@ async def _booked(context: Context, params: Params) -> BankOrder:
     """The order that is to be taken back."""
     slip = one_spelling(word_text(params, "reverses", limits.REFERENCE_CHARACTERS_MAX))
     if word_text(params, "house", limits.NAME_CHARACTERS_MAX, default="") == CORRECTIONS:
-        raise ActionRefused("move_not_allowed", "A correction is not reversed. Ask for another one, the other way.")
+        raise ActionRefused("move_not_allowed", _("A correction is not reversed. Ask for another one, the other way."))
     booked = await context.store.find(Tables.bank_orders, (await house(context, params), slip))
     if booked is not None:
         return booked
@@ -142,8 +144,11 @@ async def _booked(context: Context, params: Params) -> BankOrder:
     if is_payment or await context.store.find(Tables.refunds, slip) is not None:
         raise ActionRefused(
             "move_not_allowed",
-            f"This is a {'payment' if is_payment else 'refund'}, which is not reversed: no bank has moved its money."
-            " The merchant refunds a payment.",
+            _("This is a payment, which is not reversed: no bank has moved its money. The merchant refunds a payment.")
+            if is_payment
+            else _("This is a refund, which is not reversed: no bank has moved its money."),
         )
     shown = word_text(params, "house", limits.NAME_CHARACTERS_MAX, default="") or BANK
-    raise ActionRefused("invalid", f"reverses: no order of the house account {shown} has this reference")
+    raise ActionRefused(
+        "invalid", _("no order of the house account %(house)s has this reference"), field="reverses", house=shown
+    )

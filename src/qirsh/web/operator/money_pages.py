@@ -75,7 +75,7 @@ async def _form_page(page: ConsolePage, name: str, typed: Params, refused: Actio
         reference_characters=limits.REFERENCE_CHARACTERS_MAX,
         action=action,
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
         banks=banks,
         bank=typed.get("house") or BANK,
         currencies=tuple(CURRENCIES),
@@ -101,7 +101,7 @@ async def _houses_page(page: ConsolePage, typed: Params, refused: ActionRefused 
         waiting=[one for one in waiting if one.action == "house open"],
         corrections=CORRECTIONS,
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

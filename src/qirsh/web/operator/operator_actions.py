@@ -14,6 +14,7 @@ from qirsh.domain.commands.operator import (
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import people as people_queries
 from qirsh.web.auth.credentials import authenticate
 from qirsh.web.auth.totp import new_seed, seal_seed, setup_uri
@@ -97,7 +98,7 @@ OPERATOR_ACTIONS: Final[dict[str, Action]] = {
 async def _first(context: Context, actor: Actor, params: Params) -> Params:
     email, roles = email_address(params), chosen_roles(params)
     if "admin" not in roles.split():
-        raise ActionRefused("invalid", "roles: the first operator must be an admin, who appoints the others")
+        raise ActionRefused("invalid", _("the first operator must be an admin, who appoints the others"), field="roles")
     try:
         person = await added_person(context, actor, params)
     except ActionRefused as error:
@@ -119,7 +120,7 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
 async def _operator(context: Context, params: Params) -> int:
     login = await context.store.find(Tables.logins, email_address(params))
     if login is None:
-        raise ActionRefused("not_found", "No operator has this e-mail address: `qirsh operator list` shows them.")
+        raise ActionRefused("not_found", _("No operator has this e-mail address: `qirsh operator list` shows them."))
     return login.person
 
 

@@ -36,7 +36,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         waiting=[proposal for proposal in waiting if proposal.action in _ACTIONS],
         all_roles=ROLES,
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

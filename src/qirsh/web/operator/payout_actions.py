@@ -13,6 +13,7 @@ from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.payout import Payout
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import unsealed
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
@@ -61,7 +62,7 @@ async def refuse_payout(context: Context, actor: Actor, params: Params) -> Param
     if payout.state == "ordered":
         raise ActionRefused(
             "move_not_allowed",
-            "It is ordered: its proposal, which `qirsh proposal list` shows, must be refused or withdrawn first.",
+            _("It is ordered: its proposal, which `qirsh proposal list` shows, must be refused or withdrawn first."),
         )
     reason = reason_of(params)
     letters = await payout_letters(context, payout, "payout_refused", reason=reason)
@@ -79,7 +80,9 @@ PAYOUT_ACTIONS: Final[dict[str, Action]] = {
 async def _payout(context: Context, params: Params) -> Payout:
     payout = await context.store.find(Tables.payouts, word_text(params, "id", _ID_CHARACTERS_MAX))
     if payout is None:
-        raise ActionRefused("not_found", "There is no payout with this id: `qirsh payout list` shows those that wait.")
+        raise ActionRefused(
+            "not_found", _("There is no payout with this id: `qirsh payout list` shows those that wait.")
+        )
     return payout
 
 

@@ -81,7 +81,7 @@ async def _page(page: ConsolePage, typed: Params, refused: ActionRefused | None)
         part=await part_in_account(page, account),
         now=page.context.clock(),
         typed=typed,
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

@@ -14,10 +14,20 @@ from qirsh.domain.identity import REASONS, SIDES
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.identity_facts import Facts, document_macs, unseal_facts, unseal_picture
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import people as people_queries
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, account_number, reason_of, submit, word_text
+from qirsh.web.operator.action import (
+    ONE_OF,
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    account_number,
+    reason_of,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.decided import decide, seen_at
 from qirsh.web.operator.look_alikes import look_alikes
 from qirsh.web.operator.owner_mail import letters_on_rejection
@@ -41,14 +51,14 @@ async def show_identity(context: Context, actor: Actor, params: Params) -> Param
     if account is not None and account.kind == "personal" and account.owner is not None:
         identity = await context.store.find(Tables.identities, account.owner)
     if identity is None:
-        raise ActionRefused("not_found", "There is no identity check for this account.")
+        raise ActionRefused("not_found", _("There is no identity check for this account."))
     if identity.person == actor.person:
-        raise ActionRefused("own_request", PROBLEM_TYPES["own_request"].detail)
+        raise ActionRefused("own_request")
     await submit(context, RecordLook(number, actor.name, actor.person))
     facts = unseal_facts(context.keyring, identity.facts_sealed, identity.person)
     if facts is None:
         raise ActionRefused(
-            "sealed", "This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY."
+            "sealed", _("This was sealed under a secret that is not set any more: add it to QIRSH_SECRET_KEY.")
         )
     described: Params = {
         "account": str(number),
@@ -73,7 +83,7 @@ async def reject_identity(context: Context, actor: Actor, params: Params) -> Par
     named = word_text(params, "because", 20, default="other")
     [because, *_] = [*(reason for reason in REASONS if reason == named), None]
     if because is None:
-        raise ActionRefused("invalid", f"because: must be one of {', '.join(REASONS)}")
+        raise ActionRefused("invalid", ONE_OF, field="because", known=", ".join(REASONS))
     own_words = reason_of(params, default=None if because == "other" else "")
     account = await context.store.find(Tables.accounts, number)
     letters = await letters_on_rejection(context, account, because, own_words)
@@ -94,7 +104,7 @@ async def list_accounts(context: Context, _actor: Actor, params: Params) -> Para
     """Accounts of people and businesses by number, of one state if told."""
     state = word_text(params, "state", 20, default="")
     if state and state not in _STATES:
-        raise ActionRefused("invalid", f"state: must be one of {', '.join(_STATES)}")
+        raise ActionRefused("invalid", ONE_OF, field="state", known=", ".join(_STATES))
     arguments = (state, state, _after_account(params), limits.LIST_ITEMS_MAX + 1)
     rows = await context.store.search(people_queries.ACCOUNTS_AFTER, *arguments)
     accounts = [Account(*row) for row in rows]
@@ -117,7 +127,7 @@ async def show_account(context: Context, _actor: Actor, params: Params) -> Param
     """An account, and what its owner has told of the business behind it."""
     account = await context.store.find(Tables.accounts, account_number(params))
     if account is None:
-        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
+        raise ActionRefused("not_found")
     described: Params = {
         "account": str(account.number),
         "kind": account.kind,
@@ -145,7 +155,7 @@ async def list_keys(context: Context, _actor: Actor, params: Params) -> Params:
     """The keys of one account, by id. Nothing of a key itself but its last characters is known."""
     number = account_number(params)
     if await context.store.find(Tables.accounts, number) is None:
-        raise ActionRefused("not_found", PROBLEM_TYPES["not_found"].detail)
+        raise ActionRefused("not_found")
     after = word_text(params, "after", 64, default="")
     rows = await context.store.search(people_queries.KEYS_AFTER, number, after, limits.LIST_ITEMS_MAX + 1)
     return _listed([_key_words(ApiKey(*row), context.clock()) for row in rows], "id")

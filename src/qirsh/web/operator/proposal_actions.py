@@ -30,16 +30,17 @@ from qirsh.domain.proposal import Proposal, is_lapsed, shown_digest
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.money import kinds_booked
 from qirsh.store.reads.proposals import open_proposals
 from qirsh.web.auth.outgoing_mail import letters_to_person
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.operator.action import (
     Action,
     ActionRefused,
     Actor,
     Params,
+    Sum,
     chosen_roles,
     made_id,
     minor_amount,
@@ -64,7 +65,9 @@ async def ask(context: Context, actor: Actor, params: Params, command: ProposedC
     before = await context.store.find(Tables.proposals, proposal_id)
     if before is not None and before.asked_by == actor.person and before.command != encoded(command):
         raise ActionRefused(
-            "already_sent", f"This form was sent already, and its proposal is {before.id}. Open the form anew."
+            "already_sent",
+            _("This form was sent already, and its proposal is %(proposal)s. Open the form anew."),
+            proposal=before.id,
         )
     effects = await effects_of(context, actor, command)
     asked: Proposal = await _submitted(
@@ -118,20 +121,25 @@ async def _submitted(
     except ActionRefused as refused:
         if refused.code != Refusal.INSUFFICIENT_FUNDS.value or not isinstance(command, BankOrderCommand):
             raise
-        raise ActionRefused(refused.code, await _short_by(context, command)) from None
+        raise await _short_by(context, command) from None
     return answer
 
 
-async def _short_by(context: Context, command: BankOrderCommand) -> str:
+async def _short_by(context: Context, command: BankOrderCommand) -> ActionRefused:
     held = await context.store.find(Tables.balances, (command.account, command.currency))
     available, kept = (0, 0) if held is None else (held.available, held.held)
     if isinstance(command, BookBankTransfer) and command.payout is not None:
         available += command.amount  # What is kept is kept for it.
     currency = command.currency
-    short = format_amount(command.amount - available, currency)
-    told = f"The account is short by {short} {currency}: it has {format_amount(available, currency)} {currency}"
-    kept_words = f", beside {format_amount(kept, currency)} {currency} that are held for payouts" if kept else ""
-    return f"{told}{kept_words}."
+    return ActionRefused(
+        Refusal.INSUFFICIENT_FUNDS.value,
+        _("The account is short by %(short)s: it has %(available)s, beside %(held)s that are held for payouts.")
+        if kept
+        else _("The account is short by %(short)s: it has %(available)s."),
+        short=Sum(command.amount - available, currency),
+        available=Sum(available, currency),
+        held=Sum(kept, currency),
+    )
 
 
 async def list_proposals(context: Context, actor: Actor, _words: Params) -> Params:
@@ -163,8 +171,10 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
     async def act(context: Context, actor: Actor, params: Params) -> Params:
         proposal = await _found(context, params)
         if (proposal.asked_by == actor.id) != by_asker:
-            told = "You did not ask for it: refuse it." if by_asker else "You asked for it yourself: withdraw it."
-            raise ActionRefused("own_request", told)
+            raise ActionRefused(
+                "own_request",
+                _("You did not request this: refuse it.") if by_asker else _("You requested this: withdraw it."),
+            )
         reason, command = reason_of(params), _held(proposal)
         rule = PROPOSED[type(command)]
         ended: Proposal = await submit(
@@ -225,16 +235,19 @@ def confirm_bank_transfer(kind: str) -> Any:  # noqa: ANN401 - a handler
         if len(fresh) > 1:  # They may be about other sums, or other accounts.
             raise ActionRefused(
                 "several_wait",
-                f"{len(fresh)} proposals wait under this reference: `qirsh proposal list` shows them. Confirm the right"
-                " one with `qirsh proposal confirm`.",
+                _(
+                    "%(count)s proposals wait under this reference: `qirsh proposal list` shows them. Confirm the right"
+                    " one with `qirsh proposal confirm`."
+                ),
+                count=len(fresh),
             )
         if waiting:
             [proposal] = fresh or waiting[:1]
             return await confirm(context, actor, proposal, shown_digest(proposal))
         if kind in await kinds_booked(context.store, slip):
-            raise ActionRefused("already_decided", PROBLEM_TYPES["already_decided"].detail)
+            raise ActionRefused("already_decided")
         raise ActionRefused(
-            "not_found", f"No {kind} waits under this reference: `qirsh proposal list` shows what does."
+            "not_found", _("Nothing of this kind waits under this reference: `qirsh proposal list` shows what does.")
         )
 
     return act
@@ -313,7 +326,7 @@ def _digest_words(proposal: Proposal) -> str:
 async def _found(context: Context, params: Params) -> Proposal:
     proposal = await context.store.find(Tables.proposals, word_text(params, "id", _ID_CHARACTERS_MAX))
     if proposal is None:
-        raise ActionRefused("not_found", "There is no such proposal: `qirsh proposal list` shows what waits.")
+        raise ActionRefused("not_found", _("There is no such proposal: `qirsh proposal list` shows what waits."))
     return proposal
 
 
@@ -326,5 +339,5 @@ def _seen(proposal: Proposal, params: Params) -> bytes:
 def _held(proposal: Proposal) -> ProposedCommand:
     command = decoded(proposal)
     if command is None:
-        raise ActionRefused("already_decided", "This proposal has been decided.")
+        raise ActionRefused("already_decided")
     return command

@@ -12,6 +12,7 @@ from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
 from qirsh.domain.pending_reset import RESET_AFTER_MS
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads import people as people_queries
 from qirsh.web.auth.email_challenge import new_link_token
 from qirsh.web.auth.outgoing_mail import letters, letters_to_operators, letters_to_person
@@ -35,7 +36,10 @@ async def check_before(context: Context, command: ProposedCommand) -> None:
     if isinstance(command, AppointOperator) and not context.has_mail:
         raise ActionRefused(
             "no_mail",
-            "A new operator gets a link by mail, and this service sends none: set QIRSH_SMTP_URL and QIRSH_MAIL_FROM.",
+            _(
+                "A new operator gets a link by mail, and this service sends none: set QIRSH_SMTP_URL and"
+                " QIRSH_MAIL_FROM."
+            ),
         )
 
 

@@ -123,7 +123,7 @@ async def _page(
         roles=getattr(command, "roles", "").split(),
         all_roles=ROLES,
         typed=typed or {},
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

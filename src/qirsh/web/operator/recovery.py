@@ -27,11 +27,13 @@ async def recover_operator(context: Context, params: dict[str, Any], peer: str) 
     if login is None or operator is None or operator.ended_at is not None:
         listed = await context.store.select(people_queries.OPERATOR_ADDRESSES)
         known = ", ".join(address for address, _language in listed)
-        raise ActionRefused("not_found", f"No operator has this e-mail address. There are: {known or 'none'}.")
+        raise ActionRefused(
+            "not_found", "No operator has this e-mail address. There are: %(known)s.", known=known or "none"
+        )
     person = await context.store.find(Tables.people, login.person)
     assert person is not None, "a login without its person"
     if fault := await password_fault(context, password, "en", person.name, email):
-        raise ActionRefused("invalid", f"password: {fault}")
+        raise ActionRefused("invalid", "%(fault)s", field="password", fault=fault)
     seed = new_seed(context.entropy)
     passkeys = await context.store.select(people_queries.PASSKEYS_OF_PERSON, person.id)
     recovery: Recovery = await submit(
@@ -59,5 +61,6 @@ async def _check_stopped(context: Context) -> None:
         seconds = (until - await context.store.now()) // 1000 + 1
         raise ActionRefused(
             "service_runs",
-            f"A server uses this database, or was killed a moment ago: stop it, and try again in {seconds} seconds.",
+            "A server uses this database, or was killed a moment ago: stop it, and try again in %(seconds)s seconds.",
+            seconds=seconds,
         )

@@ -20,7 +20,7 @@ async def _page(page: ConsolePage, _typed: Params, refused: ActionRefused | None
         "operator/recoveries.html",
         status=200 if refused is None else refused_status(refused),
         recoveries=await unread_recoveries(page.context.store),
-        faults=field_faults(refused),
+        faults=field_faults(page, refused),
     )
 
 

@@ -7,37 +7,52 @@ from qirsh.domain.command import Command
 from qirsh.domain.commands.account import CloseAccount, MoveAccount
 from qirsh.domain.refusal import Refusal
 from qirsh.domain.tables import Tables
+from qirsh.language.catalog import mark as _
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
 
-_SHOWN: Final = {"unverified": "not verified", "requested": "waiting for approval", "rejected": "not approved"}
+# By the state of the account.
+_NOT_ALLOWED: Final[dict[str, str]] = {
+    "unverified": _("This account is not verified, which does not allow this. Nothing was changed."),
+    "verified": _("This account is verified, which does not allow this. Nothing was changed."),
+    "requested": _("This account is waiting for approval, which does not allow this. Nothing was changed."),
+    "approved": _("This account is approved, which does not allow this. Nothing was changed."),
+    "rejected": _("This account is not approved, which does not allow this. Nothing was changed."),
+    "suspended": _("This account is suspended, which does not allow this. Nothing was changed."),
+    "closed": _("This account is closed, which does not allow this. Nothing was changed."),
+}
+_ALREADY: Final[dict[str, str]] = {
+    "verified": _("This account is verified already. Nothing was changed."),
+    "approved": _("This account is approved already. Nothing was changed."),
+    "rejected": _("This account is rejected already. Nothing was changed."),
+    "suspended": _("This account is suspended already. Nothing was changed."),
+    "closed": _("This account is closed already. Nothing was changed."),
+}
 
 
 async def refusal_words(context: Context, command: Command[Any], why: Refusal) -> str:
-    """Those of the refusal; with the state where that of the account is why."""
+    """With the state of the account where that is why; otherwise empty, for the words of the refusal itself."""
     wanted = getattr(command, "command", command)  # Of a proposal, what it holds.
     number = getattr(wanted, "account", None)
     account = await context.store.find(Tables.accounts, number) if type(number) is int else None
-    told = ""
-    if account is not None and why is Refusal.MOVE_NOT_ALLOWED and isinstance(wanted, MoveAccount | CloseAccount):
-        told = _why_not_moved(account, wanted.to if isinstance(wanted, MoveAccount) else "closed")
-    elif account is not None and why is Refusal.ACCOUNT_SUSPENDED and account.state in {"suspended", "closed"}:
-        told = f"This account is {account.state}. Nothing was changed."
-    return told or PROBLEM_TYPES[why.value].detail
+    if account is None:
+        return ""
+    if why is Refusal.MOVE_NOT_ALLOWED and isinstance(wanted, MoveAccount | CloseAccount):
+        return _why_not_moved(account, wanted.to if isinstance(wanted, MoveAccount) else "closed")
+    is_over = account.state in {"suspended", "closed"}
+    return state_words(account) if is_over and why is Refusal.ACCOUNT_SUSPENDED else ""
 
 
 def state_words(account: Account) -> str:
-    """An act that its state does not allow."""
-    shown = _SHOWN.get(account.state, account.state)
-    return f"This account is {shown}, which does not allow this. Nothing was changed."
+    """Of an act that the account's state does not allow; empty of a house account, which has no other."""
+    return _NOT_ALLOWED.get(account.state, "")
 
 
 def _why_not_moved(account: Account, to: str) -> str:
     """Empty where it is not for the account's state."""
     if account.mode == "test":
-        return "This is a test account, which follows its business. Nothing was changed."
+        return _("This is a test account, which follows its business. Nothing was changed.")
     if account.state == to:
-        return f"This account is {_SHOWN.get(account.state, account.state)} already. Nothing was changed."
+        return _ALREADY[to]
     if not may_move(account, to):
         return state_words(account)
-    return "This is the account of an operator. End the operator first." if to == "closed" else ""
+    return _("This is the account of an operator. End the operator first.") if to == "closed" else ""

@@ -12,12 +12,23 @@ from qirsh.domain.note import ABOUT, About, Note, note_subject
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.note_text import sealed_text, text_of
+from qirsh.language.catalog import mark as _
 from qirsh.store.reads.notes import notes_about
 from qirsh.store.reads.staff import members_of
 from qirsh.web.html.input_text import message_text
 from qirsh.web.http.context import Context
-from qirsh.web.http.problems import PROBLEM_TYPES
-from qirsh.web.operator.action import Action, ActionRefused, Actor, Params, made_id, submit, word_text
+from qirsh.web.operator.action import (
+    MISTYPED_ACCOUNT,
+    ONE_OF,
+    READABLE,
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    made_id,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.search import search
 
 _NUMBER_DIGITS_MAX: Final = 18
@@ -37,7 +48,7 @@ async def add_note(context: Context, actor: Actor, params: Params) -> Params:
     given = params.get("text")
     text = message_text(given, limits.OPERATOR_NOTE_CHARACTERS_MAX) if type(given) is str else None
     if not text:
-        raise ActionRefused("invalid", f"text: must be 1 to {limits.OPERATOR_NOTE_CHARACTERS_MAX} readable characters")
+        raise ActionRefused("invalid", READABLE, field="text", most=limits.OPERATOR_NOTE_CHARACTERS_MAX)
     note_id = made_id(context, params, "note")
     sealed = sealed_text(context.keyring, text, note_id)
     note = await submit(
@@ -50,7 +61,7 @@ async def list_notes(context: Context, actor: Actor, params: Params) -> Params:
     """The latest about one thing, newest first. Nobody reads what others wrote about them or their shop."""
     about, number = await _about(context, params)
     if actor.person in await note_parties(context, about, number):
-        raise ActionRefused("own_request", PROBLEM_TYPES["own_request"].detail)
+        raise ActionRefused("own_request")
     found = await notes_about(context.store, note_subject(about, number), limits.OPERATOR_NOTES_SHOWN_MAX)
     return {"notes": [await _note_words(context, note) for note in found]}
 
@@ -77,18 +88,18 @@ async def _about(context: Context, params: Params) -> tuple[About, int]:
     """What is kept of what was named: of a personal account its owner, of a test account its business."""
     about = next((each for each in ABOUT if each == params.get("about")), None)
     if about is None:
-        raise ActionRefused("invalid", f"about: must be one of {', '.join(ABOUT)}")
+        raise ActionRefused("invalid", ONE_OF, field="about", known=", ".join(ABOUT))
     named = word_text(params, "id", _NUMBER_DIGITS_MAX)
     if about == "payment":
         number = context.identifiers.payment_number(named)
         if number is None:
-            raise ActionRefused("invalid", "id: must be a payment number of 16 digits; this one is mistyped")
+            raise ActionRefused("invalid", _("must be a payment number of 16 digits; this one is mistyped"), field="id")
         return about, number
     if not (named.isascii() and named.isdigit()):
-        raise ActionRefused("invalid", f"id: must be the number of the {about}")
+        raise ActionRefused("invalid", _("must be a number"), field="id")
     if about == "account":
         if not is_account_number(named):
-            raise ActionRefused("invalid", "id: must be an account number of 12 digits; this one is mistyped")
+            raise ActionRefused("invalid", MISTYPED_ACCOUNT, field="id")
         account = await context.store.find(Tables.accounts, int(named))
         if account is not None and account.live_account is not None:
             return about, account.live_account
