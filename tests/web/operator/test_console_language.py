@@ -151,3 +151,16 @@ def test_pages_of_the_console_tell_acts_refusals_and_checks_in_their_language(
         assert act in guest.read(f"/operator/people/{person}")
         assert act in guest.read("/operator/audit")
         assert check in guest.read("/operator/ledger")
+
+
+def test_sums_of_proposals_are_written_as_the_language_of_the_page_writes_them() -> None:
+    with in_process(None, shops=0, people=1) as world:
+        guest, account = console(world), world.customers[0].account
+        asked = world.act(
+            "deposit ask", 1, account=account, amount="1234.50", currency="TRY", reference="slip", reason="cash"
+        )
+        for language, said in (("tr", "1.234,50 TRY"), ("ar", "1,234.50 ليرة تركية"), ("en", "1,234.50 TRY")):
+            guest.language = language
+            assert said in guest.read("/operator/proposals")
+            assert '<bdi class="num">' in guest.page
+            assert said in guest.read(f"/operator/proposals/{asked['id']}")

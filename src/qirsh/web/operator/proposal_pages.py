@@ -5,6 +5,7 @@ from typing import Final
 from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BankOrderCommand
 from qirsh.domain.commands.proposal import decoded
+from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.ledger import Balance
 from qirsh.domain.operator_role import ROLES, OperatorRight
 from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
@@ -37,7 +38,7 @@ async def show_proposals(page: ConsolePage) -> Response:
             for one in found
             if _is_of_person(one)
         },
-        words={one.id: proposal_words(one) for one in found},
+        sums={one.id: _sum(one) for one in found},
         lasts_ms=PROPOSAL_MS,
     )
 
@@ -107,6 +108,7 @@ async def _page(
         status=200 if refused is None else refused_status(refused),
         proposal=proposal,
         words=proposal_words(proposal),
+        sum=_sum(proposal),
         facts=await facts_of(page.context, proposal, sees_contacts=page.may("see_contacts")),
         subject_address=_subject_address(proposal),
         balance=await _balance(page, proposal),
@@ -129,6 +131,12 @@ async def _page(
 
 def _is_of_person(proposal: Proposal) -> bool:
     return proposal.subject.startswith(("person ", "appointment"))
+
+
+def _sum(proposal: Proposal) -> tuple[int, str] | None:
+    """The money that it would move, and its currency."""
+    command = decoded(proposal)
+    return (command.amount, command.currency) if isinstance(command, BankOrderCommand | RefundForShop) else None
 
 
 def _subject_address(proposal: Proposal) -> str:
