@@ -18,6 +18,7 @@ from qirsh.language.refusal_texts import REFUSAL_TEXTS
 from qirsh.store.integrity import audited
 from qirsh.web.operator.action import ActionRefused, Sum
 from tests.live import in_process
+from tests.web.account.test_identity_page import submitted
 from tests.web.operator.console import console
 
 SOURCES: Final = Path(qirsh.__file__).parent
@@ -164,3 +165,14 @@ def test_sums_of_proposals_are_written_as_the_language_of_the_page_writes_them()
             assert said in guest.read("/operator/proposals")
             assert '<bdi class="num">' in guest.page
             assert said in guest.read(f"/operator/proposals/{asked['id']}")
+
+
+def test_the_names_on_an_identity_document_are_not_called_those_of_the_operator() -> None:
+    with in_process(None, shops=0, people=1) as world:
+        world.change(has_mail=True)
+        _, account = submitted(world)
+        guest = console(world)
+        guest.language = "tr"
+        text = guest.read(f"/operator/identities/{account}")
+        assert "Adınız" not in text
+        assert "Soyadınız" not in text
