@@ -14,7 +14,15 @@ from qirsh.domain.proposal import PROPOSAL_MS, Proposal
 from qirsh.store import migrate
 from qirsh.store.interface import Query, Store
 from qirsh.store.postgres.connection import SETTINGS
-from qirsh.store.reads.proposals import ASKED_BEFORE, OF_SUBJECT, OPEN, asked_before, open_proposals, waiting_for
+from qirsh.store.reads.proposals import (
+    ASKED_BEFORE,
+    OF_SUBJECT,
+    OPEN,
+    asked_before,
+    open_proposals,
+    waiting_for,
+    who_asked,
+)
 from tests.domain.world import START
 from tests.postgres import PostgresServer
 from tests.store.filled import FILLED, PostgresHand, filled_on
@@ -66,6 +74,14 @@ def test_what_waits_comes_page_by_page(store: Play) -> None:
             after = (page[-1].asked_at, page[-1].id)
         assert found == WAITING
         assert await open_proposals(opened, len(WAITING)) == WAITING
+
+    store(scene)
+
+
+def test_the_names_of_all_who_ask_for_what_waits_are_read_at_once(store: Play) -> None:
+    async def scene(opened: Store) -> None:
+        asked = {one.asked_by for one in WAITING}
+        assert await who_asked(opened) == {person: FILLED.people[person].name for person in asked}
 
     store(scene)
 

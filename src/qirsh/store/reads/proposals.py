@@ -18,11 +18,17 @@ OF_SUBJECT: Final = Query(
 ASKED_BEFORE: Final = Query(
     f"SELECT {_COLUMNS} FROM proposal WHERE state = 'open' AND asked_at <= $1 ORDER BY asked_at, id LIMIT $2"
 )
+WHO_ASKED: Final = Query("SELECT id, name FROM person WHERE id IN (SELECT asked_by FROM proposal WHERE state = 'open')")
 
 
 async def open_proposals(store: Store, limit: int, after: tuple[int, str] = (-1, "")) -> list[Proposal]:
     """What waits for another operator, oldest first."""
     return [Proposal(*row) for row in await store.select(OPEN, *after, limit)]
+
+
+async def who_asked(store: Store) -> dict[int, str]:
+    """The names of who asked for what waits: a handful, however much it is."""
+    return dict(await store.select(WHO_ASKED))
 
 
 async def waiting_for(store: Store, subject: str, limit: int) -> list[Proposal]:

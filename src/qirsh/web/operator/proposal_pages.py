@@ -11,7 +11,7 @@ from qirsh.domain.operator_role import ROLES, OperatorRight
 from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
-from qirsh.store.reads.proposals import open_proposals
+from qirsh.store.reads.proposals import open_proposals, who_asked
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
@@ -28,11 +28,10 @@ _LISTED: Final = limits.LIST_ITEMS_MAX
 async def show_proposals(page: ConsolePage) -> Response:
     """Oldest first."""
     found = await open_proposals(page.context.store, _LISTED)
-    names = {person: await page.name_of(person) for person in {one.asked_by for one in found}}
     return page.render(
         "operator/proposals.html",
         proposals=found,
-        names=names,
+        names=await who_asked(page.context.store),
         people={
             one.id: (await facts_of(page.context, one, sees_contacts=False)).person
             for one in found
