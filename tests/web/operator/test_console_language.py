@@ -126,11 +126,11 @@ def test_an_act_of_an_older_version_is_shown_as_the_log_has_it() -> None:
 @pytest.mark.parametrize(
     ("language", "act", "refusal", "check"),
     [
-        ("ar", "أُوقف الحساب", "الحالة الحالية لا تسمح بذلك.", "في كل عملة، المدين يساوي الدائن"),
+        ("ar", "أُوقف الحساب", "هذا الحساب موقوف بالفعل.", "في كل عملة، المدين يساوي الدائن"),
         (
             "tr",
             "Hesap askıya alındı",
-            "Şu anki durum buna izin vermiyor.",
+            "Bu hesap zaten askıda.",
             "her para biriminde borçlar alacaklara eşittir",
         ),
     ],

@@ -124,7 +124,8 @@ async def submit(context: Context, command: Command[Any], right: OperatorRight |
     if type(outcome) is Refused:
         if outcome.why is Refusal.MISSING_RIGHT:
             raise missing_right(right)
-        raise ActionRefused(outcome.why.value, await refusal_words(context, command, outcome.why))
+        words = await refusal_words(context, command, outcome.why)
+        raise ActionRefused(outcome.why.value, words)
     return outcome
 
 

@@ -101,7 +101,8 @@ def move_account(to: str) -> Handler:
         # To resume leads where to verify or approve leads, and is never taken for it, nor the other way round.
         is_other_act = found is not None and (found.state == "suspended") != (to == "resumed")
         if found is not None and is_other_act and target in {"verified", "approved"} and found.state != target:
-            raise ActionRefused("move_not_allowed", state_words(found))
+            words = state_words(found)
+            raise ActionRefused("move_not_allowed", words)
         letters = await letters_on_move(context, found, target, reason)
         command = MoveAccount(
             account=account_number(params),
