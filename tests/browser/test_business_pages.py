@@ -1,10 +1,15 @@
 """The dashboard of a business on a phone and on a desk: no barrier, nothing too wide, and one language."""
 
+from typing import Final
+
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
+from tests.browser.test_console_pages import every_second
 from tests.browser.test_journeys import in_one_language, sign_in
 from tests.browser.tour import Stage, business_tour
 from tests.live import Customer
+
+PAGES_MAX: Final = 1000
 
 
 def owner(scene: Scene, code: str) -> tuple[Stage, str]:
@@ -20,11 +25,12 @@ def owner(scene: Scene, code: str) -> tuple[Stage, str]:
     return Stage(scene.base_url, code, waiting, customer.email, "", asked["account"]), paid
 
 
-@in_one_language("ar")
-def test_the_dashboard_is_whole_on_a_phone(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
+@every_second("ar", 0)
+def test_the_dashboard_is_whole_on_a_phone(scene: Scene, open_page: Open, sight: Sight, code: str, part: slice) -> None:
     page = open_page(**PHONE)
-    for name in business_tour(page, *owner(scene, code)):
-        sight.see(page, name)
+    for number, name in enumerate(business_tour(page, *owner(scene, code))):
+        if number in range(PAGES_MAX)[part]:
+            sight.see(page, name)
 
 
 @in_one_language("en")
@@ -41,11 +47,14 @@ def test_the_open_place_is_in_sight_among_more_than_fit(scene: Scene, open_page:
         assert places["y"] <= place["y"] <= place["y"] + place["height"] <= places["y"] + places["height"]
 
 
-@in_one_language("tr")
-def test_the_dashboard_is_whole_on_a_desk_in_the_dark(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
+@every_second("tr", 1)
+def test_the_dashboard_is_whole_on_a_desk_in_the_dark(
+    scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
+) -> None:
     page = open_page(viewport={"width": 1280, "height": 740}, color_scheme="dark")
-    for name in business_tour(page, *owner(scene, code)):
-        sight.see(page, name)
+    for number, name in enumerate(business_tour(page, *owner(scene, code))):
+        if number in range(PAGES_MAX)[part]:
+            sight.see(page, name)
 
 
 @in_one_language("en")
