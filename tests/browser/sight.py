@@ -3,6 +3,7 @@
 A picture is kept of each at which something is wrong, and of all of them if a folder is told.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,7 @@ class Sight:
         self._keeps_all = keeps_all
         self.has_script = True  # Without it axe would never answer.
         self._folder = folder
-        self._english = _english_texts(code)
+        self._english, self._english_forms = _english_texts(code)
         self._count = 0
         self.faults: list[str] = []
 
@@ -88,23 +89,26 @@ class Sight:
         """Those that are not in this language."""
         for spaced in texts:
             text = " ".join(spaced.split())
-            if any(known.fullmatch(text) for known in self._english):
+            if text in self._english or any(known.fullmatch(text) for known in self._english_forms):
                 yield f"in English: {text}"
             elif is_pure and re.search(r"[A-Za-z]{2}", _LATIN.sub("", text)):
                 yield f"in Latin letters: {text}"
 
 
-def _english_texts(code: str) -> list[re.Pattern[str]]:
-    """The English texts that have another one in this language."""
+@functools.cache
+def _english_texts(code: str) -> tuple[frozenset[str], list[re.Pattern[str]]]:
+    """The English texts that have another one in this language: whole ones, and those with something put in."""
     if code == catalog.DEFAULT:
-        return []
+        return frozenset(), []
     with (_LOCALE / code / "LC_MESSAGES" / "qirsh.po").open("rb") as file:
         messages = list(read_po(file, locale=code))
     texts: list[str] = []
     for message in messages:
         ours = message.id if isinstance(message.id, tuple | list) else (message.id,)
         theirs = message.string if isinstance(message.string, tuple | list) else (message.string,)
-        texts += [text for text in ours if text and text not in theirs]
+        texts += [text.replace("%%", "%") for text in ours if text and text not in theirs]
     # A text that is all placeholders is nobody's.
     wordy = [text for text in texts if re.search("[a-z]{2}", _PLACEHOLDER.sub("", text))]
-    return [re.compile(_PLACEHOLDER.sub(".+", re.escape(text.replace("%%", "%")))) for text in wordy]
+    forms = [text for text in wordy if _PLACEHOLDER.search(text)]
+    patterns = [re.compile(_PLACEHOLDER.sub(".+", re.escape(text))) for text in forms]
+    return frozenset(wordy) - frozenset(forms), patterns
