@@ -204,7 +204,7 @@ def test_nothing_is_told_while_the_account_may_not_act(desk: Desk) -> None:
     desk.tried(desk.first, 410)
     desk.world.act("account suspend", account=desk.shop.account)
     assert (desk.tell(), desk.told()) == (0, [])
-    desk.world.act("account approve", account=desk.shop.account)
+    desk.world.act("account resume", account=desk.shop.account)
     assert (desk.tell(), desk.kinds()) == (1, ["webhook_gone"])
 
 
