@@ -1,5 +1,7 @@
 """Proposals by the bank's reference, and one by one: what waits, what is told of it, and what is no longer there."""
 
+import html
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,7 @@ from qirsh.domain.proposal import PROPOSAL_MS
 from tests.live import PASSWORD, PIN, InProcess, Operator, in_process
 from tests.operators import appointed
 from tests.postgres import PostgresServer
+from tests.web.operator.console import console
 
 
 @pytest.fixture
@@ -86,3 +89,18 @@ def test_compliance_adds_a_person_with_a_pin_and_support_asks_to_set_it_back(wor
     lost = {"email": "new@home.example", "reason": "has forgotten it"}
     assert code(world, "access reset-pin", 2, **lost) == "missing_right"
     assert world.act("access reset-pin", 3, **lost)["state"] == "open"
+
+
+def test_a_long_list_is_read_page_by_page_and_the_money_page_has_the_oldest(world: InProcess) -> None:
+    asked = [ask(world, f"slip {number}")["id"] for number in range(53)]
+    guest = console(world, 1)
+    guest.open("/operator/proposals")
+    [newer] = re.findall(r'href="(/operator/proposals\?at=[^"]+)"', guest.page)
+    first = re.findall(r"/operator/proposals/(pr_[0-9a-f]+)", guest.page)
+    guest.open(html.unescape(newer))
+    assert sorted(first + re.findall(r"/operator/proposals/(pr_[0-9a-f]+)", guest.page)) == sorted(asked)
+    assert (len(first), "Newer" in guest.text) == (50, False)
+    guest.open("/operator/money")
+    shown = re.findall(r"/operator/proposals/(pr_[0-9a-f]+)", guest.page)
+    assert [one for one in shown if one in asked] == first[:10]
+    assert guest.open("/operator/proposals?at=x").status_code == 422

@@ -1,11 +1,15 @@
 """What waits for operators: questions to the state, along partial indexes. Nothing is kept beside it."""
 
+# Every part of the query is a constant of this file or of `bank_statements`.
+# ruff: noqa: S608
+
 from typing import Final
 
 import msgspec
 
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.store.interface import Query, Store
+from qirsh.store.reads.bank_statements import COUNTS
 
 # By their names: who decides on it, and how it is counted.
 QUEUES: Final[dict[str, OperatorRight]] = {
@@ -25,10 +29,8 @@ _WAITING: Final = Query(
     " UNION ALL SELECT 'payouts', count(*), min(created_at) FROM payout WHERE state = 'asked'"
     " UNION ALL SELECT 'proposals', count(*), min(asked_at) FROM proposal WHERE state = 'open'"
     " UNION ALL SELECT 'messages', count(*), min(at) FROM shop_message WHERE author = 'owner' AND read_at IS NULL"
-    # Those that count: of a file that is imported.
     " UNION ALL SELECT 'bank_lines', count(*), min(l.added_at) FROM bank_line l WHERE l.matched IS NULL"
-    " AND EXISTS (SELECT 1 FROM bank_statement_line h JOIN bank_statement s ON s.id = h.statement"
-    " WHERE h.house = l.house AND h.line = l.digest AND s.state = 'imported')"
+    f" AND {COUNTS}"
 )
 
 

@@ -14,12 +14,13 @@ from qirsh.store.reads.recoveries import UnreadRecovery, unread_recovery
 from qirsh.web.html.flash import flash_about, flash_header, read_flash
 from qirsh.web.html.forms import read_form
 from qirsh.web.html.multipart import read_multipart
+from qirsh.web.html.page_query import read_query, unreadable
 from qirsh.web.html.rendering import render_page, see_other
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Headers, Request, Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Handler, Route
-from qirsh.web.operator.action import Actor
+from qirsh.web.operator.action import Actor, number_in
 from qirsh.web.operator.console_session import ConsoleSession, console_session_of
 
 _FILE_NAME_CHARACTERS: Final = 100
@@ -47,6 +48,14 @@ class ConsolePage(msgspec.Struct, frozen=True):
         """Empty for nobody, and for who has no name any more."""
         found = None if person is None else await self.context.store.find(Tables.people, person)
         return "" if found is None else found.name
+
+    def place(self) -> tuple[int, str]:
+        """After which one a list goes on that begins with the oldest, as the address has it."""
+        asked = read_query(self.request, "at", "after")
+        at = number_in(asked["at"]) if asked["at"] else -1
+        if at is None:
+            raise unreadable("at")
+        return at, asked["after"]
 
     def may(self, right: str) -> bool:
         """Whether one of their roles has the right."""

@@ -18,6 +18,7 @@ from qirsh.web.operator.console_form import Again, console_form, field_faults, r
 from qirsh.web.operator.console_page import Answer, ConsolePage, console_page
 
 _LISTED: Final = 50
+_WAITING_LISTED: Final = 10  # The others are among the proposals.
 _WAITING: Final = frozenset({"deposit", "withdrawal", "payout", "correction", "reversal"})
 # By its address: the action, and the fields of its form. What a link has filled in stands in the address.
 _FORMS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -32,11 +33,12 @@ async def show_money(page: ConsolePage) -> Response:
     """House accounts, what waits for another operator, and the last orders."""
     store = page.context.store
     found = await last_orders(store, _place(page), _LISTED + 1)
-    listed, waiting = found[:_LISTED], await open_proposals(store, limits.LIST_ITEMS_MAX)
+    listed = found[:_LISTED]
+    waiting = [one for one in await open_proposals(store, limits.LIST_ITEMS_MAX) if one.action in _WAITING]
     return page.render(
         "operator/money.html",
         houses=await houses(store),
-        waiting=[one for one in waiting if one.action in _WAITING],
+        waiting=waiting[:_WAITING_LISTED],
         orders=listed,
         corrections=CORRECTIONS,
         older=_older(listed[-1].place) if len(found) > _LISTED else "",

@@ -15,10 +15,10 @@ from qirsh.store.reads.money import houses
 from qirsh.store.reads.payout_queue import asked_payouts, first_paid_to, next_asked
 from qirsh.store.reads.proposals import waiting_for
 from qirsh.store.reads.queries import PAYOUTS_BEFORE
-from qirsh.web.html.page_query import read_query, unreadable, with_query
+from qirsh.web.html.page_query import with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
-from qirsh.web.operator.action import ActionRefused, Params, number_in
+from qirsh.web.operator.action import ActionRefused, Params
 from qirsh.web.operator.console_form import console_form, field_faults, refused_status
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.own_interest import part_in_account
@@ -37,11 +37,7 @@ class BankAccountPast(msgspec.Struct, frozen=True):
 
 async def show_payouts(page: ConsolePage) -> Response:
     """What owners have asked for and nobody has ordered, the oldest first."""
-    asked = read_query(page.request, "at", "after")
-    at = number_in(asked["at"]) if asked["at"] else -1
-    if at is None:
-        raise unreadable("at")
-    found = await asked_payouts(page.context.store, (at, asked["after"]), _LISTED + 1)
+    found = await asked_payouts(page.context.store, page.place(), _LISTED + 1)
     listed = found[:_LISTED]
     newer = ""
     if len(found) > _LISTED:

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from qirsh.domain import limits
 from qirsh.domain.commands.bank_order import BankOrderCommand
 from qirsh.domain.commands.proposal import decoded
 from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.ledger import Balance
 from qirsh.domain.operator_role import ROLES, OperatorRight
-from qirsh.domain.proposal import PROPOSAL_MS, Proposal, authors
+from qirsh.domain.proposal import Proposal, authors
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.proposals import open_proposals, who_asked
+from qirsh.web.html.page_query import with_query
 from qirsh.web.http.message import Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.operator.action import ActionRefused, Params
@@ -22,12 +22,16 @@ from qirsh.web.operator.own_interest import Part, is_concerned
 from qirsh.web.operator.proposal_actions import proposal_words
 from qirsh.web.operator.proposal_facts import facts_of
 
-_LISTED: Final = limits.LIST_ITEMS_MAX
+_LISTED: Final = 50
 
 
 async def show_proposals(page: ConsolePage) -> Response:
     """Oldest first."""
-    found = await open_proposals(page.context.store, _LISTED)
+    more = await open_proposals(page.context.store, _LISTED + 1, page.place())
+    found = more[:_LISTED]
+    newer = ""
+    if len(more) > _LISTED:
+        newer = with_query(page.request.path, {"at": str(found[-1].asked_at), "after": found[-1].id})
     return page.render(
         "operator/proposals.html",
         proposals=found,
@@ -38,7 +42,7 @@ async def show_proposals(page: ConsolePage) -> Response:
             if _is_of_person(one)
         },
         sums={one.id: _sum(one) for one in found},
-        lasts_ms=PROPOSAL_MS,
+        newer=newer,
     )
 
 
