@@ -123,28 +123,31 @@ def test_pauses_grow_to_a_bound_and_heed_what_the_service_names(shell: Shell) ->
     assert len(told) == 4, "once for each time that it was away"
 
 
-def test_a_service_that_was_put_back_is_followed_from_now_on(made: Made, shell: Shell) -> None:
+def test_a_service_that_was_put_back_is_followed_from_the_moment_on_at_which_it_is_told(
+    made: Made, shell: Shell
+) -> None:
     port = free_port()
     told: list[str] = []
+    since: list[str] = []
     older = copy_of(made, shell.house.folder.parent / "older")
     newer = copy_of(made, shell.house.folder.parent / "newer")
     placed = Shell(newer, f"http://127.0.0.1:{port}")
+
+    def tell(words: str) -> None:
+        told.append(words)
+        since.append(placed.trigger("remote_payment.expired")[1])
+
     with newer.serving("demo", "--port", str(port), until=LAST_LINE):
-        feed = feed_of(ApiClient(placed.url, placed.key, key_name="K"), told, [])
+        client = ApiClient(placed.url, placed.key, key_name="K")
+        feed = EventFeed(client, types=frozenset(), tell=tell, wait_s=0)
+        feed.begin()
         following = feed.follow()
         event = placed.trigger("remote_payment.paid")[1]
         assert next(following).event.id == event
     placed.house = older
-    told.clear()
     with older.serving("demo", "--port", str(port), until=LAST_LINE):
-        # Whether what happens before it is noticed comes or not, nobody can know.
-        fed = threading.Thread(target=lambda: told.append(next(following).event.id))
-        fed.start()
-        while not told:
-            fed.join(0.05)
-        event = placed.trigger("remote_payment.expired")[1]
-        fed.join(120)
-    assert told == ["the service does not know the last event that was seen: going on from now", event]
+        assert [next(following).event.id] == since
+    assert told == ["the service does not know the last event that was seen: going on from now"]
 
 
 def test_a_key_that_is_revoked_ends_it(shell: Shell) -> None:

@@ -54,8 +54,8 @@ class EventFeed:
                 # Another database, or a backup that ends before our place.
                 if problem.code != "not_found" and "cursor" not in problem.fields:
                     raise
-                self._tell("the service does not know the last event that was seen: going on from now")
                 self._persist(self.begin)
+                self._tell("the service does not know the last event that was seen: going on from now")
 
     def _persist(self, ask: Callable[[], T]) -> T:
         """The answer, as soon as there is one."""
