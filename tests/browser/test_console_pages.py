@@ -30,6 +30,22 @@ MEANINGS: Final = {
 }
 SEARCHED: Final = "?q=FT-1001"
 
+# Sums that stand on two lines, and spaces that a flex box swallows between a text and what stands beside it.
+UNTIDY: Final = """() => {
+    const isSum = text => /^[-+]?[\\d.,]*\\d[.,]\\d\\d( [A-Z]{3})?$/.test(text.trim());
+    const broken = [...document.querySelectorAll("main bdi")]
+        .filter(element => isSum(element.textContent) && element.getClientRects().length > 1);
+    const hasEdge = node => node.nodeType === Node.TEXT_NODE && /\\S\\s+$|^\\s+\\S/.test(node.data);
+    const glued = [...document.querySelectorAll(".link")]
+        .filter(element => element.children.length && [...element.childNodes].some(hasEdge));
+    return [...broken, ...glued].map(element => element.outerHTML.slice(0, 120));
+}"""
+# Whether the place where one is can be seen in the menu.
+HERE_IS_SEEN: Final = """() => [...document.querySelectorAll(".places [aria-current]")].every(here => {
+    const [place, menu] = [here.getBoundingClientRect(), here.parentElement.getBoundingClientRect()];
+    return place.left >= menu.left - 1 && place.right <= menu.right + 1;
+})"""
+
 Settle = Callable[[str], ConsoleTown]
 
 
@@ -79,6 +95,8 @@ def test_the_console_is_whole_on_a_phone(settle: Settle, open_page: Open, sight:
     page = open_page(**PHONE)
     for name in walk(page, settle(code), code, part):
         sight.see(page, name)
+        assert page.evaluate(UNTIDY) == [], name
+        assert page.evaluate(HERE_IS_SEEN), name
 
 
 @every_second("tr", 1)

@@ -73,6 +73,17 @@ def test_an_operator_makes_the_moves_of_the_table_and_no_others(kind: Kind, stat
     assert market.audit[-1] == AuditEntry(START + 1000, "person 1", f"account.{action}", f"account {number}", "why")
 
 
+@pytest.mark.parametrize(("state", "resumes"), [("requested", True), ("suspended", False)])
+def test_a_decision_resumes_no_shop_that_was_suspended_meanwhile_nor_the_other_way_round(
+    market: Market, state: State, *, resumes: bool
+) -> None:
+    market.change("accounts", market.shop, state=state)
+    command = MoveAccount(market.shop, "approved", market.first.id, "why", "person 1", resumes=resumes)
+    assert market.refuse(command).why is Refusal.MOVE_NOT_ALLOWED
+    market.do(msgspec.structs.replace(command, resumes=not resumes))
+    assert market.accounts[market.shop].state == "approved"
+
+
 @pytest.mark.parametrize("state", LIVE_STATES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_operators_close_what_the_table_lets_be_closed_and_nothing_else(kind: Kind, state: State) -> None:

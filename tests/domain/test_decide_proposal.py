@@ -15,6 +15,7 @@ from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.mail import Letter
 from qirsh.domain.operator_role import ROLES, Role, may
 from qirsh.domain.proposal import Proposal
+from qirsh.domain.proposal_change import read_changes
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.staff import Member
@@ -49,7 +50,7 @@ def test_what_one_asks_for_another_confirms_and_it_is_done_in_that_commit(kind: 
     assert not case.is_done()
     entry = market.audit[-1]
     assert (entry.action, entry.subject) == (case.rule.asked(case.command), case.asked.subject)
-    assert entry.detail == f"{case.asked.id}, asked by operator {market.first.id}: needed"
+    assert entry.detail == case.told("needed")
     market.now += 1000
     done = market.do(case.confirm())
     decided = {"state": "done", "decided_by": market.second.id, "decided_at": market.now}
@@ -143,6 +144,10 @@ def test_who_changed_it_does_not_confirm_nor_does_who_asked(kind: type[Any]) -> 
     edited = market.do(edit(market, **SAMPLES[kind].change))
     assert (edited.editors, edited.reason, edited.asked_by) == (str(market.second.id), "needed more", market.first.id)
     assert decoded(edited) == msgspec.structs.replace(case.command, **SAMPLES[kind].change)
+    entry = market.audit[-1]
+    assert (entry.action, entry.subject) == ("proposal.edited", edited.subject)
+    assert entry.detail.startswith(f"{case.asked.id}, asked by operator {market.first.id}: ")
+    assert set(SAMPLES[kind].change) <= {change.field for change in read_changes(entry.detail.partition(": ")[2])}
     assert case.refuse(case.confirm()) is Refusal.SECOND_OPERATOR_NEEDED
     assert case.refuse(case.confirm(market.first.id)) is Refusal.SECOND_OPERATOR_NEEDED
     market.do(case.confirm(case.fourth))

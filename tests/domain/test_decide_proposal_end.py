@@ -53,7 +53,7 @@ def test_what_is_refused_or_withdrawn_has_changed_nothing_and_can_be_asked_for_a
     assert ended == case.proposal() == msgspec.structs.replace(case.asked, **decided, command=kept(case))
     after = market.tables()
     assert {name for name in after if after[name] != before[name]} == {"proposals", "audit", "mails"}
-    told = f"{ended.id}, asked by operator {market.first.id}: needed; not needed"
+    told = case.told("needed; not needed")
     assert market.audit[-1] == AuditEntry(market.now, "test", f"proposal.{state}", ended.subject, told)
     for word in late:
         assert market.refuse(word).why is Refusal.ALREADY_DECIDED
@@ -118,7 +118,7 @@ def test_what_lapses_has_changed_nothing_and_is_told_once(kind: type[Any]) -> No
     assert case.proposal() == msgspec.structs.replace(case.asked, **lapsed)
     after = market.tables()
     assert {name for name in after if after[name] != before[name]} == {"proposals", "audit"}
-    told = f"{case.asked.id}, asked by operator {market.first.id}: needed"
+    told = case.told("needed")
     assert market.audit[-1] == AuditEntry(market.now, "the service", "proposal.lapsed", case.asked.subject, told)
     assert market.refuse(late).why is Refusal.ALREADY_DECIDED
     market.do(market.propose(case.command, link=LINK))

@@ -48,9 +48,9 @@ QUERIES: Final[dict[str, tuple[Query, tuple[int | str, ...], int]]] = {
         3 * NAMES_LOOKED_AT_MAX,
     ),
     "how many": (operator_search._COUNTED, ("personal", *ALIKE, NAMES_COUNTED_MAX), NAMES_COUNTED_MAX),  # noqa: SLF001 - the same
-    "about an account": (notes._OF_ACCOUNT, (f"account {FIRST}", 2**62, LIMIT), LIMIT),  # noqa: SLF001 - the same
-    "about a key": (notes._ABOUT, ("key k", 2**62, LIMIT), LIMIT),  # noqa: SLF001 - the same
-    "about nothing": (notes._ABOUT, ("key none", 2**62, LIMIT), 0),  # noqa: SLF001 - the same
+    "about an account": (notes._OF_ACCOUNT[False], (f"account {FIRST}", 2**62, LIMIT), LIMIT),  # noqa: SLF001 - the same
+    "about a key": (notes._ABOUT[False], ("key k", 2**62, LIMIT), LIMIT),  # noqa: SLF001 - the same
+    "about nothing": (notes._ABOUT[False], ("key none", 2**62, LIMIT), 0),  # noqa: SLF001 - the same
     "the last look": (notes._LAST_LOOK, (f"account {FIRST}", "operator 1 (console)"), 1),  # noqa: SLF001 - the same
 }
 

@@ -20,6 +20,7 @@ from tests.web.operator.bank import FORMAT, begun, confirmed, deposit
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 
 DAY = "2027-01-15"
+NEXT_DAY = "2027-01-16"
 
 
 @pytest.fixture
@@ -185,6 +186,17 @@ def test_an_import_that_runs_is_not_called_interrupted_and_cannot_be_taken_back(
     assert "The import was taken back" in guest.text
 
 
+def test_a_reference_that_no_order_has_is_told_beside_its_field(world: InProcess, house: str) -> None:
+    world.act("bank format", **FORMAT)
+    world.act("bank import", **confirmed(f"{DAY},5.00,USD,,x"))
+    [line] = world.act("bank list", what="lines")["items"]
+    guest, path = console(world), f"/operator/bank/{house}/lines/{line['line']}"
+    guest.open(path)
+    for typed, told in (("", "Required."), ("slip 404", "no order of the house account bank has this reference")):
+        assert guest.post(f"{path}/match", reference=typed).status_code == 422
+        assert (guest.wrong["reference"], guest.value("reference")) == (told, typed)
+
+
 def test_a_reference_is_as_long_in_every_form_as_the_rule_lets_it_be(world: InProcess, house: str) -> None:
     world.act("bank format", **FORMAT)
     world.act("bank import", **confirmed(f"{DAY},5.00,USD,,x"))
@@ -225,6 +237,49 @@ def test_what_is_not_there_is_not_found(world: InProcess, house: str) -> None:
         *(f"{address}/statements/bs_404", "/operator/bank/404/import", "/operator/bank/404/format"),
     ):
         assert guest.open(path).status_code == 404, path
+
+
+def test_each_currency_is_compared_with_the_last_file_that_tells_of_it(world: InProcess, house: str) -> None:
+    world.act("bank format", **FORMAT)
+    deposit(world, "slip 1", currency="EUR")
+    older = world.act("bank import", **confirmed(f"{DAY},5.00,EUR,slip 1,x", closingEUR="5.00"))
+    first = world.act("bank import", **confirmed(f"{DAY},7.00,USD,,x", closingUSD="7.00"))
+    newer = world.act("bank import", **confirmed(f"{NEXT_DAY},1.00,USD,,y", closingUSD="8.00"))
+    guest = console(world)
+    guest.read("/operator/bank")
+    table = guest.page[guest.page.index("Bank and books") : guest.page.index("Lines without an order")]
+    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)]
+    told = {row.split()[0]: row for row in rows[1:]}
+    assert told["EUR"].startswith(f"EUR {DAY} 5.00 ")
+    assert told["USD"].startswith(f"USD {NEXT_DAY} 8.00 ")
+    assert " Agrees" in told["EUR"]
+    found = re.findall(rf"/operator/bank/{house}/statements/(bs_[0-9a-f]+)", table)
+    assert found[:1] + found[-1:] == [older["id"], newer["id"]]
+    # What is taken back tells nothing.
+    world.act("bank undo", id=newer["id"])
+    guest.read("/operator/bank")
+    table = guest.page[guest.page.index("Bank and books") : guest.page.index("Lines without an order")]
+    found = re.findall(r"/statements/(bs_[0-9a-f]+)", table)
+    assert found[:1] + found[-1:] == [older["id"], first["id"]]
+
+
+def test_the_other_languages_of_a_preview_lead_to_the_form(world: InProcess, house: str) -> None:
+    world.act("bank format", **FORMAT)
+    guest, address = console(world), f"/operator/bank/{house}"
+    look(guest, house, f"{DAY},5.00,USD,slip 1,cash")
+    assert 'href="?lang=ar"' in guest.page
+    answer = guest.open(f"{address}/preview?lang=ar")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{address}/import")
+    guest.follow(answer)
+    assert '<html lang="ar"' in guest.page
+
+
+def test_lines_that_do_not_count_lead_nowhere(world: InProcess, house: str) -> None:
+    begun(world, FileLine(1, DAY, 500, "USD", "slip", "x"), missing=1)
+    guest, address = console(world), f"/operator/bank/{house}"
+    assert "5.00 USD" in guest.read(f"{address}/statements/bs_begun")
+    for path in re.findall(rf'href="({address}/lines/[^"]+)"', guest.page):
+        assert guest.open(path).status_code == 200, path
 
 
 def test_lists_go_on_where_they_ended(world: InProcess, house: str) -> None:

@@ -1,5 +1,6 @@
 """The operator console: its door, its session, and that every form of it is an action."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,7 +15,7 @@ from qirsh.web.operator.console_form import ConsoleForm
 from qirsh.web.operator.routes import ROUTES
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, in_process
-from tests.mailbox import last_mail, mails
+from tests.mailbox import last_mail, mails, mails_to
 from tests.postgres import PostgresServer
 from tests.web.operator.console import ConsoleGuest, console, operator_with
 from tests.web.tenant import login_of
@@ -235,11 +236,15 @@ def test_guesses_of_a_confirmation_code_count_as_those_at_the_sign_in(world: InP
     guest.open(path)
     assert guest.post(f"{path}/confirm", code=" ").status_code == 422
     assert (refused_proofs(world, person), login_of(world, guest.email).wrong_codes) == (0, 0)
+    world.change(has_mail=True)
     for _ in range(WRONG_CODES_MAX):
         wrong = f"{(int(guest.code()) + 1) % 1_000_000:06d}"
         assert guest.post(f"{path}/confirm", code=wrong).status_code == 422
     assert login_of(world, guest.email).wrong_codes == WRONG_CODES_MAX
     assert refused_proofs(world, person) == 2  # The first, and the tenth.
+    # Nobody has typed a password here, and the mails do not say so.
+    told = sorted(mail.kind for mail in mails_to(world, guest.email))
+    assert told == ["password_spent_at_console", "wrong_codes_at_console"]
     before = world.held(world.customers[0].account)
     assert guest.post(f"{path}/confirm", code=guest.code()).status_code == 403
     assert "Too many incorrect verification codes" in guest.text
@@ -254,18 +259,25 @@ def test_who_has_changed_a_proposal_does_not_confirm_it(world: InProcess) -> Non
     other = console(world, third)
     other.open(path)
     seen = other.form(f"{path}/confirm")
-    guest.open(path)
+    assert "a third operator has to confirm it" not in guest.read(path)
     answer = guest.post(f"{path}/edit", amount="6.00", reason="six, not five")
     assert answer.status_code == 303, guest.text
     guest.follow(answer)
     assert "6.00" in guest.text
+    assert "a third operator has to confirm it" in guest.text
     assert f"{path}/confirm" not in guest.page
+    # Who confirms it then sees what it was.
+    assert re.search(r"Amount: from 5\.00 [\w ]+ to 6\.00", other.read(path)), other.text
+    assert "Reason: from cash to six, not five" in other.text
+    told = world.act("proposal show", third, id=asked["id"])["changes"]
+    assert told.endswith(' Operator: amount "5.00 USD" -> "6.00 USD", reason "cash" -> "six, not five"')
     shown = {"id": asked["id"], "digest": world.act("proposal show", 1, id=asked["id"])["digest"]}
     assert world.run(world.tried("proposal confirm", shown, 1)).code == "second_operator_needed"
     # What another saw before is not what would be done now.
     assert other.post(f"{path}/confirm", seen, code=other.code()).status_code == 409
     before = world.held(world.customers[0].account)
     assert other.confirm(asked["id"]).status_code == 303
+    assert "a third operator has to confirm it" not in other.read(path)
     assert world.held(world.customers[0].account) == before + 600
 
 
@@ -280,6 +292,23 @@ def test_a_form_that_was_decided_meanwhile_says_so(world: InProcess) -> None:
     answer = guest.post(f"{path}/refuse", held, reason="no slip is there")
     assert answer.status_code == 409
     assert "typed twice" in guest.text
+
+
+def test_a_confirmation_that_is_sent_again_hears_who_has_decided_and_when(world: InProcess) -> None:
+    words = {"account": world.customers[0].account, "currency": "USD", "reference": "slip", "amount": "5.00"}
+    asked = world.act("deposit ask", 0, **words, reason="cash")
+    guest, path = console(world, 1), f"/operator/proposals/{asked['id']}"
+    guest.open(path)
+    call = guest.posting(f"{path}/confirm", code=guest.code())
+    end = guest.form(f"{path}/refuse")
+    assert world.send(call).status_code == 303  # An answer that is lost on its way.
+    before = world.held(world.customers[0].account)
+    for answer in (guest.seen(world.send(call)), guest.post(f"{path}/refuse", end, reason="")):
+        assert answer.status_code == 409
+        assert re.search(r"has been decided\. Confirmed by Operator, 20\d\d-[\d-]+T", guest.text), guest.text
+    assert (world.held(world.customers[0].account), login_of(world, guest.email).wrong_codes) == (before, 0)
+    late = world.run(world.tried("proposal withdraw", {"id": asked["id"], "digest": "x", "reason": "late"}, 0))
+    assert (late.code, "Confirmed by Operator" in late.detail) == ("already_decided", True)
 
 
 def test_a_refusal_without_a_reason_is_told_beside_the_field(world: InProcess) -> None:

@@ -64,6 +64,7 @@ RIGHTS: Final = {
     "GET /operator/bank/{house}/statements/{id}": "see_bank",
     "GET /operator/bank/{house}/format": "match_bank",
     "GET /operator/bank/{house}/import": "match_bank",
+    "GET /operator/bank/{house}/preview": "match_bank",
     "GET /operator/identities": "decide",
     "GET /operator/identities/{account}": "see_papers",
     "GET /operator/identities/{account}/{side}": "see_papers",

@@ -89,6 +89,10 @@ def test_who_confirms_sees_whom_they_let_in_and_as_what(world: InProcess) -> Non
     text = guest.read(f"/operator/proposals/{changed['id']}")
     assert "New roles Auditor" in text
     assert "Roles now Admin, Compliance, Treasury, Support, Auditor" in text
+    world.act("proposal withdraw", 1, id=changed["id"], digest=changed["digest"], reason="they stay")
+    text = guest.read(f"/operator/proposals/{changed['id']}")
+    assert ("New roles Auditor" in text, "Roles now" in text) == (True, False)  # Those of today say nothing about it.
+    assert "rolesNow" not in world.act("proposal show", 1, id=changed["id"])
 
 
 def test_the_same_form_with_other_fields_is_told_so(world: InProcess) -> None:

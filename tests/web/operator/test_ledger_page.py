@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from tests.guest import Guest
 from tests.live import InProcess, in_process, pay, refused
@@ -82,7 +83,20 @@ def test_a_broken_balance_shows_within_a_cycle_money_stops_and_two_lift_the_stop
     refused(world.send(pay(customer, payment)), 503, "money_stopped")
 
     assert f"{LEDGER}/lift" not in confirms.read(LEDGER)  # An admin does not ask, and confirms:
+    # Who confirms sees what the stop was, and what was found last.
+    text = confirms.read(f"/operator/proposals/{proposal}")
+    assert re.search(r"Why money was stopped .*balances in USD sum to 5, not to zero Since ", text), text
+    assert re.search(r"Last finding .*balances in USD sum to 5, not to zero", text), text
+    told = world.act("proposal show", admin, id=proposal)
+    assert told["stopReason"].endswith("balances in USD sum to 5, not to zero")
+    assert told["lastFinding"].endswith("balances in USD sum to 5, not to zero")
+    assert told["stoppedAt"]
+    world.run(auditor.look())
+    world.run(auditor.write_down())
+    assert world.act("proposal show", admin, id=proposal)["lastFinding"] == "no check is broken"
+    assert "No check is broken." in confirms.read(f"/operator/proposals/{proposal}")
     assert confirms.confirm(proposal).status_code == 303
+    assert "Last finding" not in confirms.read(f"/operator/proposals/{proposal}")
     assert world.send(pay(customer, payment)).status_code == 200
     for _ in range(2):
         world.run(auditor.look())
@@ -93,6 +107,27 @@ def test_a_broken_balance_shows_within_a_cycle_money_stops_and_two_lift_the_stop
     assert "put back what was typed" in text
     assert "Holds" in row_of(confirms, "per currency, debits equal credits")
     assert world.violations() == []
+
+
+def test_while_money_stands_still_every_page_tells_every_operator_since_when(world: InProcess) -> None:
+    support, treasury = operator_with(world, "support"), operator_with(world, "treasury")
+    pages = ("/operator", "/operator/proposals", "/operator/search?q=nobody", "/operator/people/1", "/operator/ledger")
+    guest, banker = console(world, support), console(world, treasury)
+    assert "All money stands still" not in guest.read("/operator")
+    break_balance(world, "+ 5")
+    world.run(LedgerAuditor(world.context.store, world.context.engine).look())
+    with world.books() as books:
+        [(at,)] = books.select("SELECT at FROM stop")
+    for page in pages:
+        text = banker.read(page)
+        assert text.count("All money stands still") == 1, page
+        assert "balances in USD sum to 5, not to zero" in text
+        assert "count the smallest unit: 1 is 0.01 USD" in text
+        assert f'Since <time datetime="{timestamp(at)}"' in banker.page
+        assert banker.page.count(f'href="{LEDGER}"') == (1 if page == LEDGER else 2)  # In the menu, and here.
+    for page in pages[:-1]:
+        assert guest.read(page).count("All money stands still") == 1, page
+        assert LEDGER not in guest.page
 
 
 def test_the_full_check_is_run_from_the_page_and_its_result_stays(world: InProcess) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from qirsh.domain.commands.login_credentials import AddPasskey
 from qirsh.domain.commands.shop_message import WriteToOperators
-from qirsh.domain.limits import ACCOUNT_LOOK_MS
+from qirsh.domain.limits import ACCOUNT_LOOK_MS, LIST_ITEMS_DEFAULT
 from tests.guest import Guest
 from tests.live import PASSWORD, PIN, InProcess, Merchant, in_process, pay, refund
 from tests.postgres import PostgresServer
@@ -95,6 +95,24 @@ def test_contacts_and_notes_are_for_roles_that_may_see_them(world: InProcess, pe
     assert "Speaks Kurdish" not in seen[auditor]
     assert "Speaks Kurdish" in seen[treasury]
     assert "Suspend" not in seen[treasury]
+
+
+def test_history_goes_on_only_where_there_is_more_that_the_role_may_see(world: InProcess, person: int) -> None:
+    path, why = f"/operator/people/{person}", "Your roles see what changed a state."
+    # More of what support does not see than stands on one page, and what it sees below that.
+    for number in range(LIST_ITEMS_DEFAULT + 1):
+        world.act("note add", about="person", id=str(person), text=f"call {number}")
+    support, first = console(world, operator_with(world, "support")), console(world)
+    text = support.read(path)
+    assert why in text
+    assert "person.added" in text
+    assert "Older entries" not in text
+    text = first.read(path)
+    assert why not in text
+    assert "Older entries" in text
+    [older] = re.findall(r'href="([^"]+entries=[^"]+)"', first.page)
+    assert "person.added" in first.read(older)
+    assert "Older entries" not in first.text
 
 
 def test_the_page_of_a_personal_account_is_that_of_its_owner(world: InProcess, person: int) -> None:

@@ -93,6 +93,14 @@ def test_nothing_waits_to_be_told_by_mail_where_none_is_sent(world: InProcess) -
         assert ("notifier" in {one.worker for one in view.waiting}) == has_mail
 
 
+def test_of_mail_the_page_tells_the_setting_and_not_that_it_is_sent(world: InProcess) -> None:
+    guest = console(world)
+    assert "Is not sent: no server is set" in guest.read("/operator/system")
+    world.change(has_mail=True)
+    assert "A mail server is set" in guest.read("/operator/system")
+    assert "Is sent" not in guest.text
+
+
 def test_roles_stand_beside_the_process_that_plays_them(postgres: PostgresServer) -> None:
     with in_process(postgres, shops=0, people=0) as world:
         own = world.context.store.name

@@ -40,6 +40,9 @@ class MoveAccount(Command[Account], frozen=True):
     actor: str
     letters: tuple[Letter, ...] = ()
     seen: int | None = None  # When what the operator has seen of a person's identity was sent; None: they saw none.
+    resumes: bool | None = (
+        None  # Whether it is to leave a suspension, which leads where a decision leads; None: as it is.
+    )
 
 
 class CloseAccount(Proposed[Account], frozen=True):

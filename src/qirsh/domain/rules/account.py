@@ -84,7 +84,8 @@ def move(command: MoveAccount, work: UnitOfWork) -> Account | Refused:
         return Refused(Refusal.NOT_FOUND)
     if is_party(work, account, command.operator):
         return Refused(Refusal.OWN_REQUEST)
-    if account.mode == "test" or command.to == "closed" or not may_move(account, command.to):
+    is_other_act = command.resumes is not None and command.resumes != (account.state == "suspended")
+    if account.mode == "test" or command.to == "closed" or is_other_act or not may_move(account, command.to):
         return Refused(Refusal.MOVE_NOT_ALLOWED)
     if why := _why_not_as_seen(command, work, account):
         return Refused(why)

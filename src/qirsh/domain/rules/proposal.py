@@ -17,6 +17,7 @@ from qirsh.domain.commands.proposal import (
 from qirsh.domain.operator import has_part
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import FORGOTTEN, Proposal, State, authors, is_lapsed, shown_digest
+from qirsh.domain.proposal_change import changes_between, sum_of, written_changes
 from qirsh.domain.refusal import Refusal, Refused, first_of
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules import access, account, bank_order, house, operator, refund, stop
@@ -96,7 +97,7 @@ def ask(command: AskProposal, work: UnitOfWork) -> Proposal | Refused:
     if rule.is_alone(work):
         return _carry_out(command, work, proposal, decided_by=None)
     rule.begin(wanted, work)
-    work.note(command.actor, rule.asked(wanted), proposal.subject, _told(proposal))
+    work.note(command.actor, rule.asked(wanted), proposal.subject, _told(proposal, wanted))
     return proposal
 
 
@@ -123,7 +124,8 @@ def edit(command: EditProposal, work: UnitOfWork) -> Proposal | Refused:
     work.proposals.change(edited.id, edited)
     rule.drop(command.before, work)
     rule.begin(wanted, work)
-    work.note(command.actor, "proposal.edited", edited.subject, _told(edited))
+    changes = changes_between(proposal, edited, held=command.before, wanted=wanted)
+    work.note(command.actor, "proposal.edited", edited.subject, f"{_named(edited)}: {written_changes(changes)}")
     return edited
 
 
@@ -159,7 +161,7 @@ def end(command: EndProposal, work: UnitOfWork) -> Proposal | Refused:
     state: State = "withdrawn" if is_own else "refused"
     ended = _ended(work, proposal, command.command, state, decided_by=command.operator, decision=command.reason)
     work.post(command.letters)
-    work.note(command.actor, f"proposal.{state}", ended.subject, _told(ended))
+    work.note(command.actor, f"proposal.{state}", ended.subject, _told(ended, command.command))
     return ended
 
 
@@ -168,7 +170,7 @@ def lapse(command: LapseProposal, work: UnitOfWork) -> bool:
     if proposal is None or not is_lapsed(proposal, work.now) or proposal.command != encoded(command.command):
         return False
     ended = _ended(work, proposal, command.command, "lapsed", decided_by=None, decision="")
-    work.note("the service", "proposal.lapsed", ended.subject, _told(ended))
+    work.note("the service", "proposal.lapsed", ended.subject, _told(ended, command.command))
     return True
 
 
@@ -224,7 +226,7 @@ def _carry_out(
     work.proposals.change(done.id, done)
     rule.carry_out(wanted, work, done, command)
     work.post(command.mailed.letters)
-    work.note(command.actor, rule.done(wanted), done.subject, _told(done))
+    work.note(command.actor, rule.done(wanted), done.subject, _told(done, wanted))
     return done
 
 
@@ -251,9 +253,13 @@ def _ended(
     return ended
 
 
-def _told(proposal: Proposal) -> str:
-    told = f"{proposal.id}, asked by operator {proposal.asked_by}: {proposal.reason}"
-    return f"{told}; {proposal.decision}" if proposal.decision else told
+def _named(proposal: Proposal) -> str:
+    return f"{proposal.id}, asked by operator {proposal.asked_by}"
+
+
+def _told(proposal: Proposal, wanted: ProposedCommand) -> str:
+    told = ", ".join(filter(None, (_named(proposal), sum_of(wanted))))
+    return f"{told}: {proposal.reason}" + (f"; {proposal.decision}" if proposal.decision else "")
 
 
 def _confirms(command: ConfirmProposal, _work: UnitOfWork) -> OperatorRight:

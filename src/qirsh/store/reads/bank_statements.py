@@ -39,6 +39,11 @@ _LATEST: Final = Query(
     f"SELECT {_STATEMENT} FROM bank_statement WHERE house = $1 AND state = 'imported'"
     " ORDER BY last_day DESC, imported_at DESC LIMIT 1"
 )
+# The currencies of `closing` are keys of JSON, and nothing else there is in quotation marks.
+_LATEST_CLOSING: Final = Query(
+    f"SELECT {_STATEMENT} FROM bank_statement WHERE house = $1 AND state = 'imported' AND closing LIKE $2"
+    " ORDER BY last_day DESC, imported_at DESC LIMIT 1"
+)
 # As few as there are files that somebody sent twice.
 _OF_FILE: Final = Query(
     f"SELECT {_STATEMENT} FROM bank_statement WHERE house = $1 AND digest = $2 AND state = 'imported' LIMIT 1"
@@ -109,6 +114,12 @@ async def statements(
 async def latest_statement(store: Store, house: int) -> BankStatement | None:
     """That of the last day that the bank has told of."""
     rows = await store.select(_LATEST, house)
+    return BankStatement(*rows[0]) if rows else None
+
+
+async def latest_closing(store: Store, house: int, currency: str) -> BankStatement | None:
+    """The last one that tells what was left in a currency."""
+    rows = await store.select(_LATEST_CLOSING, house, f'%"{currency}"%')
     return BankStatement(*rows[0]) if rows else None
 
 

@@ -20,12 +20,27 @@ _ENTRY: Final = f"SELECT id, {', '.join(AuditEntry.__struct_fields__)} FROM audi
 _SHOP: Final = "CASE WHEN substr(subject, 1, 8) = 'account ' THEN subject ELSE substr(detail, 1, 20) END"
 
 
-# A range of one subject, so that the order is that of its own index, and of no other.
-_ABOUT: Final = Query(
-    f"{_ENTRY} WHERE subject >= $1 AND (subject, id) < ($1, $2) ORDER BY subject DESC, id DESC LIMIT $3"
-)
-# SQLite knows no range by a row that begins with an expression.
-_OF_ACCOUNT: Final = Query(f"{_ENTRY} WHERE {_SHOP} = $1 AND id < $2 ORDER BY {_SHOP} DESC, id DESC LIMIT $3")
+# How the state of somebody or something came about: for all operators. The rest is for those who see the audit log.
+_STATES: Final = ("account.", "identity.", "access.", "person.", "key.", "payout.")
+_KINDS: Final = " OR ".join(f"substr(action, 1, {len(kind)}) = '{kind}'" for kind in _STATES)
+_TELLS_STATE: Final = f"({_KINDS}) AND action <> 'account.looked_at'"
+_EVERY: Final = "1 = 1"
+
+
+def _about(which: str) -> Query:
+    """A range of one subject, so that the order is that of its own index, and of no other."""
+    return Query(
+        f"{_ENTRY} WHERE subject >= $1 AND (subject, id) < ($1, $2) AND {which} ORDER BY subject DESC, id DESC LIMIT $3"
+    )
+
+
+def _of_account(which: str) -> Query:
+    """SQLite knows no range by a row that begins with an expression."""
+    return Query(f"{_ENTRY} WHERE {_SHOP} = $1 AND id < $2 AND {which} ORDER BY {_SHOP} DESC, id DESC LIMIT $3")
+
+
+_ABOUT: Final = {True: _about(_TELLS_STATE), False: _about(_EVERY)}
+_OF_ACCOUNT: Final = {True: _of_account(_TELLS_STATE), False: _of_account(_EVERY)}
 _LAST_LOOK: Final = Query(
     "SELECT coalesce(max(at), 0) FROM audit WHERE action = 'account.looked_at' AND subject = $1 AND actor = $2"
 )
@@ -43,11 +58,13 @@ async def notes_about(store: Store, subject: str, limit: int) -> list[Note]:
     return [Note(*row) for row in await store.select(_NOTES, subject, limit)]
 
 
-async def entries_about(store: Store, subjects: tuple[str, ...], below: int, limit: int) -> list[ListedEntry]:
-    """Of one or two things that belong together, newest first."""
+async def entries_about(
+    store: Store, subjects: tuple[str, ...], below: int, limit: int, *, only_states: bool
+) -> list[ListedEntry]:
+    """Of one or two things that belong together, newest first: all, or how their state came about."""
     found: list[ListedEntry] = []
     for subject in subjects:
-        query = _OF_ACCOUNT if subject.startswith("account ") else _ABOUT
+        query = (_OF_ACCOUNT if subject.startswith("account ") else _ABOUT)[only_states]
         found += [ListedEntry(row[0], AuditEntry(*row[1:])) for row in await store.select(query, subject, below, limit)]
     return sorted(found, key=lambda listed: -listed.id)[:limit]
 

@@ -48,9 +48,10 @@ def _named(others: int) -> Query:
         for each in range(others)
     )
     return Query(
-        f"SELECT {_ACCOUNT} FROM (SELECT word, account FROM name_word WHERE kind = $1 AND word >= $2 AND word < $3"
-        f" ORDER BY word, account LIMIT $4) AS w JOIN account a ON a.number = w.account WHERE 1 = 1{also}"
-        f" ORDER BY w.word, w.account LIMIT ${5 + 2 * others}"
+        f"SELECT {_ACCOUNT} FROM (SELECT word, account FROM (SELECT word, account FROM name_word"
+        " WHERE kind = $1 AND word >= $2 AND word < $3 ORDER BY word, account LIMIT $4) AS w"
+        f" WHERE 1 = 1{also} ORDER BY word, account LIMIT ${5 + 2 * others}) AS w"
+        " JOIN account a ON a.number = w.account ORDER BY w.word, w.account"
     )
 
 

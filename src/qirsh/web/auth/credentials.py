@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from qirsh.web.http.problems import Problem, to_problem
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+_AFTER_PASSWORD: Final = ("wrong_codes", "password_spent")
 
 
 class VerifiedLogin(msgspec.Struct, frozen=True):
@@ -72,12 +73,21 @@ async def authenticate_in_steps(
 
 
 async def authenticate_second_factor(
-    context: Context, request: Request, login: Login, code: str, known: str = ""
+    context: Context,
+    request: Request,
+    login: Login,
+    code: str,
+    known: str = "",
+    *,
+    mails: tuple[str, str] = _AFTER_PASSWORD,
 ) -> VerifiedLogin | None:
-    """The step after the password. A wrong code counts as much as a wrong password."""
+    """The step after the password, or one of a session. A wrong code counts as much as a wrong password.
+
+    `mails`: the kinds that warn of wrong codes, and that tell of the password's end.
+    """
 
     async def verifying() -> VerifiedLogin | None:
-        return await _with_factor(context, login, code)
+        return await _with_factor(context, login, code, mails)
 
     return await _counted(context, request, login.email, verifying, known)
 
@@ -144,14 +154,16 @@ async def _by_password_renewed(context: Context, email: str, password: str) -> L
     return msgspec.structs.replace(login, password_hash=renewed)
 
 
-async def _with_factor(context: Context, login: Login, code: str | None) -> VerifiedLogin | None:
-    """After a right password. A wrong code counts at the login, since whoever types it knows the password."""
+async def _with_factor(
+    context: Context, login: Login, code: str | None, mails: tuple[str, str] = _AFTER_PASSWORD
+) -> VerifiedLogin | None:
+    """A wrong code counts at the login, since whoever types it knows the password or has the session."""
     if login.totp_sealed is None:
         return VerifiedLogin(login)
     _check_unspent(login)
     verified = await second_factor(context, login, code or "")
     if verified is None and code:
-        await _count_wrong_code(context, login)
+        await _count_wrong_code(context, login, mails)
     return verified
 
 
@@ -160,12 +172,10 @@ def _check_unspent(login: Login) -> None:
         raise Problem("password_spent")
 
 
-async def _count_wrong_code(context: Context, login: Login) -> None:
+async def _count_wrong_code(context: Context, login: Login, mails: tuple[str, str]) -> None:
     person = await context.store.find(Tables.people, login.person)
     assert person is not None, "a login without its person"
-    warning, ending = (
-        letters(context, kind, to=login.email, language=person.language) for kind in ("wrong_codes", "password_spent")
-    )
+    warning, ending = (letters(context, kind, to=login.email, language=person.language) for kind in mails)
     # A refusal tells that the password was changed meanwhile: then nothing is known of it.
     await context.engine.submit(
         CountWrongCode(login.email, login.person, login.password_hash, warning=warning, ending=ending)

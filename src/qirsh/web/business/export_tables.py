@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
+from qirsh.contract.views import transfer_id
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.ledger import BY_ORDER
 from qirsh.store.reads.account_entries import NamedEntry, entry_pages_between
@@ -96,7 +97,7 @@ async def export_table(context: Context, kind: str, span: Span, zone: ZoneInfo) 
     if kind == "payouts":
         return ExportTable(kind, _PAYOUT, zone, _made(context, payout_pages(store, span), _payout))
     assert kind == "transactions"
-    pages = _made(context, transaction_pages(store, span), partial(_transaction, payment_id))
+    pages = _made(context, transaction_pages(store, span), partial(_transaction, context))
     return ExportTable(kind, _TRANSACTION, zone, pages)
 
 
@@ -105,7 +106,7 @@ def transaction_table(
 ) -> ExportTable:
     """Transactions from after one place of the ledger up to another, whatever the clocks said."""
     pages = entry_pages_between(context.store, account, currency, first=first, last=last)
-    rows = _made(context, pages, partial(_transaction, context.identifiers.payment_id))
+    rows = _made(context, pages, partial(_transaction, context))
     return ExportTable("transactions", _TRANSACTION, zone, rows)
 
 
@@ -169,10 +170,15 @@ def _payout(payout: ExportedPayout) -> Row:
     )
 
 
-def _transaction(payment_id: Callable[[int], str], entry: NamedEntry) -> Row:
+def _transaction(context: Context, entry: NamedEntry) -> Row:
     is_bank = entry.kind in BY_ORDER
     cells: tuple[Cell, ...] = (
-        f"tr_{entry.currency}_{entry.sequence}",
+        transfer_id(
+            transfer=entry.transfer,
+            currency=entry.currency,
+            sequence=entry.sequence,
+            restores=context.store.instance.restores,
+        ),
         entry.created_at,
         entry.kind,
         entry.change,
@@ -180,7 +186,7 @@ def _transaction(payment_id: Callable[[int], str], entry: NamedEntry) -> Row:
         entry.currency,
         None if is_bank else str(entry.other),
         None if is_bank else entry.other_name,
-        None if entry.payment is None else payment_id(entry.payment),
+        None if entry.payment is None else context.identifiers.payment_id(entry.payment),
         entry.note,
         entry.reference,
     )

@@ -30,7 +30,8 @@ from qirsh.web.operator.refusal_words import refusal_words
 
 CHUNKS: Final = "chunks"  # In an answer: the bytes that follow it, which whoever has it closes.
 # What several fields are told.
-GIVEN: Final = _("must be given as text")
+REQUIRED: Final = _("Required.")
+NO_ORDER: Final = _("no order of the house account %(house)s has this reference")
 ONE_OF: Final = _("must be one of %(known)s")
 READABLE: Final = _("must be 1 to %(most)s readable characters")
 MISTYPED_ACCOUNT: Final = _("must be an account number of 12 digits; this one is mistyped")
@@ -155,8 +156,10 @@ async def house(context: Context, params: Params | None = None, *, name: str = H
 def word_text(params: Params, name: str, characters_max: int, default: str | None = None) -> str:
     """One of the words, printable and not too long."""
     value = params.get(name, default)
-    if type(value) is not str or (default is None and not value):
-        raise ActionRefused("invalid", GIVEN, field=name)
+    if default is None and (value is None or value == ""):
+        raise ActionRefused("invalid", REQUIRED, field=name)
+    if type(value) is not str:
+        raise ActionRefused("invalid", _("must be given as text"), field=name)
     if len(value) > characters_max or not value.isprintable():
         raise ActionRefused(
             "invalid", _("must be printable, with at most %(most)s characters"), field=name, most=characters_max
@@ -237,7 +240,7 @@ def one_spelling(text: str) -> str:
     """Of a reference: blanks at its ends, or two of them, would make another one that looks the same."""
     spelled = " ".join(unicodedata.normalize("NFC", text).split())
     if not spelled:
-        raise ActionRefused("invalid", GIVEN, field="reference")
+        raise ActionRefused("invalid", REQUIRED, field="reference")
     return spelled
 
 

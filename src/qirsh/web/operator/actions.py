@@ -43,7 +43,6 @@ from qirsh.web.operator.owner_mail import letters_on_key, letters_on_move
 from qirsh.web.operator.payout_actions import PAYOUT_ACTIONS
 from qirsh.web.operator.people_actions import PEOPLE_ACTIONS
 from qirsh.web.operator.proposal_actions import PROPOSAL_ACTIONS, ask
-from qirsh.web.operator.refusal_words import state_words
 from qirsh.web.operator.search_actions import SEARCH_ACTIONS
 from qirsh.web.operator.system_actions import SYSTEM_ACTIONS
 
@@ -98,11 +97,6 @@ def move_account(to: str) -> Handler:
             target = "verified" if found is not None and found.kind == "personal" else "approved"
         else:
             target = to
-        # To resume leads where to verify or approve leads, and is never taken for it, nor the other way round.
-        is_other_act = found is not None and (found.state == "suspended") != (to == "resumed")
-        if found is not None and is_other_act and target in {"verified", "approved"} and found.state != target:
-            words = state_words(found)
-            raise ActionRefused("move_not_allowed", words)
         letters = await letters_on_move(context, found, target, reason)
         command = MoveAccount(
             account=account_number(params),
@@ -112,6 +106,7 @@ def move_account(to: str) -> Handler:
             actor=actor.name,
             letters=letters,
             seen=seen_at(params),
+            resumes=to == "resumed" if target in {"verified", "approved"} else None,
         )
         account = await (submit(context, command) if to == "resumed" else decide(context, found, command))
         test_accounts = await context.store.select(queries.TEST_ACCOUNT, account.number)

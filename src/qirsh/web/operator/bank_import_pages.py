@@ -34,6 +34,11 @@ async def show_import(page: ConsolePage) -> Response:
     return await _import_page(page, {}, None)
 
 
+async def lead_to_import(page: ConsolePage) -> Response:
+    """A preview answers a form. Who opens its address, as the switch of languages does, chooses a file again."""
+    return page.redirect(f"/operator/bank/{page.request.arguments['house']}/import")
+
+
 async def _format_page(page: ConsolePage, typed: Params, refused: ActionRefused | None) -> Response:
     house = await house_of(page, page.request.arguments["house"])
     return page.render(
@@ -96,6 +101,7 @@ def _to_bank(page: ConsolePage, _result: Params) -> str:
 BANK_IMPORT_ROUTES: Final = (
     console_page("GET", "/bank/{house}/format", show_format, right=_RIGHT),
     console_page("GET", "/bank/{house}/import", show_import, right=_RIGHT),
+    console_page("GET", "/bank/{house}/preview", lead_to_import, right=_RIGHT),
     console_form("/bank/{house}/format", "bank format", FORMAT_FIELDS, again=_format_page, done=_to_bank),
     console_form(
         "/bank/{house}/preview",

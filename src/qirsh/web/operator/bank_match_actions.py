@@ -6,6 +6,7 @@ from qirsh.domain import limits
 from qirsh.domain.bank_statement import BankMatch
 from qirsh.domain.commands.bank_statement import MatchBankLine, MatchBankLines, Pair, UnmatchBankLine
 from qirsh.domain.operator_role import OperatorRight
+from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.store.reads.bank_reconciliation import reconcile_bank
 from qirsh.store.reads.bank_statements import (
@@ -17,7 +18,17 @@ from qirsh.store.reads.bank_statements import (
     unmatched_orders,
 )
 from qirsh.web.http.context import Context
-from qirsh.web.operator.action import ONE_OF, Action, ActionRefused, Actor, Params, reference, submit, word_text
+from qirsh.web.operator.action import (
+    NO_ORDER,
+    ONE_OF,
+    Action,
+    ActionRefused,
+    Actor,
+    Params,
+    reference,
+    submit,
+    word_text,
+)
 from qirsh.web.operator.bank_words import (
     bank_house,
     day_end,
@@ -39,7 +50,10 @@ async def match(context: Context, actor: Actor, params: Params) -> Params:
     if not params.get("line"):
         return {"house": house.name, "matched": await match_by_reference(context, actor, house)}
     found = await line_of(context, house, params)
-    pair = Pair(found.line.digest, found.statement or "", reference(params))
+    slip = reference(params)
+    if await context.store.find(Tables.bank_orders, (house.number, slip)) is None:
+        raise ActionRefused("not_found", NO_ORDER, field="reference", house=house.name)
+    pair = Pair(found.line.digest, found.statement or "", slip)
     command = MatchBankLine(house.number, pair, actor.id, actor.name)
     done: BankMatch = await submit(context, command, _RIGHT)
     return {"house": house.name, "line": line_id(found.line), "reference": done.reference}

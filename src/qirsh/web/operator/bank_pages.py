@@ -1,21 +1,22 @@
 """Statements of the bank in the console: what the bank says, what the books say, and what lies between them."""
 
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from qirsh.domain import limits
 from qirsh.domain.bank_order import BankOrder
 from qirsh.domain.bank_statement import BankLine, BankStatement, bank_amount, is_being_loaded
-from qirsh.domain.money import format_amount
+from qirsh.domain.money import CURRENCIES, format_amount
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_line_text import text_of
-from qirsh.store.reads.bank_reconciliation import reconcile_bank
+from qirsh.store.reads.bank_reconciliation import Reconciled, reconcile_bank
 from qirsh.store.reads.bank_statements import (
     House,
     houses,
+    latest_closing,
     latest_statement,
     lines_of,
     statements,
@@ -63,8 +64,7 @@ async def show_bank(page: ConsolePage) -> Response:
         has_format=await store.find(Tables.bank_formats, house.number) is not None,
         statements=files,
         loading={one.id for one in files if is_being_loaded(one, now)},
-        latest=latest,
-        reconciled=[] if latest is None else await _reconciled(page, latest),
+        reconciled=[] if latest is None else await _newest(page, latest),
         lines=[_shown(page, line) for line in await unmatched_lines(store, house.number, _FIRST)],
         orders=await unmatched_orders(store, house.number, _FIRST),
         bank_amount=bank_amount,
@@ -177,14 +177,27 @@ async def _statement_page(page: ConsolePage, _typed: Params, refused: ActionRefu
         first_day=date.fromisoformat(statement.first_day),
         last_day=date.fromisoformat(statement.last_day),
         by="" if by is None else by.name,
-        reconciled=await _reconciled(page, statement) if statement.state == "imported" else [],
+        reconciled=(
+            [(statement, one) for one in await _reconciled(page, statement)] if statement.state == "imported" else []
+        ),
         lines=[_shown(page, line, number) for number, line in found[:_LISTED]],
         older=more,
         faults=field_faults(page, refused),
     )
 
 
-async def _reconciled(page: ConsolePage, statement: BankStatement) -> list[Any]:
+async def _newest(page: ConsolePage, latest: BankStatement) -> list[tuple[BankStatement, Reconciled]]:
+    """Each currency by the last statement that tells what was left of it: a bank may write a file for each."""
+    told = {code: await latest_closing(page.context.store, latest.house, code) for code in CURRENCIES}
+    found: dict[str, tuple[BankStatement, Reconciled]] = {}
+    for statement in {one.id: one for one in (latest, *told.values()) if one is not None}.values():
+        for one in await _reconciled(page, statement):
+            if (told[one.currency] or latest).id == statement.id:
+                found[one.currency] = (statement, one)
+    return [found[code] for code in sorted(found)]
+
+
+async def _reconciled(page: ConsolePage, statement: BankStatement) -> list[Reconciled]:
     return await reconcile_bank(page.context.store, statement, day_end(statement.last_day, statement.time_zone))
 
 

@@ -21,15 +21,17 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
 from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.http.route import Route
-from qirsh.web.operator.action import GIVEN, ActionRefused, Params
+from qirsh.web.operator.action import REQUIRED, ActionRefused, Params
 from qirsh.web.operator.actions import ACTIONS
 from qirsh.web.operator.console_page import ConsolePage, console_page
 
 # Gives the page again with what was typed, and what was wrong with it.
 Again = Callable[[ConsolePage, Params, ActionRefused], Coroutine[None, None, Response]]
 Done = Callable[[ConsolePage, Params], str | Response]  # Where to go when it is done, or what is answered at once.
+First = Callable[[Context, Params], Coroutine[None, None, object]]
 Shows = Callable[[ConsolePage, Params, Params], Coroutine[None, None, Response]]
 WRONG_CODE: Final = "wrong_code"
+_WRONG_CODE_MAILS: Final = ("wrong_codes_at_console", "password_spent_at_console")
 _KEY: Final = "key"  # One form, one deed: what a form makes is named by it.
 
 
@@ -38,6 +40,10 @@ class ConsoleForm(Route, frozen=True):
 
     action: str = ""
     takes_code: bool = False
+
+
+async def _nothing(_context: Context, _params: Params) -> None:
+    pass
 
 
 def console_form(
@@ -53,6 +59,7 @@ def console_form(
     shows: Shows | None = None,
     bytes_max: int = FORM_BYTES_MAX,
     needs: tuple[str, ...] = (),
+    first: First = _nothing,
 ) -> ConsoleForm:
     """The POST of a form whose fields are the action's parameters, bound to what stands in its address.
 
@@ -60,6 +67,7 @@ def console_form(
     `shaped`: makes one parameter of fields that belong together.
     `file`: one more parameter, which the browser sends as a file. `shows`: the page of what came out, which is no deed.
     `needs`: what must be given here, also where the command line may leave it out.
+    `first`: refuses what no code would change, before one is judged and used up.
     """
     names = (*fields, _KEY, "code") if takes_code else (*fields, _KEY)
 
@@ -73,6 +81,7 @@ def console_form(
         params: Params = shaped({**arguments, **form})
         try:
             _check_given(params, needs)
+            await first(page.context, params)
             if takes_code:
                 await _check_code(page, params.pop("code"))
             result = await ACTIONS[action].run(page.context, page.actor, params)
@@ -96,8 +105,7 @@ def console_form(
         except OutcomeUnknown:
             return _send_again(context, request, names, "outcome_unknown", bytes_max)
 
-    values = {**msgspec.structs.asdict(route), "handler": answer}
-    return ConsoleForm(**values, action=action, takes_code=takes_code)
+    return ConsoleForm(**{**msgspec.structs.asdict(route), "handler": answer}, action=action, takes_code=takes_code)
 
 
 def _ended(page: ConsolePage, action: str, ended: str | Response) -> Response:
@@ -114,8 +122,7 @@ def field_faults(page: ConsolePage, refused: ActionRefused | None) -> dict[str, 
     """What is told beside a field, by its name; under no name, what is told above the form."""
     if refused is None:
         return {}
-    is_of_field = refused.code in {"invalid", WRONG_CODE}
-    return {refused.field if is_of_field else "": refused.told(page.request.language)}
+    return {refused.field: refused.told(page.request.language)}
 
 
 def _send_again(context: Context, request: Request, names: tuple[str, ...], why: str, bytes_max: int) -> Response:
@@ -137,7 +144,7 @@ def _send_again(context: Context, request: Request, names: tuple[str, ...], why:
 def _check_given(params: Params, needs: tuple[str, ...]) -> None:
     for name in needs:
         if not without_marks(params[name]).strip():
-            raise ActionRefused("invalid", GIVEN, field=name)
+            raise ActionRefused("invalid", REQUIRED, field=name)
 
 
 async def _check_code(page: ConsolePage, code: str) -> None:
@@ -147,7 +154,9 @@ async def _check_code(page: ConsolePage, code: str) -> None:
     login = await store.find(Tables.logins, email)
     verified = None
     if login is not None and login.totp_sealed is not None and code.strip():
-        verified = await authenticate_second_factor(page.context, page.request, login, code, known=f"person {person}")
+        verified = await authenticate_second_factor(
+            page.context, page.request, login, code, known=f"person {person}", mails=_WRONG_CODE_MAILS
+        )
     if verified is not None:
         used = UseLoginCode(person, email, verified.login.password_hash, verified.totp_step, verified.recovery_hash)
         if type(await page.context.engine.submit(used)) is not Refused:

@@ -103,6 +103,7 @@ class ConsolePage(msgspec.Struct, frozen=True):
             "may": self.may,
             "said": self.flash,
             "recovery": self.recovery,
+            "money_stop": self.context.engine.money_stop,
         }
         return render_page(
             self.context.site, self.request, template, status=status, headers=[*self.cookies], form_origin="", **values

@@ -6,6 +6,7 @@ from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.ledger_check import Looked
+from qirsh.engine.chain_memory import WHAT_TO_DO
 from qirsh.language.catalog import mark as _
 from qirsh.store.integrity import (
     attested_rows,
@@ -65,6 +66,9 @@ def _looked(found: list[Violation]) -> tuple[Looked, ...]:
 
 async def check_before_lifting(context: Context) -> None:
     """Every rule of money holds. What the chain remembers may stay: it cannot be repaired."""
+    # Each id that was given out since could be given out again.
+    if (how := context.engine.money_stop.set_back) is not None:
+        raise ActionRefused("move_not_allowed", "%(why)s", why=f"{how}; {WHAT_TO_DO}")
     broken = _of_money(await _verified(context))
     if broken:
         raise ActionRefused(

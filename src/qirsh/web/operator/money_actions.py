@@ -16,6 +16,7 @@ from qirsh.language.catalog import mark as _
 from qirsh.store.reads.money import houses, reversal_of, transfer_of
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import (
+    NO_ORDER,
     ONE_OF,
     Action,
     ActionRefused,
@@ -149,6 +150,4 @@ async def _booked(context: Context, params: Params) -> BankOrder:
             else _("This is a refund, which is not reversed: no bank has moved its money."),
         )
     shown = word_text(params, "house", limits.NAME_CHARACTERS_MAX, default="") or BANK
-    raise ActionRefused(
-        "invalid", _("no order of the house account %(house)s has this reference"), field="reverses", house=shown
-    )
+    raise ActionRefused("invalid", NO_ORDER, field="reverses", house=shown)

@@ -55,6 +55,11 @@ from qirsh.web.operator.proposal_facts import told_facts
 
 _ID_CHARACTERS_MAX: Final = 64
 _DIGEST_CHARACTERS: Final = 16  # Of what is shown: enough to tell two versions of one proposal apart.
+_DECIDED: Final = {
+    "done": _("This proposal has been decided. Confirmed by %(who)s, %(at)s."),
+    "refused": _("This proposal has been decided. Declined by %(who)s, %(at)s."),
+    "withdrawn": _("This proposal has been decided. Withdrawn by %(who)s, %(at)s."),
+}
 
 
 async def ask(context: Context, actor: Actor, params: Params, command: ProposedCommand) -> Params:
@@ -159,9 +164,20 @@ async def show_proposal(context: Context, actor: Actor, params: Params) -> Param
     return proposal_words(proposal) | await told_facts(context, proposal, sees_contacts=seen)
 
 
+async def undecided(context: Context, params: Params) -> Proposal:
+    """The one that is decided on. If it was before, that is told ahead of what may be wrong with what was typed."""
+    proposal = await _found(context, params)
+    if proposal.state == "open":
+        return proposal
+    by = None if proposal.decided_by is None else await context.store.find(Tables.people, proposal.decided_by)
+    if by is None or proposal.decided_at is None:
+        raise ActionRefused("already_decided")
+    raise ActionRefused("already_decided", _DECIDED[proposal.state], who=by.name, at=timestamp(proposal.decided_at))
+
+
 async def confirm_proposal(context: Context, actor: Actor, params: Params) -> Params:
     """Agree to what was shown."""
-    proposal = await _found(context, params)
+    proposal = await undecided(context, params)
     return await confirm(context, actor, proposal, _seen(proposal, params))
 
 
@@ -169,7 +185,7 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
     """The act that refuses a proposal, or takes back one's own."""
 
     async def act(context: Context, actor: Actor, params: Params) -> Params:
-        proposal = await _found(context, params)
+        proposal = await undecided(context, params)
         if (proposal.asked_by == actor.id) != by_asker:
             raise ActionRefused(
                 "own_request",
@@ -202,7 +218,7 @@ def end_proposal(*, by_asker: bool) -> Any:  # noqa: ANN401 - a handler
 
 async def edit_proposal(context: Context, actor: Actor, params: Params) -> Params:
     """Put right what was mistyped. Whoever does so does not confirm it any more."""
-    proposal = await _found(context, params)
+    proposal = await undecided(context, params)
     before = _held(proposal)
     command = _edited(before, params)
     rule = PROPOSED[type(command)]

@@ -1,16 +1,35 @@
 """What a proposal is about, in words: whom, where to, from what to what. Who confirms must see all of it."""
 
+from typing import Final
+
 import msgspec
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.domain.commands.bank_order import BookBankTransfer
 from qirsh.domain.commands.operator import AppointOperator, ChangeRoles
 from qirsh.domain.commands.proposal import ProposedCommand, decoded
+from qirsh.domain.commands.stop import LiftStop
 from qirsh.domain.proposal import Proposal
+from qirsh.domain.proposal_change import Change, written_changes
+from qirsh.domain.stop import Stop
 from qirsh.domain.tables import Tables
 from qirsh.engine.bank_details import BankDetails, unsealed
+from qirsh.store.reads.ledger import kept_checks
 from qirsh.store.reads.people import EMAIL_OF
+from qirsh.store.reads.proposals import edits_of
 from qirsh.web.http.context import Context
 from qirsh.web.operator.action import Params
+from qirsh.web.operator.decided import actor_name
+
+_EDITS_SHOWN_MAX: Final = 50
+
+
+class ShownEdit(msgspec.Struct, frozen=True):
+    """A change of the proposal: who made it, when, and from what to what."""
+
+    by: str
+    at: int
+    changes: tuple[Change, ...]
 
 
 class ProposalFacts(msgspec.Struct, frozen=True):
@@ -18,16 +37,18 @@ class ProposalFacts(msgspec.Struct, frozen=True):
 
     person: str = ""  # Whose access, roles or end it is about,
     email: str = ""  # and their address; that of a new operator too.
-    roles_now: str = ""
+    roles_now: str = ""  # While it is open: afterwards they are others.
     roles: str = ""  # Those that are asked for.
     payout: str = ""
     bank: BankDetails | None = None  # Where a payout goes.
-    editors: tuple[str, ...] = ()  # Who has changed it since.
+    stop: Stop | None = None  # That is to be lifted,
+    findings: tuple[str, ...] = ()  # and what the auditor last found, of each check that is broken.
+    edits: tuple[ShownEdit, ...] = ()  # What has been changed of it since it was asked for, oldest first.
 
 
 async def facts_of(context: Context, proposal: Proposal, *, sees_contacts: bool) -> ProposalFacts:
     """As it is now; an address is for who may see those."""
-    facts = await _facts(context, proposal)
+    facts = msgspec.structs.replace(await _facts(context, proposal), edits=await _edits(context, proposal))
     return facts if sees_contacts else msgspec.structs.replace(facts, email="")
 
 
@@ -40,24 +61,37 @@ async def told_facts(context: Context, proposal: Proposal, *, sees_contacts: boo
         "rolesNow": facts.roles_now,
         "roles": facts.roles,
         "payout": facts.payout,
-        "changedBy": ", ".join(facts.editors),
+        "stopReason": "" if facts.stop is None else facts.stop.reason,
+        "stoppedAt": "" if facts.stop is None else timestamp(facts.stop.at),
+        "lastFinding": "" if facts.stop is None else "; ".join(facts.findings) or "no check is broken",
+        "changedBy": ", ".join(dict.fromkeys(edit.by for edit in facts.edits)),
+        "changes": "; ".join(
+            f"{timestamp(edit.at)} {edit.by}: {written_changes(edit.changes)}" for edit in facts.edits
+        ),
     }
     return {name: value for name, value in told.items() if value}
 
 
 async def _facts(context: Context, proposal: Proposal) -> ProposalFacts:
     command, store = decoded(proposal), context.store
-    editors = [await store.find(Tables.people, int(editor)) for editor in proposal.editors.split()]
-    changed = tuple(editor.name for editor in editors if editor is not None)
     if isinstance(command, AppointOperator):
-        return ProposalFacts(person=command.name, email=command.email, roles=command.roles, editors=changed)
+        return ProposalFacts(person=command.name, email=command.email, roles=command.roles)
     if isinstance(command, BookBankTransfer) and command.payout is not None:
         payout = await store.find(Tables.payouts, command.payout)
         bank = None if payout is None else unsealed(context.keyring, payout.bank_sealed, payout.id)
-        return ProposalFacts(payout=command.payout, bank=bank, editors=changed)
+        return ProposalFacts(payout=command.payout, bank=bank)
+    if isinstance(command, LiftStop):
+        kept = await kept_checks(store)
+        findings = tuple(check.finding for check in kept.values() if check.finding)
+        return ProposalFacts(stop=await store.find(Tables.stops, command.id), findings=findings)
     name, email, held = await _person(context, command)
     roles = command.roles if isinstance(command, ChangeRoles) else ""
-    return ProposalFacts(person=name, email=email, roles_now=held, roles=roles, editors=changed)
+    return ProposalFacts(person=name, email=email, roles_now=held if proposal.state == "open" else "", roles=roles)
+
+
+async def _edits(context: Context, proposal: Proposal) -> tuple[ShownEdit, ...]:
+    found = await edits_of(context.store, proposal, _EDITS_SHOWN_MAX)
+    return tuple([ShownEdit(await actor_name(context, edit.actor), edit.at, edit.changes) for edit in found])
 
 
 async def _person(context: Context, command: ProposedCommand | None) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from qirsh.domain.commands.refund import RefundForShop
 from qirsh.domain.ledger import Balance
 from qirsh.domain.operator_role import ROLES, OperatorRight
 from qirsh.domain.proposal import Proposal, authors
+from qirsh.domain.proposal_change import read_sum
 from qirsh.domain.rules.proposal import PROPOSED
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.proposals import open_proposals, who_asked
@@ -19,7 +20,7 @@ from qirsh.web.operator.console_form import console_form, field_faults, refused_
 from qirsh.web.operator.console_page import ConsolePage, console_page
 from qirsh.web.operator.operator_pages import joined_roles
 from qirsh.web.operator.own_interest import Part, is_concerned
-from qirsh.web.operator.proposal_actions import proposal_words
+from qirsh.web.operator.proposal_actions import proposal_words, undecided
 from qirsh.web.operator.proposal_facts import facts_of
 
 _LISTED: Final = 50
@@ -71,6 +72,7 @@ PROPOSAL_ROUTES: Final = (
         again=proposal_again,
         done=proposal_address,
         takes_code=True,
+        first=undecided,
     ),
     console_form(
         "/proposals/{id}/edit",
@@ -112,6 +114,7 @@ async def _page(
         proposal=proposal,
         words=proposal_words(proposal),
         sum=_sum(proposal),
+        sum_in=read_sum,
         facts=await facts_of(page.context, proposal, sees_contacts=page.may("see_contacts")),
         subject_address=_subject_address(proposal),
         balance=await _balance(page, proposal),
@@ -122,6 +125,7 @@ async def _page(
         decided_by=await page.name_of(proposal.decided_by),
         is_own=me == proposal.asked_by,
         part=part if is_open else "",
+        takes_third=is_open and len(authors(proposal)) > 1,
         may_confirm=is_open and rule is not None and part == "" and page.may(rule.confirm),
         may_edit=is_open and rule is not None and not is_own and page.may(rule.ask),
         may_end=is_open and rule is not None and (part == "asked" or (part != "own" and page.may(rule.confirm))),

@@ -22,9 +22,6 @@ LISTED: Final = 10  # Of each kind on one page.
 _TRANSACTIONS: Final = "ot"
 _ENTRIES: Final = "oa"
 _WHO: Final = re.compile(r"(?:operator|person) ([1-9][0-9]{0,17})\b", re.ASCII)
-# How somebody's state came about: for all operators. The rest of the audit log is for those who may see it.
-_STATES: Final = ("account.", "identity.", "access.", "person.", "key.", "payout.")
-_LOOKED: Final = "account.looked_at"
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -81,23 +78,18 @@ async def waits(page: ConsolePage, *subjects: str) -> list[Proposal]:
 
 
 async def audit_entries(page: ConsolePage, subjects: tuple[str, ...], below: str, address: str) -> dict[str, Any]:
-    """What was done about these, newest first."""
-    last = numbers_of(below, _ENTRIES, 1)[0] if below else MAX_ENTRY
-    found = await entries_about(page.context.store, subjects, last, limits.LIST_ITEMS_DEFAULT)
-    older = ""
-    if len(found) == limits.LIST_ITEMS_DEFAULT:
-        older = with_query(address, {"entries": encode_cursor(_ENTRIES, found[-1].id)})
-    sees_all = page.may("see_audit_log")
-    shown = [one for one in found if sees_all or _tells_state(one.entry.action)]
+    """What was done about these, newest first, as far as their roles see it."""
+    last, most = numbers_of(below, _ENTRIES, 1)[0] if below else MAX_ENTRY, limits.LIST_ITEMS_DEFAULT
+    only_states = not page.may("see_audit_log")
+    found = await entries_about(page.context.store, subjects, last, most + 1, only_states=only_states)
+    shown, older = found[:most], ""
+    if len(found) > most:
+        older = with_query(address, {"entries": encode_cursor(_ENTRIES, shown[-1].id)})
     names: dict[str, str] = {}
     for actor in {one.entry.actor for one in shown}:
         who = _WHO.match(actor)
         names[actor] = await page.name_of(int(who[1])) if who else ""
     return {"entries": [ShownEntry(one, names[one.entry.actor]) for one in shown], "older_entries": older}
-
-
-def _tells_state(action: str) -> bool:
-    return action.startswith(_STATES) and action != _LOOKED
 
 
 def _line(page: ConsolePage, entry: NamedEntry) -> Line:

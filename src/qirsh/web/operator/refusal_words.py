@@ -39,20 +39,15 @@ async def refusal_words(context: Context, command: Command[Any], why: Refusal) -
     if why is Refusal.MOVE_NOT_ALLOWED and isinstance(wanted, MoveAccount | CloseAccount):
         return _why_not_moved(account, wanted.to if isinstance(wanted, MoveAccount) else "closed")
     is_over = account.state in {"suspended", "closed"}
-    return state_words(account) if is_over and why is Refusal.ACCOUNT_SUSPENDED else ""
-
-
-def state_words(account: Account) -> str:
-    """Of an act that the account's state does not allow; empty of a house account, which has no other."""
-    return _NOT_ALLOWED.get(account.state, "")
+    return _NOT_ALLOWED[account.state] if is_over and why is Refusal.ACCOUNT_SUSPENDED else ""
 
 
 def _why_not_moved(account: Account, to: str) -> str:
-    """Empty where it is not for the account's state."""
+    """Empty of a house account, which has one state only."""
     if account.mode == "test":
         return _("This is a test account, which follows its business. Nothing was changed.")
     if account.state == to:
         return _ALREADY[to]
-    if not may_move(account, to):
-        return state_words(account)
-    return _("This is the account of an operator. End the operator first.") if to == "closed" else ""
+    if to == "closed" and may_move(account, to):
+        return _("This is the account of an operator. End the operator first.")
+    return _NOT_ALLOWED.get(account.state, "")

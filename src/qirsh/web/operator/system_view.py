@@ -3,11 +3,14 @@
 import asyncio
 import os
 import shutil
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import msgspec
 
 from qirsh import __version__
+from qirsh.backup.files import last_backup
+from qirsh.backup.lines import moment_ms
 from qirsh.domain import seal
 from qirsh.store.integrity import hash_chain
 from qirsh.store.reads.queues import Queue, waiting
@@ -23,6 +26,8 @@ from qirsh.store.reads.system import (
 )
 from qirsh.web.http.context import Context
 from qirsh.web.http.installation import Examined
+
+T = TypeVar("T")
 
 _DISK_S_MAX: Final = 2.0  # One that hangs must not hang the page.
 
@@ -61,7 +66,7 @@ class SystemView(msgspec.Struct, frozen=True):
     settings: dict[str, str]
     secret_settings: frozenset[str]
     findings: list[Examined] | None  # None: they were not there in time.
-    last_backup_at: int | None = None  # Nothing makes backups that the service knows of.
+    last_backup_at: int | None  # As far as this machine knows.
 
 
 async def system_view(context: Context) -> SystemView:
@@ -69,6 +74,7 @@ async def system_view(context: Context) -> SystemView:
     store, own = context.store, context.installation
     now = await store.now()
     examining = asyncio.ensure_future(own.examine())
+    backup = await _asked_of_disk(lambda: last_backup(own.data_dir))
     processes, vacant = await _processes(context, now)
     return SystemView(
         version=__version__,
@@ -87,6 +93,7 @@ async def system_view(context: Context) -> SystemView:
         settings=own.settings,
         secret_settings=own.secret_settings,
         findings=await examining,
+        last_backup_at=None if backup is None else moment_ms(backup.at),
     )
 
 
@@ -128,8 +135,11 @@ async def _waiting(context: Context, now: int) -> list[Waiting]:
 
 
 async def _disk(context: Context) -> Disk | None:
-    asked = asyncio.ensure_future(asyncio.to_thread(shutil.disk_usage, context.installation.data_dir))
+    usage = await _asked_of_disk(lambda: shutil.disk_usage(context.installation.data_dir))
+    return None if usage is None else Disk(usage.free, usage.total)
+
+
+async def _asked_of_disk(ask: Callable[[], T]) -> T | None:
+    asked = asyncio.ensure_future(asyncio.to_thread(ask))
     await asyncio.wait({asked}, timeout=_DISK_S_MAX)
-    if not asked.done() or asked.exception() is not None:
-        return None
-    return Disk(asked.result().free, asked.result().total)
+    return asked.result() if asked.done() and asked.exception() is None else None

@@ -23,6 +23,13 @@
     }
   };
 
+  // A menu that is wider than a phone begins at the place where one is.
+  for (const here of document.querySelectorAll(".places.of-shop [aria-current]")) {
+    const [menu, place] = [here.parentElement, here.getBoundingClientRect()];
+    const seen = menu.getBoundingClientRect();
+    menu.scrollLeft += place.left + place.width / 2 - seen.left - seen.width / 2;
+  }
+
   offer("[data-print]", () => print());
 
   // Passwords that can be seen while they are typed, and never when they are sent.
