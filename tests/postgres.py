@@ -53,7 +53,7 @@ class PostgresServer:
     def __init__(self, installation: Path, folder: Path, *, password: str = "", **settings: str) -> None:
         """With new data, or with those of an earlier one in the same folder, whose password it must be told."""
         self.folder = folder
-        self.binaries = _reachable(installation, folder) / "bin"
+        self.binaries = reachable(installation, folder) / "bin"
         self.port = 0
         self.process: subprocess.Popen[bytes]
         self._password = password or secrets.token_hex(16)
@@ -79,7 +79,7 @@ class PostgresServer:
         with self._log() as log:
             self.process = subprocess.Popen(
                 [
-                    *_unprivileged(),
+                    *unprivileged(),
                     *(self.binaries / "postgres", "-D", "data", "-h", "127.0.0.1", "-p", str(self.port), "-k", ""),
                     *self._settings,
                 ],
@@ -105,32 +105,16 @@ class PostgresServer:
 
     def crash(self) -> None:
         """As when the machine loses power: all of its processes at once, without a word."""
-        self.hold()  # Nobody is left to start another or to tidy up.
-        everybody = self._everybody()
-        for number in everybody:
-            os.kill(number, signal.SIGKILL)
+        crash(self.process.pid)
         self.process.wait(30)
-        while not all(map(_is_gone, everybody)):
-            time.sleep(0.01)
 
     def hold(self) -> None:
         """Everything stands still."""
-        self._tell_everybody(signal.SIGSTOP)
+        tell_everybody(self.process.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         """As if nothing had been."""
-        self._tell_everybody(signal.SIGCONT)
-
-    def _tell_everybody(self, what: signal.Signals) -> None:
-        self.process.send_signal(what)  # It starts the others: once it stands still, there are no new ones.
-        for number in self._everybody():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, what)
-
-    def _everybody(self) -> list[int]:
-        own = self.process.pid
-        children = Path(f"/proc/{own}/task/{own}/children").read_text()
-        return [own, *map(int, children.split())]
+        tell_everybody(self.process.pid, signal.SIGCONT)
 
     def sql(self, sql: str, database: str = "postgres") -> str:
         """What psql prints of it, bare."""
@@ -174,7 +158,7 @@ class PostgresServer:
         with self._log() as log:
             subprocess.run(
                 [
-                    *_unprivileged(),
+                    *unprivileged(),
                     *(self.binaries / "initdb", "-D", "data", "-U", "postgres", "-A", "scram-sha-256"),
                     *("--pwfile=password", "-E", "UTF8", "--no-locale", "--no-sync"),
                 ],
@@ -221,6 +205,30 @@ def own_folder(kind: str) -> Iterator[Path]:
         yield Path(name)
 
 
+def crash(postmaster: int) -> None:
+    """All processes of a server at once, without a word: it is the parent of the others."""
+    tell_everybody(postmaster, signal.SIGSTOP)  # Nobody is left to start another or to tidy up.
+    everybody = _everybody(postmaster)
+    for number in everybody:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    while not all(map(_is_gone, everybody)):
+        time.sleep(0.01)
+
+
+def tell_everybody(postmaster: int, what: signal.Signals) -> None:
+    """All processes of a server are sent this signal."""
+    os.kill(postmaster, what)  # It starts the others: once it stands still, there are no new ones.
+    for number in _everybody(postmaster):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, what)
+
+
+def _everybody(postmaster: int) -> list[int]:
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
+    return [postmaster, *map(int, children.split())]
+
+
 def _verifier(password: str) -> str:
     """What a server keeps of a password that is proven in one round. The usual 4096 cost some ms a connection."""
     salt, rounds = secrets.token_bytes(16), 1
@@ -246,16 +254,20 @@ def _free_port() -> int:
             return port
 
 
-def _unprivileged() -> list[str]:
+def unprivileged(*flags: str, last_signal: str = "INT") -> list[str]:
     """A prefix for commands: not root, and gone when the test run ends, whatever ends it."""
-    drop = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
-    return ["setpriv", *drop, "--pdeathsig=INT", "--"]
+    drop = [f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups", *flags] if os.geteuid() == 0 else []
+    return ["setpriv", *drop, f"--pdeathsig={last_signal}", "--"]
 
 
-def _reachable(installation: Path, folder: Path) -> Path:
+def is_readable(path: Path) -> bool:
+    """For the user that servers run as. One that cannot read it may still start it, and then lacks its libraries."""
+    return subprocess.run([*unprivileged(), "test", "-r", path], check=False).returncode == 0
+
+
+def reachable(installation: Path, folder: Path) -> Path:
     """The installation, or a copy of it if the checkout lies in a closed folder."""
-    probe: list[str | Path] = [*_unprivileged(), "test", "-r", installation / "bin/initdb"]
-    if subprocess.run(probe, check=False).returncode == 0:
+    if is_readable(installation / "bin/initdb"):
         return installation
     package = installation.parent
     for name in (package.name, f"{package.name}.libs"):  # The libraries lie beside the package.

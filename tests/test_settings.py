@@ -13,6 +13,10 @@ TAKEN = {
     "postgres://u:sec%2Fret%40@host:5432/db?sslmode=require": "postgres://u@host:5432/db?sslmode=require",
     "postgresql://u:secret@localhost:1,127.0.0.2:2/db": "postgresql://u@localhost:1,127.0.0.2:2/db",
     "postgresql://u:secret@[::1]:5432/db": "postgresql://u@[::1]:5432/db",
+    "postgresql://u:secret@localhost:1,[::1]:2/db?target_session_attrs=primary": (
+        "postgresql://u@localhost:1,[::1]:2/db?target_session_attrs=primary"
+    ),
+    "postgresql:///db?host=/run/a,/run/b&port=1,2&user=u": "postgresql:///db?host=/run/a,/run/b&port=1,2&user=u",
     "postgresql://localhost:5432/db?user=u&password=secret@1": "postgresql://localhost:5432/db?user=u&password=...",
     "postgresql:///db?host=/run/postgresql&password=secret": "postgresql:///db?host=/run/postgresql&password=...",
     "postgresql://localhost/db?sslpassword=secret": "postgresql://localhost/db?sslpassword=...",
@@ -36,6 +40,8 @@ def test_an_address_is_taken_and_shown_without_its_password(address: str) -> Non
         ("postgresql://u:secret@[2001:db8::1]:5432/db?connect_timeout=3", "&sslmode=verify-full"),
         ("postgresql:///db?host=db.example", "&sslmode=verify-full"),
         ("postgresql://10.0.0.7/db?sslrootcert=/ca.crt", "&sslmode=verify-full"),
+        ("postgresql://127.0.0.1,[2001:db8::1]:5433/db", "?sslmode=verify-full"),
+        ("postgresql:///db?host=/run/a,db.example", "&sslmode=verify-full"),
         # Stated otherwise, and none to this machine.
         ("postgresql://u:secret@db.example/db?sslmode=disable", ""),
         ("postgresql://[::1]/db", ""),
@@ -52,6 +58,27 @@ def test_a_password_with_an_odd_letter_is_refused_before_the_driver_quotes_it(pl
         read_settings({"QIRSH_DATABASE_URL": f"postgresql://{place}"})
     assert "secret" not in str(told.value)
     assert PostgresUrl(f"postgresql://{place}").shown == "postgresql://u@host/db"
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("a,b/db?target_session_attrs=standby", "target_session_attrs=standby leads to servers that take no writes"),
+        ("a,b/db?target_session_attrs=read-only", "leave it out"),
+        ("a,,b/db", "a host beside a comma has no name"),
+        ("a:1,b:/db", None),
+        ("a:1,b:99999/db", "a port is a number from 1 to 65535"),
+        ("/db?host=a,b&port=1,2,3", "one for all hosts, or one for each"),
+        ("/db?host=a,b&port=x", "one for all hosts, or one for each"),
+    ],
+)
+def test_of_several_hosts_each_can_be_asked(place: str, words: str | None) -> None:
+    address = {"QIRSH_DATABASE_URL": f"postgresql://{place}"}
+    if words is None:
+        assert read_settings(address).database == f"postgresql://{place}?sslmode=verify-full"
+        return
+    with pytest.raises(BadSetting, match=words):
+        read_settings(address)
 
 
 @pytest.mark.parametrize("contact", ["help@example.org", "+963 11 123-4567", "https://example.org/help"])

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from qirsh.domain.limits import HINT_CHARACTERS_MAX, NAME_CHARACTERS_MAX
+from qirsh.store.postgres.hosts import hosts_of
 
 _SECRET_CHARACTERS_MIN: Final = 32
 _SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
@@ -45,15 +46,21 @@ class PostgresUrl(str):
     @property
     def is_local(self) -> bool:
         """Whether it leads no further than this machine: by loopback, or a socket in a folder."""
-        parts = urlsplit(self)
-        hosts = re.sub(r":\d*(?=,|$)", "", parts.netloc.rpartition("@")[2]).split(",")
-        hosts += [host for value in parse_qs(parts.query).get("host", []) for host in value.split(",")]
-        return all(not host or host.startswith("/") or _is_loopback(host.strip("[]")) for host in map(unquote, hosts))
+        names = [host.name for host in hosts_of(self)]
+        return all(not name or name.startswith("/") or _is_loopback(name) for name in names)
 
     @property
     def sslmode(self) -> str:
         """How the line is guarded, as far as the address says."""
-        return parse_qs(urlsplit(self).query).get("sslmode", [""])[-1]
+        return self._parameter("sslmode")
+
+    @property
+    def target_session_attrs(self) -> str:
+        """Which of several servers it wants, as far as it says."""
+        return self._parameter("target_session_attrs")
+
+    def _parameter(self, name: str) -> str:
+        return parse_qs(self.partition("?")[2]).get(name, [""])[-1]
 
     @property
     def shown(self) -> str:
@@ -148,6 +155,7 @@ def database(text: str) -> Path | PostgresUrl:
             message = "in a user or password, write / as %2F, ? as %3F, # as %23, @ as %40, : as %3A and % as %25"
             raise ValueError(message)
         url = PostgresUrl(text)
+        _check_hosts(url)
         if url.is_local or url.sslmode:
             return url
         # Otherwise the driver would ask for encryption, do without it if told so, and never look whose server it is.
@@ -156,6 +164,26 @@ def database(text: str) -> Path | PostgresUrl:
         return Path(location.removeprefix("/")).absolute()
     message = "must be sqlite:///path or postgresql://user:password@host/database"
     raise ValueError(message)
+
+
+def _check_hosts(url: PostgresUrl) -> None:
+    """What the driver would take in its own way, or not at all."""
+    try:
+        hosts = hosts_of(url)
+    except ValueError:
+        message = "port= must be one for all hosts, or one for each, by commas"
+        raise ValueError(message) from None
+    if len(hosts) > 1 and not all(host.name for host in hosts):
+        message = "a host beside a comma has no name"
+        raise ValueError(message)
+    if any(host.port is not None and not 1 <= host.port <= _PORT_MAX for host in hosts):
+        message = f"a port is a number from 1 to {_PORT_MAX}"
+        raise ValueError(message)
+    if (wanted := url.target_session_attrs) not in {"", "any", "primary", "read-write"}:
+        message = (
+            f"target_session_attrs={wanted} leads to servers that take no writes: leave it out, the primary is found"
+        )
+        raise ValueError(message)
 
 
 def base_url(text: str) -> str:

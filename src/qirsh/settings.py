@@ -23,8 +23,8 @@ class BadSetting(Exception):
 # Name -> what it is for. `qirsh doctor` and the docs list these.
 SETTINGS: Final = {
     "QIRSH_DATABASE_URL": (
-        "where the data is: sqlite:///path or postgresql://user:password@host/database"
-        " (default: qirsh.db in the data directory)"
+        "where the data is: sqlite:///path or postgresql://user:password@host/database, with several hosts by commas:"
+        " the primary among them is used (default: qirsh.db in the data directory)"
     ),
     "QIRSH_DATA_DIR": "directory of the database, the secret key and the control socket (default: qirsh-data)",
     "QIRSH_CONTROL_SOCKET": (

@@ -14,6 +14,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from qirsh.contract.timestamps import timestamp
 from qirsh.doctor import postgres_checks
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
 from qirsh.engine.clock import system_clock
@@ -412,6 +413,9 @@ def test_such_a_role_carries_out_all_that_a_demo_does(
         assert ended.returncode == 0, ended.stdout
         doctor = house.invoke("doctor")
         assert (doctor.returncode, findings(doctor.stdout)["Role"]) == (0, "ok")
+        restored = house.invoke("restored", "--taken-at", timestamp(system_clock()))
+        assert restored.returncode == 0, restored.stderr
+        assert house.invoke("verify").returncode == 0
 
 
 async def executed(url: str, sql: str) -> None:
@@ -433,6 +437,28 @@ def test_the_guide_grants_what_the_tables_need_and_no_more() -> None:
     logs = {table.name for how, table in WRITE_ORDER if how == "append"}
     assert named("REVOKE UPDATE") == never | logs
     assert named("GRANT DELETE") == {table.name for table in LOCK_ORDER if table.is_removable} | {"writer"}
+
+
+def test_of_several_hosts_commands_take_the_primary_and_say_which(seeded: PostgresHouse) -> None:
+    primary = f"127.0.0.1:{seeded.server.port}"
+    house = seeded.elsewhere(seeded.folder)
+    house.url = seeded.url.replace(primary, f"127.0.0.1:1,{primary}")
+    ended = quiet_about_the_password(seeded, house.invoke("verify"))
+    assert (ended.returncode, f"({primary}, the primary)" in ended.stdout) == (0, True), ended
+    assert json.loads(house.invoke("verify", "--json").stdout)["host"] == f"{primary}, the primary"
+    assert "host" not in json.loads(seeded.invoke("verify", "--json").stdout)
+    assert house.invoke("migrate").returncode == 0
+    doctor = quiet_about_the_password(seeded, house.invoke("doctor"))
+    levels = findings(doctor.stdout)
+    assert (levels["PostgreSQL"], levels["Hosts"], levels["Standbys"]) == ("ok", "note", "bad")
+    assert "127.0.0.1:1 cannot be reached: " in doctor.stdout
+    assert f"{primary} is the primary" in doctor.stdout
+    house.url = seeded.url.replace(primary, "127.0.0.1:1,127.0.0.1:2")
+    for words in (("verify",), ("serve",), ("migrate",)):
+        ended = quiet_about_the_password(seeded, house.invoke(*words))
+        assert (ended.returncode, "127.0.0.1:1 cannot" in ended.stderr, "127.0.0.1:2 cannot" in ended.stderr) == (
+            *(2, True, True),
+        ), ended
 
 
 def test_a_line_that_cannot_be_guarded_as_asked_is_not_used(seeded: PostgresHouse, tmp_path: Path) -> None:

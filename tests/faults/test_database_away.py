@@ -158,6 +158,30 @@ def test_a_database_that_is_held_still_under_load_does_nothing_twice(several: Se
     well_again(several, history, load)
 
 
+@pytest.mark.slow
+def test_whoever_waits_for_a_database_that_stands_still_hears_503_and_the_same_key_resolves(
+    several: Several, up: PostgresServer
+) -> None:
+    history = History(several)
+    merchant, customer = several.merchants[0], several.customers[0]
+
+    async def scene() -> list[str]:
+        async with Line(several.ports[0]) as line, Line(several.ports[0]) as other:
+            asked = history.create(merchant, 100)
+            await asked.send(line)
+            created, paid = history.create(merchant, 100), history.pay(customer, asked)
+            up.hold()
+            await asyncio.gather(created.send(line), paid.send(other))  # Answered while it is held.
+            heard: list[str] = [created.outcome, paid.outcome]
+            up.go_on()
+            await several.ready(_GREEN_S_MAX)
+            return heard
+
+    heard = several.run(scene())
+    assert "ok" not in heard
+    well_again(several, history, Load(several, history, seed=217, is_stubborn=True))
+
+
 @pytest.fixture
 def preferences() -> tuple[str, ...]:
     """What the database sets for its connections; a test may have it otherwise."""

@@ -34,6 +34,17 @@ def has_begun(settings: Settings) -> bool:
     return bool(has_tables)
 
 
+def is_served(settings: Settings) -> bool:
+    """Whether a server is connected to PostgreSQL, of any machine. A SQLite file says so by its lock."""
+    if isinstance(settings.database, Path):
+        return False
+    [(count,)] = probe(
+        settings,
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'qirsh'",
+    )
+    return bool(count)
+
+
 def operators(settings: Settings) -> int:
     """How many there are; raises `CannotTell`."""
     if not has_begun(settings):

@@ -1,5 +1,6 @@
 """What `qirsh doctor` looks at on a PostgreSQL server. Its disk is not ours to see."""
 
+import asyncio
 from pathlib import Path
 from typing import Final
 
@@ -7,7 +8,8 @@ from qirsh.doctor.database_probe import has_begun, probe, shown
 from qirsh.doctor.doctor_check import Finding, of_schema
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
-from qirsh.store.postgres.connection import DURABLE, NOW, VERSION_MIN, preferred_otherwise
+from qirsh.store.postgres.connection import ALONE, DURABLE, NOW, VERSION_MIN, preferred_otherwise
+from qirsh.store.postgres.hosts import hosts_of, survey
 from qirsh.store.postgres.verify import read_only
 
 _CONNECTIONS_A_WORKER: Final = 10  # Its writers, readers and searchers, and what a restart has open at the same time.
@@ -27,6 +29,52 @@ def server(settings: Settings) -> Finding:
     if is_standby:
         return Finding("bad", "this server is a standby, which takes no writes")
     return Finding("ok", f"{name} ({VERSION_MIN} or newer)")
+
+
+def hosts(settings: Settings) -> Finding:
+    """Whether exactly one of them is the primary, and the others could take over."""
+    if not _has_several(settings):
+        return Finding("ok", "one: nothing takes over when it is lost")
+    assert not isinstance(settings.database, Path), "the table of checks knows the engine"
+    try:
+        found = asyncio.run(survey(settings.database, server_settings={"application_name": "qirsh doctor"}))
+    except ValueError:  # Its words may quote the address.
+        return Finding("bad", "cannot be asked, because of the address: see PostgreSQL above")
+    said = "; ".join(found.said)
+    if found.primaries > 1:
+        return Finding("bad", f"{said}: nothing is served until one primary is left; stop those that were replaced")
+    if not found.primaries:
+        return Finding("bad", f"{said}: nothing is served until one is the primary")
+    return Finding("note" if found.silent else "ok", said)
+
+
+def standbys(settings: Settings) -> Finding:
+    """Whether what is acknowledged is on another machine too."""
+    [(names, connected, seen, streaming, awaited)] = probe(
+        settings,
+        "SELECT current_setting('synchronous_standby_names'), count(pid), count(state),"
+        " count(*) FILTER (WHERE state = 'streaming'), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum'))"
+        " FROM pg_stat_replication",
+    )
+    if not names and not _has_several(settings):
+        return Finding("ok", "none are named: what is acknowledged is on the disk of one machine")
+    if not names:
+        return Finding(
+            "bad",
+            "synchronous_standby_names is empty: what is acknowledged is on one machine alone, and lost with it;"
+            " name the standbys, such as ANY 1 (b, c)",
+        )
+    if seen < connected:
+        return Finding("note", f"{connected} connected to {names}; to see more: GRANT pg_read_all_stats TO this role")
+    words = f"{streaming} streaming, {awaited} of them sync or quorum, by synchronous_standby_names = {names}"
+    if not awaited:
+        return Finding("bad", f"{words}: every commit waits until one is back")
+    return Finding("ok", words)
+
+
+def _has_several(settings: Settings) -> bool:
+    assert not isinstance(settings.database, Path), "the table of checks knows the engine"
+    return len(hosts_of(settings.database)) > 1
 
 
 def line(settings: Settings) -> Finding:
@@ -68,6 +116,10 @@ def durability(settings: Settings) -> Finding:
     [values] = probe(settings, f"SELECT {', '.join(f'current_setting({name!r})' for name in DURABLE)}")
     if off := [name for name, value in zip(DURABLE, values, strict=True) if value == "off"]:
         return Finding("bad", f"{', '.join(off)} off: the server loses what it acknowledged; set to on")
+    if values[2] in ALONE and _has_several(settings):
+        return Finding(
+            "bad", f"synchronous_commit {values[2]}: what is acknowledged is on one machine alone; set to on"
+        )
     return Finding("ok", f"every commit is on the server's disk before it is answered (synchronous_commit {values[2]})")
 
 

@@ -20,6 +20,8 @@ from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
 
 R = TypeVar("R")
+# What is to be done, who waits for its outcome, and since when.
+_Waiting = tuple[Submission, asyncio.Future[object], float]
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,8 @@ _FAILURE_SHOWN_S = 10.0
 _FAILURES_IN_A_ROW = 3
 # A batch takes milliseconds. One that waits for so long keeps all others waiting behind it.
 _UNDER_WAY_S_MAX = 3.0
+# Nobody waits for longer: a database that is away for so long may be so for minutes.
+_CALLER_S_MAX = 10.0
 
 
 class Overloaded(Exception):
@@ -40,7 +44,7 @@ class Engine:
     """Takes commands. Started and closed by the service; used by faces and workers."""
 
     def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
-        self.money_stop = MoneyStop()
+        self.money_stop = MoneyStop(lambda: store.loss)
         self.role_troubles: dict[str, str] = {}  # Of roles that fail each time, in words, told by themselves.
         self._store = store
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
@@ -61,6 +65,13 @@ class Engine:
         for lane in self._lanes:
             await lane.ended()
 
+    def fail(self, why: str) -> None:
+        """What was read at the start holds no longer: nothing more is taken, and only a fresh start goes on."""
+        if not any(lane.is_broken for lane in self._lanes):
+            log.critical("%s", why)
+        for lane in self._lanes:
+            lane.fail()
+
     async def submit(self, command: Command[R]) -> R | Refused:
         """The command's result, after it is durable. A caller that goes away does not take its command along."""
         return cast("R | Refused", await self._lane(command).put(Submission(command)))
@@ -74,6 +85,11 @@ class Engine:
     ) -> Answer | Refused:
         """The same as an answer, which under an idempotency key is kept with what was done, and given again."""
         return cast("Answer | Refused", await self._lane(command).put(Submission(command, idempotency_key, render)))
+
+    def answer_late_callers(self) -> None:
+        """Who has waited for too long hears so, with what is known; called now and then by the service."""
+        for lane in self._lanes:
+            lane.answer_late_callers()
 
     def _lane(self, command: Command[R]) -> "_Lane":
         return self._creates if type(command) is CreatePayment else self._others
@@ -108,12 +124,13 @@ class _Lane:
         self._money_stop = money_stop
         self._listeners = listeners
         self._on_fatal = on_fatal
-        self._queue: deque[tuple[Submission, asyncio.Future[object]]] = deque()
+        self._queue: deque[_Waiting] = deque()
+        self._taken: Sequence[_Waiting] = ()  # Those of the batch that is under way.
         self._wanted: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
         self._is_open = False
-        self._is_broken = False  # For good.
+        self.is_broken = False  # For good.
         self._last_failure: str | None = None
         self._failures = 0  # Unexpected ones, in a row.
         self._failing_until = 0.0
@@ -129,6 +146,11 @@ class _Lane:
         self._is_open = False
         self._wake()
 
+    def fail(self) -> None:
+        """What is under way ends, and nothing follows it."""
+        self.is_broken = True
+        self.stop_taking()
+
     async def ended(self) -> None:
         if self._running is not None:
             await self._running
@@ -139,7 +161,7 @@ class _Lane:
             raise Overloaded
         assert self._loop is not None
         future: asyncio.Future[object] = self._loop.create_future()
-        self._queue.append((submission, future))
+        self._queue.append((submission, future, self._loop.time()))
         if self._wanted is not None:
             self._wake()
         return future
@@ -147,6 +169,14 @@ class _Lane:
     @property
     def is_committing(self) -> bool:
         return self._began is not None
+
+    def answer_late_callers(self) -> None:
+        """A batch that is under way may still be kept; what only waits in the queue is taken out of it."""
+        late = asyncio.get_running_loop().time() - _CALLER_S_MAX
+        _fail([one for one in self._taken if one[2] < late], OutcomeUnknown("the database takes too long"))
+        queue = self._queue
+        while queue and queue[0][2] < late:
+            _fail([queue.popleft()], StoreUnavailable("the database takes no writes"))
 
     def troubles(self) -> list[str]:
         troubles = []
@@ -168,14 +198,16 @@ class _Lane:
     async def _run(self) -> None:
         assert self._loop is not None
         queue = self._queue
-        while (self._is_open or queue) and not self._is_broken:
+        while (self._is_open or queue) and not self.is_broken:
             if not queue:
                 self._wanted = self._loop.create_future()
                 await self._wanted
                 self._wanted = None
                 continue
             taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
+            self._taken = taken
             await self._carry_out(taken)
+            self._taken = ()
             self._began = None
 
     def _ended(self, _running: asyncio.Task[None]) -> None:
@@ -183,11 +215,11 @@ class _Lane:
         was_closed, self._is_open = not self._is_open, False
         _fail(list(self._queue), Overloaded())
         self._queue.clear()
-        if self._is_broken or not was_closed:
+        if self.is_broken or not was_closed:
             self._on_fatal()
 
-    async def _carry_out(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
-        batch = Batch([submission for submission, _ in taken], self._money_stop.is_stopped)
+    async def _carry_out(self, taken: Sequence[_Waiting]) -> None:
+        batch = Batch([submission for submission, _, _ in taken], self._money_stop.is_stopped)
         assert self._loop is not None
         self._began = self._loop.time()
         try:
@@ -195,8 +227,9 @@ class _Lane:
         except (StoreUnavailable, OutcomeUnknown) as error:
             self._remember(str(error))
             if isinstance(error, StoreBroken):
-                self._is_broken = True
-                log.critical("the database cannot be written any more: %s", error)
+                if not self.is_broken:
+                    log.critical("the database cannot be written any more: %s", error)
+                self.is_broken = True
             _fail(taken, error)
         except Exception as error:
             if len(taken) == 1:
@@ -211,7 +244,7 @@ class _Lane:
         else:
             self._last_failure = None
             self._failures = 0
-            for (_, future), outcome in zip(taken, batch.outcomes, strict=True):
+            for (_, future, _), outcome in zip(taken, batch.outcomes, strict=True):
                 if not future.done():
                     future.set_result(outcome)
             self._tell(state)
@@ -220,9 +253,9 @@ class _Lane:
         self._last_failure = failure
         self._failing_until = asyncio.get_running_loop().time() + _FAILURE_SHOWN_S
 
-    async def _one_by_one(self, taken: Sequence[tuple[Submission, asyncio.Future[object]]]) -> None:
+    async def _one_by_one(self, taken: Sequence[_Waiting]) -> None:
         for index, one in enumerate(taken):
-            if self._is_broken:
+            if self.is_broken:
                 _fail(taken[index:], Overloaded())
                 break
             await self._carry_out([one])
@@ -235,7 +268,7 @@ class _Lane:
                 log.exception("a listener failed; what it was to hear of is kept all the same")
 
 
-def _fail(taken: Sequence[tuple[Submission, asyncio.Future[object]]], error: Exception) -> None:
-    for _, future in taken:
+def _fail(taken: Sequence[_Waiting], error: Exception) -> None:
+    for _, future, _ in taken:
         if not future.done():
             future.set_exception(error)

@@ -28,13 +28,14 @@ class Migration(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def migrations(engine: str) -> list[Migration]:
-    """All steps for an engine, in order."""
+def migrations(engine: str, *, up_to: int | None = None) -> list[Migration]:
+    """All steps for an engine, in order; of an older schema, those that lead to it."""
     found = []
     for file in resources.files("qirsh.store").joinpath("migrations").iterdir():
         if file.name.endswith(f".{engine}.sql"):
             number, _, name = file.name.removesuffix(f".{engine}.sql").partition("_")
-            found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+            if up_to is None or int(number) <= up_to:
+                found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
     return sorted(found, key=lambda migration: migration.number)
 
 

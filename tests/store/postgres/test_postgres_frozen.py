@@ -124,6 +124,7 @@ def test_those_who_start_wait_for_a_migration_as_long_as_it_takes(url: str, monk
     monkeypatch.setitem(connection.SETTINGS, "lock_timeout", "100ms")
     monkeypatch.setitem(connection.RELIED_ON, "lock_timeout", "100ms")
     monkeypatch.setattr(connection, "TRANSACTION_S_MAX", 1)
+    monkeypatch.setattr(connection, "STATEMENT_S_MAX", 1.0)
 
     async def scene() -> None:
         other = await asyncpg.connect(url)

@@ -10,7 +10,9 @@ from ipaddress import ip_network
 import httpx2
 import pytest
 
+from qirsh.domain.batch import Batch
 from qirsh.domain.limits import PASSWORD_CHECKS_AT_ONCE
+from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine import batcher, passwords
 from qirsh.store.postgres import store as postgres
 from qirsh.store.sqlite import store as sqlite
@@ -181,6 +183,39 @@ def test_a_caller_who_leaves_does_not_take_the_command_along(still: InProcess) -
     assert (False, False) not in zip(left, paid, strict=True)
     assert still.balance(customer) == held - paid.count(True) - 1
     assert still.violations() == []
+
+
+def test_a_caller_whom_the_database_keeps_waiting_hears_so_and_the_same_key_resolves(
+    still: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, store = still.context.engine, still.context.store
+    call = create(still.merchants[0].key, amount=7).once("late")
+    before = still.counts()
+
+    async def scene() -> tuple[httpx2.Response, httpx2.Response]:
+        came, door, transact = asyncio.Event(), asyncio.Event(), store.transact
+
+        async def held(batch: Batch) -> UnitOfWork:
+            came.set()
+            await door.wait()
+            return await transact(batch)
+
+        monkeypatch.setattr(store, "transact", held)
+        waiting = asyncio.create_task(still.sent(call))
+        await came.wait()
+        engine.answer_late_callers()
+        assert not waiting.done()
+        monkeypatch.setattr(batcher, "_CALLER_S_MAX", -1.0)
+        engine.answer_late_callers()
+        told = await waiting
+        door.set()
+        return told, await still.sent(call)
+
+    told, again = still.run(scene())
+    refused(told, 503, "outcome_unknown")
+    assert told.headers["retry-after"] == "5"
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (201, "true")
+    assert still.counts()["payment"] == before["payment"] + 1
 
 
 def test_a_service_that_stops_takes_no_more_and_still_reads(engine: PostgresServer | None) -> None:

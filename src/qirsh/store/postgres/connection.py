@@ -1,17 +1,15 @@
-"""Connections to PostgreSQL: to a server that keeps what it acknowledges, with the schema of this version."""
+"""Connections to PostgreSQL: to a server that keeps what it acknowledges."""
 
+import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import asyncpg
 
-from qirsh.store import migrate
 from qirsh.store.interface import Query, UnusableDatabase
-from qirsh.store.postgres import schema_guard
+from qirsh.store.postgres.hosts import Hosts
 
 VERSION_MIN: Final = 14
-CONNECT_S_MAX: Final = 3.0
 STATEMENT_S_MAX: Final = 15.0
 # A batch holds its rows for milliseconds. Who holds them for longer is held up itself, and may never go on: a process
 # that is frozen is alive for the server. Between two statements it loses them after the first of these; in the middle
@@ -55,6 +53,8 @@ END_FROZEN: Final = Query(
 )
 # Without any of these a crash loses what was acknowledged.
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
+# With these a commit is acknowledged before it is on the disk of another host, and lost with this one.
+ALONE: Final = frozenset({"local", "remote_write"})
 NOW: Final = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 # The connection is gone or worthless; what was under way on it is rolled back, unless it was a commit.
 LOST: Final = (
@@ -87,20 +87,51 @@ class RowsAppeared(Exception):
     """A row came into being, or changed, between two looks: run the batch again."""
 
 
-async def connect(url: str) -> asyncpg.Connection:
-    """A connection to a server that keeps what it acknowledges."""
-    connection = await asyncpg.connect(
-        url, timeout=CONNECT_S_MAX, command_timeout=STATEMENT_S_MAX, server_settings=SETTINGS
+class WriterConnection(asyncpg.Connection):
+    """Never asks the server to cancel what is under way, as the driver does after a timeout: it hangs up.
+
+    A commit that waits for a standby is there already, and a server that is asked to cancel it ends the wait: the
+    commit is then seen by everybody, and on no other machine.
+    """
+
+    def _cancel_current_command(self, *_waiters: object) -> None:
+        # Not at once: the driver has not done with what it was waiting for.
+        asyncio.get_running_loop().call_soon(self.terminate)
+
+
+async def connect(hosts: Hosts | str) -> asyncpg.Connection:
+    """A connection to a server that keeps what it acknowledges; of several, to the primary."""
+    if isinstance(hosts, str):
+        hosts = Hosts(hosts)
+    connection = await hosts.connect(
+        command_timeout=STATEMENT_S_MAX, server_settings=SETTINGS, connection_class=WriterConnection
     )
     try:
-        await prepare(connection, transaction_s=TRANSACTION_S_MAX)
+        await prepare(connection, transaction_s=TRANSACTION_S_MAX, has_standbys=hosts.are_several)
     except BaseException:
         connection.terminate()
         raise
     return connection
 
 
-async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0) -> None:
+async def connect_alone(url: str) -> asyncpg.Connection:
+    """The same for one transaction that takes as long as it takes, with the plans that the server prefers."""
+    settings = RELIED_ON | {
+        "application_name": "qirsh alone",  # Told apart from servers.
+        "idle_in_transaction_session_timeout": "0",
+        "jit": "off",
+    }
+    hosts = Hosts(url)
+    connection = await hosts.connect(server_settings=settings, connection_class=WriterConnection)
+    try:
+        await prepare(connection, has_standbys=hosts.are_several)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0, has_standbys: bool = False) -> None:
     """See whether money may be kept here; asked of each new connection, because settings change.
 
     A process that is frozen between two messages of one statement is not idle for the server: there only a bound on
@@ -109,7 +140,7 @@ async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0) -> 
     version = connection.get_server_version()
     if version.major < VERSION_MIN:
         raise UnusableDatabase(f"PostgreSQL {version.major} is too old: {VERSION_MIN} or newer is needed")
-    await _bound_transactions(connection, transaction_s)
+    await bound_transactions(connection, transaction_s)
     names = ("server_encoding", *DURABLE, "session_replication_role", *RELIED_ON)
     row = await connection.fetchrow(
         f"SELECT pg_is_in_recovery(), {', '.join(f'current_setting({name!r})' for name in names)}"
@@ -117,10 +148,17 @@ async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0) -> 
     assert row is not None
     if row[0]:
         raise ConnectionError("this server is a standby, which takes no writes")
-    _check_settings(dict(zip(names, row[1:], strict=True)))
+    values = dict(zip(names, row[1:], strict=True))
+    _check_settings(values)
+    if has_standbys and values["synchronous_commit"] in ALONE:
+        raise UnusableDatabase(
+            f"PostgreSQL runs with synchronous_commit={values['synchronous_commit']}: with several hosts, what one"
+            " acknowledges must be on the disk of another: set it to on"
+        )
 
 
-async def _bound_transactions(connection: asyncpg.Connection, seconds: int, *, is_local: bool = False) -> None:
+async def bound_transactions(connection: asyncpg.Connection, seconds: int, *, is_local: bool = False) -> None:
+    """Each transaction of this connection, or only the one under way; 0 is for ever."""
     await connection.execute(
         "SELECT set_config(name, $2, $3) FROM pg_settings WHERE name = $1",
         _TRANSACTION_TIMEOUT,
@@ -153,53 +191,3 @@ def preferred_otherwise(defaults: Iterable[str]) -> list[str]:
     ours = SETTINGS | {_TRANSACTION_TIMEOUT: "0"}
     named = (default.partition("=") for default in defaults)
     return sorted(f"{name}={value}" for name, _, value in named if name in ours and ours[name] != value)
-
-
-async def bring_up_to_date(connection: asyncpg.Connection) -> None:
-    """Make or change the tables, where there is something to do: a role that serves need not own them."""
-    if await _is_up_to_date(connection):
-        return
-    try:
-        await _migrate(connection)
-    except asyncpg.InsufficientPrivilegeError as error:
-        raise UnusableDatabase(
-            f"this role may not make or change the tables ({error}): run `qirsh migrate` with the address of their"
-            " owner, and then the GRANTs for this one"
-        ) from error
-
-
-async def _is_up_to_date(connection: asyncpg.Connection) -> bool:
-    if not await connection.fetchval("SELECT to_regclass('schema_migration') IS NOT NULL"):
-        return False
-    async with connection.transaction():
-        await _wait_for_migrations(connection)
-        applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
-    return not migrate.pending(migrate.migrations("postgres"), applied)
-
-
-async def _migrate(connection: asyncpg.Connection) -> None:
-    """Several processes may start at once: the lock lets one of them at it."""
-    # Two who make one table at the same moment; IF NOT EXISTS does not keep them apart, but then it is there.
-    with suppress(asyncpg.UniqueViolationError, asyncpg.DuplicateTableError, asyncpg.DuplicateObjectError):
-        await connection.execute(migrate.RECORD)
-    async with connection.transaction():
-        await _wait_for_migrations(connection)
-        await connection.execute("LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE")
-        applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
-        pending = migrate.pending(migrate.migrations("postgres"), applied)
-        for migration in pending:
-            await connection.execute(migration.sql)
-            await connection.execute(
-                f"INSERT INTO schema_migration VALUES ($1, $2, $3, {NOW})",  # noqa: S608 - our own expression
-                migration.number,
-                migration.name,
-                migration.digest,
-            )
-        if pending:
-            await schema_guard.keep(connection, pending[-1].number)
-
-
-async def _wait_for_migrations(connection: asyncpg.Connection) -> None:
-    """In this transaction: a migration takes as long as it takes."""
-    await connection.execute("SET LOCAL lock_timeout = 0")
-    await _bound_transactions(connection, 0, is_local=True)

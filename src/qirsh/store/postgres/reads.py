@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -10,7 +11,8 @@ import asyncpg
 
 from qirsh.domain.table import Table
 from qirsh.store.interface import StoreUnavailable, UnusableDatabase
-from qirsh.store.postgres.connection import CONNECT_S_MAX, DAMAGED, LOST, NO_ROOM, SETTINGS, STATEMENT_S_MAX, prepare
+from qirsh.store.postgres.connection import DAMAGED, LOST, NO_ROOM, SETTINGS, STATEMENT_S_MAX, prepare
+from qirsh.store.postgres.hosts import Hosts
 from qirsh.store.postgres.sql import keys_of, load
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class Readers:
         """The rows; again on another connection if one is lost."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._seconds
+        why: BaseException | None = None
         while True:
             try:
                 async with self._pool.acquire(timeout=end - loop.time()) as connection:
@@ -61,9 +64,14 @@ class Readers:
                 self._damages.note(error)
                 raise StoreUnavailable(str(error)) from error
             except LOST as error:
+                why = error if why is None or str(error) else why  # That the time is over says less.
                 if loop.time() + _PAUSE_S > end:
-                    raise StoreUnavailable(away(error)) from error
+                    raise StoreUnavailable(away(why)) from error
                 await asyncio.sleep(_PAUSE_S)
+
+    async def renew(self) -> None:
+        """From now on by connections that are made now."""
+        await self._pool.expire_connections()
 
     async def lend(self, look: Callable[[Any], Awaitable[T]]) -> T:
         """What is seen on a connection by somebody who asks it more than one thing."""
@@ -83,18 +91,21 @@ class Readers:
             self._pool.terminate()
 
 
-async def open_readers(url: str, damages: Damages, *, count: int, seconds: float) -> Readers:
+async def open_readers(hosts: Hosts, damages: Damages, *, count: int, seconds: float) -> Readers:
     """At most so many connections, made when they are needed."""
+
+    async def connect(dsn: str | None = None, **options: Any) -> asyncpg.Connection:  # noqa: ANN401, ARG001 - the driver's
+        return await hosts.connect(**options)
+
     pool = asyncpg.create_pool(
-        url,
+        connect=connect,
         min_size=0,
         max_size=count,
         max_queries=2**31,
-        timeout=CONNECT_S_MAX,
         command_timeout=STATEMENT_S_MAX,
         # The caller has left by then, and the server would not notice before it has an answer.
         server_settings=SETTINGS | {"statement_timeout": f"{seconds * 1000:.0f}"},
-        init=prepare,
+        init=partial(prepare, has_standbys=hosts.are_several),
         reset=_keep_session,
     )
     await pool

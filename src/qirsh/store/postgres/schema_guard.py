@@ -44,33 +44,41 @@ FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
 WHERE p.prorettype = 'trigger'::regtype
     AND p.pronamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_migration'))
 """
-_KEPT: Final = """
-SELECT kind, name, definition, server FROM schema_guard
-WHERE migration = (SELECT max(number) FROM schema_migration)
-"""
+_NEWEST: Final = "SELECT max(number) FROM schema_migration"
+_KEPT: Final = "SELECT kind, name, definition, server FROM schema_guard WHERE migration = $1"
 # An administrator may have reasons for an index or a function more; what acts by itself is ours or it is wrong.
 _ACTS: Final = ("trigger", "rule")
 
 
-def tables() -> set[str]:
-    """Those that the migrations make, and the one that records them."""
-    made = (re.findall(r"^CREATE TABLE (\w+)", step.sql, re.MULTILINE) for step in migrate.migrations("postgres"))
+def tables(known: list[migrate.Migration] | None = None) -> set[str]:
+    """Those that these migrations make, or all of this version, and the one that records them."""
+    steps = migrate.migrations("postgres") if known is None else known
+    made = (re.findall(r"^CREATE TABLE (\w+)", step.sql, re.MULTILINE) for step in steps)
     return {"schema_migration"}.union(*made)
 
 
-async def keep(connection: asyncpg.Connection, migration: int) -> None:
-    """Write down what is there now, as that which this migration leads to."""
+async def keep(connection: asyncpg.Connection, known: list[migrate.Migration]) -> None:
+    """Write down what is there now, as that which the last of these migrations leads to."""
     rows = [
-        (migration, kind, name, definition, connection.get_server_version().major)
-        for kind, name, definition, _ in await connection.fetch(_FOUND, sorted(tables()))
+        (known[-1].number, kind, name, definition, connection.get_server_version().major)
+        for kind, name, definition, _ in await connection.fetch(_FOUND, sorted(tables(known)))
     ]
-    await connection.executemany("INSERT INTO schema_guard VALUES ($1, $2, $3, $4, $5)", rows)
+    await connection.executemany(
+        "INSERT INTO schema_guard (migration, kind, name, definition, server) VALUES ($1, $2, $3, $4, $5)", rows
+    )
 
 
 async def broken(connection: asyncpg.Connection) -> list[tuple[str, str, str]]:
-    """Kind, name, and what is wrong with it."""
-    kept = {(kind, name): (definition, server) for kind, name, definition, server in await connection.fetch(_KEPT)}
-    rows: list[Any] = await connection.fetch(_FOUND, sorted(tables()))
+    """Kind, name, and what is wrong with it. While the next version migrates, by what that one has kept."""
+    while True:
+        newest = await connection.fetchval(_NEWEST)
+        kept = {(kind, name): (definition, by) for kind, name, definition, by in await connection.fetch(_KEPT, newest)}
+        # Also those that only a newer version knows.
+        names = {name for kind, name in kept if kind == "table"} | tables()
+        rows: list[Any] = await connection.fetch(_FOUND, sorted(names))
+        # Or a migration has ended between these looks.
+        if await connection.fetchval(_NEWEST) == newest:
+            break
     found = {(kind, name): (definition, is_awake) for kind, name, definition, is_awake in rows}
     faults = [] if kept else [("table", "schema_guard", "has lost what the guards should be")]
     role: str = await connection.fetchval("SELECT current_setting('session_replication_role')")

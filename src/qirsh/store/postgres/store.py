@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, suppress
 from operator import length_hint
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
@@ -22,9 +21,19 @@ from qirsh.domain.batch import Batch
 from qirsh.domain.counter import PAYMENT as PAYMENT_COUNTER
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
-from qirsh.store.interface import Instance, OutcomeUnknown, Query, StoreUnavailable, UnusableDatabase
+from qirsh.store import migrate
+from qirsh.store.interface import (
+    Expected,
+    Instance,
+    OutcomeUnknown,
+    Query,
+    StoreUnavailable,
+    UnusableDatabase,
+    refuse_moved,
+)
 from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.batch import lock_rows, read_first, write_changes
 from qirsh.store.postgres.connection import (
@@ -34,11 +43,14 @@ from qirsh.store.postgres.connection import (
     NO_ROOM,
     NOW,
     RowsAppeared,
-    bring_up_to_date,
     connect,
 )
+from qirsh.store.postgres.hosts import Hosts
 from qirsh.store.postgres.idempotency import hold_expired
+from qirsh.store.postgres.lost_commits import BATCH, KnownCommit, look_for_loss
 from qirsh.store.postgres.reads import Damages, Readers, SharedReads, away, open_readers
+from qirsh.store.postgres.upgrade import bring_up_to_date
+from qirsh.store.reads.queries import RESTORES
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -51,6 +63,9 @@ LANES: Final = 2
 _READERS: Final = 4
 _ATTEMPTS: Final = 12
 _AWAY_S_MAX: Final = 10.0  # A restart or a fail-over that is over by then costs callers nothing but the wait.
+# A server that is frozen does not answer: what is left of the callers' time is for looking elsewhere. One that only
+# waits for a standby has lost nothing by then, and whoever looks waits with it.
+_COMMIT_S_MAX: Final = 5.0
 # A read goes by key. One that takes longer has nobody at the other end, and holds a reader that others wait for.
 _READ_S_MAX: Final = 4.0
 _SEARCHERS: Final = 2
@@ -62,19 +77,28 @@ _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyn
 class _Writer:
     """One connection for batches. It numbers them, so that a commit whose answer was lost can be looked up."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, hosts: Hosts, name: str) -> None:
         self.name = name
         self.batch = 0
+        self.known = KnownCommit(name)
         self.numbers: Iterator[int] = iter(())
         self.numbers_end = 0.0
-        self._url = url
+        self._hosts = hosts
         self._connection: asyncpg.Connection | None = None
 
     async def connected(self) -> asyncpg.Connection:
         """The connection, made again if it was lost."""
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._url)
-            await self._connection.execute("INSERT INTO writer VALUES ($1, $2) ON CONFLICT DO NOTHING", self.name, 0)
+            connection = await connect(self._hosts)
+            try:
+                self.known.compare(await connection.fetchval(BATCH, self.name))
+                await connection.execute(
+                    "INSERT INTO writer (name, batch) VALUES ($1, 0) ON CONFLICT DO NOTHING", self.name
+                )
+            except BaseException:  # Not used before it was compared: the next batch changes the row.
+                connection.terminate()
+                raise
+            self._connection = connection
         return self._connection
 
     def drop(self) -> None:
@@ -109,10 +133,8 @@ class _Writer:
                     self.drop()
                     try:
                         # Not by `connected`: a row made now would say that the batch was never there.
-                        self._connection = await connect(self._url)
-                        batch = await self._connection.fetchval(
-                            "SELECT batch FROM writer WHERE name = $1 FOR UPDATE", self.name
-                        )
+                        self._connection = await connect(self._hosts)
+                        batch = await self._connection.fetchval(f"{BATCH} FOR UPDATE", self.name)
                         break
                     except Exception as error:  # noqa: BLE001 - whatever keeps us from looking is no answer
                         log.warning("whether a commit happened cannot be looked up: %r", error)
@@ -120,6 +142,7 @@ class _Writer:
         except TimeoutError:
             self.drop()  # Nobody has answered on it.
             raise OutcomeUnknown("the database went away while it committed") from None
+        self.known.compare(batch)
         if batch is None:
             raise OutcomeUnknown("the writer's row was deleted while it committed")
         return bool(batch == self.batch)
@@ -127,7 +150,8 @@ class _Writer:
     async def close(self) -> None:
         if self._connection is not None and not self._connection.is_closed():
             with suppress(*LOST):
-                await self._connection.execute("DELETE FROM writer WHERE name = $1", self.name)
+                # Nobody needs it, and where standbys are missing its commit would wait.
+                await self._connection.execute("DELETE FROM writer WHERE name = $1", self.name, timeout=1)
                 await self._connection.close(timeout=1)
         self.drop()
 
@@ -164,6 +188,15 @@ class PostgresStore:
         """What the server has found wrong with its files."""
         return self._damages.first
 
+    @property
+    def loss(self) -> str | None:
+        """What was found of one of the writers."""
+        return next((writer.known.loss for writer in self._writers if writer.known.loss is not None), None)
+
+    async def look_for_loss(self) -> None:
+        """By the rows of the writers, of which one may be idle for long."""
+        await look_for_loss([writer.known for writer in self._writers], self.select, self.select_afresh)
+
     async def transact(self, batch: Batch) -> UnitOfWork:
         """Run until it is committed, or surely never will be; again as often as others are faster."""
         writer = await self._idle.get()
@@ -186,6 +219,11 @@ class PostgresStore:
     async def select(self, query: Query, *arguments: object) -> list[Row]:
         """Some rows."""
         return [tuple(row) for row in await self._readers.read(query, *arguments)]
+
+    async def select_afresh(self, query: Query, *arguments: object) -> list[Row]:
+        """On a connection that is made now."""
+        await self._readers.renew()
+        return await self.select(query, *arguments)
 
     async def search(self, query: Query, *arguments: object) -> list[Row]:
         """On connections of its own: a long one keeps nobody waiting but others of its kind."""
@@ -212,13 +250,15 @@ class PostgresStore:
     async def _carry_out(self, writer: _Writer, batch: Batch) -> UnitOfWork:
         end = asyncio.get_running_loop().time() + _AWAY_S_MAX
         attempt = 0
+        why: BaseException | None = None
         while True:
             try:
-                return await self._attempt(writer, batch)
+                return await self._attempt(writer, batch, end)
             except LOST as error:
                 writer.drop()
+                why = error if why is None or str(error) else why  # That the time is over says less.
                 if asyncio.get_running_loop().time() > end:
-                    raise StoreUnavailable(away(error)) from error
+                    raise StoreUnavailable(away(why)) from error
                 await asyncio.sleep(0.1)
             except asyncpg.LockNotAvailableError as error:
                 await self._end_frozen()
@@ -241,23 +281,26 @@ class PostgresStore:
             if ended:
                 log.warning("ended %d transactions of a process that does not go on", len(ended))
 
-    async def _attempt(self, writer: _Writer, batch: Batch) -> UnitOfWork:
-        connection = await writer.connected()
+    async def _attempt(self, writer: _Writer, batch: Batch, end: float) -> UnitOfWork:
         try:
-            await _reserve(connection, writer, self.instance, len(batch))
-            await writer.begin(connection)
-            state = await self._decided(connection, writer, batch)
+            # A server that is frozen keeps nobody for longer: so far nothing is done.
+            async with asyncio.timeout_at(end):
+                connection = await writer.connected()
+                await _reserve(connection, writer, self.instance, len(batch))
+                await writer.begin(connection)
+                state = await self._decided(connection, writer, batch)
         except LOST:
             raise
         except Exception:
             await writer.roll_back()
             raise
         try:
-            done = await connection.execute("COMMIT")
+            done = await connection.execute("COMMIT", timeout=_COMMIT_S_MAX)
             assert done == "COMMIT", done
         except Exception:  # Whatever was said, the writer's row knows.
             if not await writer.has_committed():
                 raise
+        writer.known.note(writer.batch, state.now)
         return state
 
     async def _decided(self, connection: asyncpg.Connection, writer: _Writer, batch: Batch) -> UnitOfWork:
@@ -285,8 +328,8 @@ async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: In
     began = time.monotonic()
     first, block = instance.epoch * EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
     last: int = await connection.fetchval(
-        "INSERT INTO counter AS c VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET last = greatest(c.last, $3) + $4"
-        " RETURNING last",
+        "INSERT INTO counter AS c (name, last) VALUES ($1, $2) ON CONFLICT (name)"
+        " DO UPDATE SET last = greatest(c.last, $3) + $4 RETURNING last",
         PAYMENT_COUNTER,
         first + block,
         first,
@@ -296,19 +339,28 @@ async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: In
     writer.numbers_end = began + BLOCK_USED_S_MAX
 
 
-async def open_postgres(url: str, *, clock: Callable[[], int] | None, entropy: Callable[[int], bytes]) -> PostgresStore:
+async def open_postgres(
+    url: str,
+    *,
+    clock: Callable[[], int] | None,
+    entropy: Callable[[int], bytes],
+    expected: Expected | None = None,
+) -> PostgresStore:
     """The store, after its migrations. Without a clock the database's own decides, the same for all processes."""
     async with _reasons(url):
-        connection = await connect(url)
+        hosts = Hosts(url)
+        connection = await connect(hosts)
         try:
-            await bring_up_to_date(connection)
-            instance = await _instance(connection, entropy)
+            if expected is not None and await connection.fetchval("SELECT to_regclass('seal') IS NOT NULL"):
+                expected.judge([tuple(row) for row in await connection.fetch(expected.query)])
+            await bring_up_to_date(connection, migrate.migrations("postgres"))
+            instance = await instance_in(connection, entropy)
         finally:
             connection.terminate()
         damages = Damages()
-        readers = await open_readers(url, damages, count=_READERS, seconds=_READ_S_MAX)
-        searchers = await open_readers(url, damages, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
-    writers = [_Writer(url, entropy(8).hex()) for _ in range(LANES)]
+        readers = await open_readers(hosts, damages, count=_READERS, seconds=_READ_S_MAX)
+        searchers = await open_readers(hosts, damages, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
+    writers = [_Writer(hosts, entropy(8).hex()) for _ in range(LANES)]
     return PostgresStore(
         instance=instance, writers=writers, readers=readers, searchers=searchers, clock=clock, damages=damages
     )
@@ -320,15 +372,22 @@ async def _reasons(url: str) -> AsyncIterator[None]:
     try:
         yield
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        address = urlsplit(url).netloc.rpartition("@")[2]
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # Who was told to stop has hung up.
+            raise asyncio.CancelledError from error
+        address = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
         why = str(error) or "no answer"
         raise UnusableDatabase(f"the database at {address} cannot be used: {why}") from error
 
 
-async def _instance(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:
+async def instance_in(connection: asyncpg.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
     await connection.execute(
-        "INSERT INTO constant VALUES ('identifier_key', $1), ('epoch', $2) ON CONFLICT DO NOTHING", entropy(32), b"0"
+        "INSERT INTO constant (name, value) VALUES ('identifier_key', $1), ('epoch', $2) ON CONFLICT DO NOTHING",
+        entropy(32),
+        b"0",
     )
     values: dict[str, bytes] = dict(map(tuple, await connection.fetch("SELECT name, value FROM constant")))
-    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
+    refuse_moved(values)
+    restores = tuple(Restore(*row) for row in await connection.fetch(RESTORES))
+    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]), restores)

@@ -16,6 +16,7 @@ from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.connection import DAMAGED, NOW, RELIED_ON
+from qirsh.store.postgres.hosts import hosts_of, look
 
 _CONNECT_S_MAX: Final = 5.0
 _SETTINGS: Final = RELIED_ON | {
@@ -187,60 +188,77 @@ HANDED_OUT: Final = Invariant(
 class Snapshot:
     """A connection that cannot write, for callers who have nothing else to wait for."""
 
-    def __init__(self, runner: asyncio.Runner, connection: asyncpg.Connection) -> None:
-        self._runner = runner
+    def __init__(self, runner: asyncio.Runner, connection: asyncpg.Connection, host: str = "") -> None:
+        self.runner = runner
         self.connection = connection
+        self.host = host  # Of several the one that is looked at, and as what; empty where there is one.
 
     def select(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows."""
-        return [tuple(row) for row in self._runner.run(self.connection.fetch(sql))]
+        return [tuple(row) for row in self.runner.run(self.connection.fetch(sql))]
 
     def broken_guards(self) -> list[tuple[str, str, str]]:
         """Kind, name, and what is wrong with it."""
-        return self._runner.run(schema_guard.broken(self.connection))
+        return self.runner.run(schema_guard.broken(self.connection))
 
 
 @contextmanager
 def read_only(url: str) -> Iterator[Snapshot]:
     """One connection. Whatever the server refuses is `CannotTell`, in words that never hold the password."""
     with asyncio.Runner() as runner, _reasons():
-        connection = runner.run(_connected(url))
+        connection, host = runner.run(_connected(url))
         try:
-            yield Snapshot(runner, connection)
+            yield Snapshot(runner, connection, host)
         finally:
             connection.terminate()
 
 
-def verify(url: str, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None) -> list[Violation]:
+def verify(
+    url: str,
+    progress: Callable[[Invariant], None],
+    head: hash_chain.Head | None = None,
+    tell_host: Callable[[str], None] = lambda _: None,
+) -> list[Violation]:
     """Every invariant, on one snapshot. Meanwhile the server cannot clear away what is updated, and grows by it."""
     with read_only(url) as snapshot:
+        tell_host(snapshot.host)
         snapshot.select("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         _check_schema_is_ours(snapshot)
-        progress(GUARDS)
-        violations = [_violation(GUARDS, *fault) for fault in snapshot.broken_guards()]
-        for invariant in (REFERENCES, HANDED_OUT, *invariants.ALL):
-            progress(invariant)
-            violations += _violations_of(invariant, snapshot)
-        progress(attested_rows.CREDENTIALS)
-        violations += _whole_or_not(
-            snapshot,
-            attested_rows.CREDENTIALS.name,
-            lambda: attested_rows.violations(snapshot.select, lambda value: f"'\\x{value.hex()}'::bytea"),
-        )
-        progress(name_words.NAMES)
-        violations += _whole_or_not(snapshot, name_words.NAMES.name, lambda: name_words.violations(snapshot.select))
-        for invariant in hash_chain.checks(head):
-            progress(invariant)
-        [(now,)] = snapshot.select(f"SELECT {NOW}")
-        return violations + _whole_or_not(
-            snapshot, hash_chain.CHAIN.name, lambda: hash_chain.violations(snapshot.select, head, now=now)
-        )
+        return violations_in(snapshot, progress, head)
 
 
-async def _connected(url: str) -> asyncpg.Connection:
-    """Also to a standby: it can be looked at as well."""
+def violations_in(
+    snapshot: Snapshot, progress: Callable[[Invariant], None], head: hash_chain.Head | None = None
+) -> list[Violation]:
+    """Every invariant, in the transaction that is open."""
+    progress(GUARDS)
+    violations = [_violation(GUARDS, *fault) for fault in snapshot.broken_guards()]
+    for invariant in (REFERENCES, HANDED_OUT, *invariants.ALL):
+        progress(invariant)
+        violations += _violations_of(invariant, snapshot)
+    progress(attested_rows.CREDENTIALS)
+    violations += _whole_or_not(
+        snapshot,
+        attested_rows.CREDENTIALS.name,
+        lambda: attested_rows.violations(snapshot.select, lambda value: f"'\\x{value.hex()}'::bytea"),
+    )
+    progress(name_words.NAMES)
+    violations += _whole_or_not(snapshot, name_words.NAMES.name, lambda: name_words.violations(snapshot.select))
+    for invariant in hash_chain.checks(head):
+        progress(invariant)
+    [(now,)] = snapshot.select(f"SELECT {NOW}")
+    return violations + _whole_or_not(
+        snapshot, hash_chain.CHAIN.name, lambda: hash_chain.violations(snapshot.select, head, now=now)
+    )
+
+
+async def _connected(url: str) -> tuple[asyncpg.Connection, str]:
+    """Also to a standby: it can be looked at as well. Of several hosts, to which."""
     try:
-        return await asyncpg.connect(url, timeout=_CONNECT_S_MAX, server_settings=_SETTINGS)
+        if len(hosts_of(url)) > 1:
+            found = await look(url, server_settings=_SETTINGS)
+            return found.connection, f"{found.host}, {'a standby' if found.is_standby else 'the primary'}"
+        return await asyncpg.connect(url, timeout=_CONNECT_S_MAX, server_settings=_SETTINGS), ""
     except (ValueError, asyncpg.InterfaceError) as error:
         if "root certificate" in str(error):
             raise CannotTell(f"the database cannot be reached: {error}; see sslrootcert in docs/operating.md") from None
