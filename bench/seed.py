@@ -91,7 +91,7 @@ async def _some_at_once(count: int, make: Callable[[int], Awaitable[T]]) -> list
 
 
 async def _operators(context: Context, password_hash: str) -> tuple[int, int]:
-    sealed = b"nobody signs in with this"
+    sealed = context.keyring.seal(b"nobody signs in with this", b"bench")
     email, new_email, link = "operator1@bench.example", "operator2@bench.example", context.entropy(32)
     await _do(context, AddPerson(email, "Operator 1", password_hash, _ACTOR))
     roles = " ".join(ROLES)

@@ -485,6 +485,17 @@ class InProcess(World):
         self._connect()
         return self
 
+    def reopen(self) -> None:
+        """As after a stop and a start."""
+        self._close()
+        self._all.clear()
+        self.__enter__()
+
+    def _close(self) -> None:
+        for context in self._all:
+            context.passwords.close()
+        self.run(self._stack.aclose())
+
     def _connect(self) -> None:
         self._apps = itertools.cycle([Router(context, ROUTES) for context in self._all])
         self._peer = "127.0.0.1"
@@ -536,9 +547,7 @@ class InProcess(World):
         self._peer = peer
 
     def __exit__(self, *_: object) -> None:
-        for context in self._all:
-            context.passwords.close()
-        self.run(self._stack.aclose())
+        self._close()
         super().__exit__()
 
     async def performed(self, wish: OperatorRequest) -> OperatorReply:

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+from typing import Final
 from urllib.parse import urlsplit
 
 from qirsh.domain.limits import REVOCATION_POLL_MS
+from qirsh.engine.chain_memory import ChainMemory
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
 from qirsh.settings import Settings
@@ -12,6 +14,7 @@ from qirsh.store.interface import StoreUnavailable
 from qirsh.web.http.context import Context
 from qirsh.workers.access_resetter import AccessResetter
 from qirsh.workers.attempt_recorder import AttemptRecorder
+from qirsh.workers.chain_watch import ChainWatch
 from qirsh.workers.delivery_cleaner import DeliveryCleaner
 from qirsh.workers.identity_cleaner import IdentityCleaner
 from qirsh.workers.key_notifier import KeyNotifier
@@ -35,6 +38,8 @@ from qirsh.workers.webhook_parcels import Parcels
 from qirsh.workers.webhook_sender import WebhookSender
 
 log = logging.getLogger(__name__)
+
+_LATE_CALLERS_S: Final = 0.5
 
 
 def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
@@ -62,6 +67,8 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(RequestCleaner(context.store, context.engine, context.clock).run(), name="request-cleaner"),
         asyncio.create_task(_send_webhooks(settings, context), name="webhook-sender"),
         asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
+        asyncio.create_task(_chain_watch(settings, context).run(), name="chain-watch"),
+        asyncio.create_task(_answer_late_callers(context), name="late-callers"),
         asyncio.create_task(_access_resetter(context).run(), name="access-resetter"),
     ]
     if (mail_sender := _mail_sender(settings, context)) is not None:
@@ -100,6 +107,10 @@ async def _send_webhooks(settings: Settings, context: Context) -> None:
         raise
     finally:
         outbound.close()
+
+
+def _chain_watch(settings: Settings, context: Context) -> ChainWatch:
+    return ChainWatch(context.store, context.engine, context.clock, ChainMemory(settings.data_dir))
 
 
 def _access_resetter(context: Context) -> AccessResetter:
@@ -147,6 +158,12 @@ def _mail_sender(settings: Settings, context: Context) -> MailSender | None:
         base_url=context.base_url,
         zone=context.time_zone,
     )
+
+
+async def _answer_late_callers(context: Context) -> None:
+    while True:
+        await asyncio.sleep(_LATE_CALLERS_S)
+        context.engine.answer_late_callers()
 
 
 async def _poll_revocations(context: Context) -> None:

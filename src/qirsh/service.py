@@ -24,6 +24,7 @@ from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
+from qirsh.engine.chain_memory import ChainMemory, expected_of
 from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
@@ -33,7 +34,7 @@ from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
 from qirsh.roles import start_roles
 from qirsh.settings import SECRET_SETTINGS, BadSetting, Settings, shown_settings
-from qirsh.store.interface import Store, UnusableDatabase
+from qirsh.store.interface import Expected, Store, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads import queries
 from qirsh.store.sqlite.files import has_bytes
@@ -54,6 +55,7 @@ from qirsh.web.routes import ROUTES
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
 from qirsh.web.site.information_files import BadInformationFile, read_information_files
+from qirsh.workers.chain_watch import ChainWatch
 from qirsh.workers.sealer import Sealer
 
 log = logging.getLogger(__name__)
@@ -72,19 +74,15 @@ async def opened(
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
     site = _site(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    store = await _store(settings, clock, entropy)
+    memory = ChainMemory(settings.data_dir)
+    store = await _store(settings, clock, entropy, _expected(memory))
     engine = Engine(store, on_fatal=_end_process)
     passwords = Passwords()
     outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=clock)
     try:
         engine.start()
         keyring = await _keyring(settings, store, engine, entropy)
-        for name in (BANK, CORRECTIONS):
-            if not await store.select(queries.HOUSE_ACCOUNT, name):
-                await engine.submit(OpenHouseAccount(name))
-        # Known before the first command, also to an act of the CLI that runs alone.
-        [(_, stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
-        engine.money_stop.learn(stop, since=engine.money_stop.changes)
+        await _begin(store, engine)
         waiters = Waiters()
         callers = Callers(store, clock, engine.money_stop)
         engine.listeners += [callers.hear, waiters.hear]
@@ -116,6 +114,7 @@ async def opened(
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()
+        await ChainWatch(store, engine, clock, memory).remember_last()
     finally:
         await engine.close()
         outbound.close()
@@ -123,7 +122,24 @@ async def opened(
         await store.close()
 
 
-async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
+async def _begin(store: Store, engine: Engine) -> None:
+    for name in (BANK, CORRECTIONS):
+        if not await store.select(queries.HOUSE_ACCOUNT, name):
+            await engine.submit(OpenHouseAccount(name))
+    # Known before the first command, also to an act of the CLI that runs alone.
+    [(_, *stop)] = await store.select(queries.REVOCATIONS_AND_STOP)
+    engine.money_stop.learn(*stop, since=engine.money_stop.changes)
+
+
+def _expected(memory: ChainMemory) -> Expected | None:
+    try:
+        return expected_of(memory.heads())
+    except (OSError, ValueError) as error:
+        log.warning("%s cannot be read, and whether the database was set back cannot be told: %s", memory.path, error)
+        return None
+
+
+async def _store(settings: Settings, clock: Clock, entropy: Entropy, expected: Expected | None = None) -> Store:
     if isinstance(settings.database, Path):
         # A start makes the database before the secret, so this one was lost. Asked in this order, also while another
         # process makes both.
@@ -133,9 +149,10 @@ async def _store(settings: Settings, clock: Clock, entropy: Entropy) -> Store:
                 " begin anew, move secret.key and what else is left of the database away"
             )
             raise UnusableDatabase(message)
-        return SqliteStore(settings.database, clock=clock, entropy=entropy)
+        return SqliteStore(settings.database, clock=clock, entropy=entropy, expected=expected)
     # Machines disagree about the time, so that of the database counts, unless a test has its own.
-    return await open_postgres(settings.database, clock=None if clock is system_clock else clock, entropy=entropy)
+    own_clock = None if clock is system_clock else clock
+    return await open_postgres(settings.database, clock=own_clock, entropy=entropy, expected=expected)
 
 
 def _site(settings: Settings) -> Site:
@@ -149,9 +166,20 @@ def _site(settings: Settings) -> Site:
 
 async def migrate(settings: Settings) -> None:
     """The tables of this version, and no more: for the owner of the tables, where another role serves."""
+    async with opened_store(settings):
+        pass
+
+
+@asynccontextmanager
+async def opened_store(settings: Settings, *, may_be_set_back: bool = False) -> AsyncIterator[Store]:
+    """The database alone, with the tables of this version. One that was set back is refused, but for who says so."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    store = await _store(settings, system_clock, system_entropy)
-    await store.close()
+    expected = None if may_be_set_back else _expected(ChainMemory(settings.data_dir))
+    store = await _store(settings, system_clock, system_entropy, expected)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def _installation(settings: Settings) -> Installation:

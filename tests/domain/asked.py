@@ -63,6 +63,13 @@ class Asked:
     def confirm(self, operator: int | None = None) -> ConfirmProposal:
         return self.market.confirm(self.asked.id, operator=operator, link=LINK)
 
+    def told(self, why: str) -> str:
+        """What its audit entries say: which one, who asked, how much money where some moves, and why."""
+        told = f"{self.asked.id}, asked by operator {self.market.first.id}"
+        if hasattr(self.command, "amount"):
+            told += f", {self.command.amount / 100:.2f} {self.command.currency}"
+        return f"{told}: {why}"
+
     def proposal(self) -> Proposal:
         return self.market.proposals[self.asked.id]
 

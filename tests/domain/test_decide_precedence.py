@@ -33,6 +33,7 @@ from qirsh.domain.commands.proposal import AskProposal, ConfirmProposal, EditPro
 from qirsh.domain.commands.refund import RefundForShop, RefundPayment
 from qirsh.domain.commands.request_log import ForgetRequests, RecordRequests
 from qirsh.domain.commands.reseal import Reseal
+from qirsh.domain.commands.restore import RecordRestore
 from qirsh.domain.commands.seal import SealEntries
 from qirsh.domain.commands.session import CloseSession, OpenSession
 from qirsh.domain.commands.shop_message import ReadShopMessages
@@ -61,6 +62,7 @@ from tests.domain.note_cases import NOTE_CASES
 from tests.domain.operator_cases import OPERATOR_CASES
 from tests.domain.people_cases import PEOPLE_CASES
 from tests.domain.proposal_cases import PROPOSAL_CASES
+from tests.domain.restore_cases import restoring
 from tests.domain.staff_cases import STAFF_CASES, member_of
 from tests.domain.totals import totals_of
 from tests.domain.webhook_cases import WEBHOOK_CASES
@@ -350,6 +352,7 @@ CASES: Final[dict[Any, tuple[Callable[[Market], Command[Any]], dict[Refusal, Spo
     ForgetStoredResponses: (lambda market: ForgetStoredResponses(((market.shop, "key"),)), {}),
     Reseal: (lambda _: Reseal("constant", "secret_check", b"old", b"new"), {}),
     SealEntries: (lambda _: SealEntries(1, NOTHING, ()), {}),
+    RecordRestore: (restoring, {}),
     StopMoney: (lambda _: StopMoney(1, "a sum is wrong", "test"), {}),
     RecordCheck: (lambda _: RecordCheck("test", "no violations"), {}),
     RecordAuditExport: (lambda _: RecordAuditExport("all entries", "test"), {}),

@@ -31,6 +31,7 @@ from qirsh.domain.mail import Mail
 from qirsh.domain.name_word import NameKey, NameWord
 from qirsh.domain.note import Note
 from qirsh.domain.operator import Appointment, Operator
+from qirsh.domain.operator_session import OperatorSession
 from qirsh.domain.payment import Payment, PaymentAct
 from qirsh.domain.payment_attempt import AttemptKey, PaymentAttempt
 from qirsh.domain.payment_index import IndexedBlock, PaymentWord
@@ -42,6 +43,7 @@ from qirsh.domain.recovery import Recovery
 from qirsh.domain.refund import Refund
 from qirsh.domain.refusal import Refused
 from qirsh.domain.request_log import KeyUse, LoggedRequest
+from qirsh.domain.restore import Restore
 from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -97,6 +99,7 @@ class World:
     proposals: dict[str, Proposal]
     appointments: dict[str, Appointment]
     sessions: dict[bytes, Session]
+    operator_sessions: dict[int, OperatorSession]
     passkeys: dict[bytes, Passkey]
     challenges: dict[tuple[str, str], Challenge]
     identities: dict[int, Identity]
@@ -111,6 +114,7 @@ class World:
     refunds: dict[str, Refund]
     indexed_blocks: dict[int, IndexedBlock]
     account_totals: dict[TotalKey, AccountTotal]
+    restores: dict[int, Restore]
     stops: dict[int, Stop]
     seals: dict[int, Seal]
     webhook_endpoints: dict[str, WebhookEndpoint]

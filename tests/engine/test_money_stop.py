@@ -39,9 +39,9 @@ LIFTED = lifted()
 def test_what_this_process_commits_counts_at_once() -> None:
     stop = MoneyStop()
     stop.hear(STOPPED)
-    assert stop.reason == "why"
+    assert (stop.reason, stop.stopped_at) == ("why", STOPPED.now)
     stop.hear(LIFTED)
-    assert stop.reason is None
+    assert (stop.reason, stop.stopped_at) == (None, None)
 
 
 def test_a_lift_that_is_only_asked_for_changes_nothing() -> None:
@@ -53,15 +53,15 @@ def test_a_lift_that_is_only_asked_for_changes_nothing() -> None:
 
 def test_what_others_commit_is_learned_by_asking() -> None:
     stop = MoneyStop()
-    stop.learn("why", since=stop.changes)
-    assert stop.reason == "why"
-    stop.learn(None, since=stop.changes)
-    assert stop.reason is None
+    stop.learn("why", 1000, since=stop.changes)
+    assert (stop.reason, stop.stopped_at) == ("why", 1000)
+    stop.learn(None, None, since=stop.changes)
+    assert (stop.reason, stop.stopped_at) == (None, None)
 
 
 def test_an_answer_that_was_asked_for_before_the_own_commit_changes_nothing() -> None:
     stop = MoneyStop()
     asked = stop.changes
     stop.hear(STOPPED)
-    stop.learn(None, since=asked)
-    assert stop.reason == "why"
+    stop.learn(None, None, since=asked)
+    assert (stop.reason, stop.stopped_at) == ("why", STOPPED.now)

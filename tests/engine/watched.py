@@ -39,6 +39,7 @@ class WatchedStore:
         self.store = SqliteStore(path, clock=self.clock, entropy=SeededEntropy(ENTROPY_SEED))
         self.instance, self.name, self.lanes = self.store.instance, self.store.name, self.store.lanes
         self.damage: str | None = None
+        self.loss: str | None = None
         self.batches: list[int] = []  # How many commands each had.
         self.door = asyncio.Event()  # While it is closed, a batch that has come waits.
         self.door.set()
@@ -62,6 +63,12 @@ class WatchedStore:
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         return await self.store.select(query, *arguments)
+
+    async def select_afresh(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        return await self.store.select_afresh(query, *arguments)
+
+    async def look_for_loss(self) -> None:
+        await self.store.look_for_loss()
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         return await self.store.search(query, *arguments)

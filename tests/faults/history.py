@@ -137,6 +137,12 @@ class History:
                 await operation.send(line)
                 assert operation.outcome in {"ok", "fail"}, operation
 
+    def lost(self) -> list[Operation]:
+        """What was acknowledged, and the database knows nothing of."""
+        with self._world.books() as books:
+            kept = set(books.select("SELECT account, key FROM stored_response"))
+        return [one for one in self.having("ok") if (one.account, one.key) not in kept]
+
     def check(self) -> None:
         """The database says what the clients were told. Nothing may be unknown any more."""
         assert Counter(one.outcome for one in self.operations).keys() <= {"ok", "fail"}

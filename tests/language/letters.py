@@ -10,6 +10,8 @@ EVERY_LETTER: Final[dict[str, dict[str, str | int]]] = {
     "password_changed": {},
     "wrong_codes": {},
     "password_spent": {},
+    "wrong_codes_at_console": {},
+    "password_spent_at_console": {},
     "email_change": {"url": f"{BASE_URL}/email/h3gTQ0yZpEJp"},
     "email_changed": {"new_email": "sara@home.example"},
     "pin_code": {"code": "482913"},

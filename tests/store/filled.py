@@ -52,6 +52,7 @@ from qirsh.store.sqlite.store import SqliteStore
 from tests.chain import PIECES, digests
 from tests.domain.market import PIN, Market
 from tests.domain.note_cases import SEALED, noting
+from tests.domain.restore_cases import restoring
 from tests.domain.totals import totals_of
 from tests.domain.world import ENTROPY_SEED, World
 from tests.postgres import PostgresServer
@@ -124,9 +125,13 @@ class Filled(Market):
         self.do(HoldLease("sweeper", "a process", 1000))
         self.do(FixConstant("secret_check", b"mark"))
         self.do(FixConstant("colour", b"blue"))
+        self.do(FixConstant("two", b"2"))  # What a hand raises the epoch to.
         looked = (Looked("a rule", is_whole=True), Looked("قاعدة", finding="واحد خطأ"))
         self.do(RecordLedgerChecks(looked, (LedgerSum("test", "house", "TRY", -(2**62), 0, 2**40, 0),)))
         self.do(StopMoney(1, "a sum was wrong", "test"))
+        # All that is under way stays, to be looked at.
+        kept = ("sessions", "operator_sessions", "challenges", "resets", "mails", "leases", "queues", "deliveries")
+        self.do(restoring(self, **dict.fromkeys(kept, ())))
         self.agree(LiftStop(1))
         self.do(SealEntries(1, NOTHING, self.covers()))
 

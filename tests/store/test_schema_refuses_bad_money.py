@@ -29,6 +29,7 @@ from tests.store.operator_guards import (
     REPLACED_OPERATORS,
 )
 from tests.store.order_guards import BAD_ORDERS, GOOD_ORDERS, ORDERS_TO_NOWHERE, REPLACED_ORDERS, TWICE
+from tests.store.restore_guards import BAD_RESTORES, GOOD_RESTORES, REPLACED_RESTORES
 from tests.store.reversal_guards import BAD_REVERSALS, GOOD_REVERSALS, REPLACED_REVERSALS, REVERSED_TWICE
 from tests.store.staff_guards import BAD_STAFF, GOOD_STAFF, REPLACED_STAFF, STAFF_TO_NOWHERE
 from tests.store.total_guards import BAD_TOTALS, GOOD_TOTALS, REPLACED_TOTALS, TOTALS_TO_NOWHERE
@@ -550,6 +551,7 @@ BAD: Final[dict[str, tuple[str, str]]] = {
     **BAD_STAFF,
     **BAD_LOOKS,
     **BAD_NOTES,
+    **BAD_RESTORES,
     **BAD_TOTALS,
     **BAD_BANK,
 }
@@ -676,6 +678,7 @@ REPLACED: Final[dict[str, tuple[str, str]]] = {
     **REPLACED_STAFF,
     **REPLACED_LOOKS,
     **REPLACED_NOTES,
+    **REPLACED_RESTORES,
     **REPLACED_TOTALS,
     **REPLACED_BANK,
 }
@@ -700,6 +703,7 @@ TRUNCATED: Final = (
     "constant",
     "seal",
     "stop",
+    "restore",
     "counter",
     "event_counter",
     "webhook_endpoint",
@@ -814,6 +818,7 @@ GOOD: Final[dict[str, str]] = {
     **GOOD_WEBHOOKS,
     **GOOD_STAFF,
     **GOOD_NOTES,
+    **GOOD_RESTORES,
     **GOOD_TOTALS,
     **GOOD_BANK,
 }

@@ -14,6 +14,7 @@ from qirsh.workers.shop_owner import OwnerMail
 from tests.live import InProcess, Merchant, in_process
 from tests.mailbox import mails
 from tests.postgres import PostgresServer
+from tests.restored import restore
 
 BASE_URL: Final = "https://pay.example"
 DAY_MS: Final = 24 * 3_600_000
@@ -101,3 +102,15 @@ def test_nobody_is_told_of_keys_that_were_revoked_or_replaced_or_have_ended(worl
     assert tell(world) == 1  # The one that has taken the other's place.
     [(_, _, _, words)] = told(world)
     assert words["key"] == "Till …next"
+
+
+def test_an_end_that_was_to_be_told_before_a_restore_is_not_told_after_it(world: InProcess, shop: Merchant) -> None:
+    issue(world, shop, 30)
+    issue(world, shop, 60)
+    world.clock.advance(30 * DAY_MS - KEY_END_TOLD_MS + 1)
+    restore(world)
+    assert [tell(world), tell(world)] == [1, 0]
+    assert told(world) == []
+    world.clock.advance(30 * DAY_MS)
+    assert tell(world) == 1
+    assert len(told(world)) == 1

@@ -20,6 +20,7 @@ from qirsh.workers.statement_notifier import StatementNotifier
 from tests.live import Customer, InProcess, Merchant, in_process
 from tests.mailbox import mails
 from tests.postgres import PostgresServer
+from tests.restored import restore
 
 BASE_URL: Final = "https://pay.example"
 HOUR_MS: Final = 3_600_000
@@ -142,3 +143,16 @@ def test_a_suspended_business_hears_when_it_is_resumed(world: InProcess, monkeyp
     assert [told[0] for told in tell(world)] == [other.email]
     world.act("account resume", account=shop.account)
     assert sorted(told[0] for told in tell(world)) == sorted([shop.email, other.email])
+
+
+def test_of_a_month_that_was_over_before_a_restore_nobody_is_told_after_it(world: InProcess) -> None:
+    shop = world.merchants[0]
+    buy(world, shop)
+    at(world, 2027, 2, 2)
+    restore(world)
+    world.change(has_mail=True, time_zone=ZoneInfo("UTC"))
+    assert tell(world) == []
+    world.agree("audit lift")
+    buy(world, shop)
+    at(world, 2027, 3, 1, 7)
+    assert len(tell(world)) == 1

@@ -45,6 +45,7 @@ def verify_command(context: click.Context, *, as_json: bool, head: hash_chain.He
     """Check every rule that must hold of the money. Exit 0: all hold; 1: some do not; 2: cannot tell."""
     settings = read_settings()
     checked: list[str] = []
+    hosts: list[str] = []
     with _progress() as show:
 
         def progress(invariant: Invariant) -> None:
@@ -52,21 +53,24 @@ def verify_command(context: click.Context, *, as_json: bool, head: hash_chain.He
             show(invariant.name)
 
         try:
-            violations = verify(settings.database, progress, head)
+            violations = verify(settings.database, progress, head, hosts.append)
         except CannotTell as error:
             if as_json:
                 _print_verdict("unknown", settings, {"cause": str(error)})
             click.echo(f"qirsh: cannot tell: {error}", err=True)
             context.exit(_UNKNOWN)
+    host = next(filter(None, hosts), "")
+    place = f"{shown(settings)} ({host})" if host else shown(settings)
     if as_json:
         verdict = "bad" if violations else "good"
-        _print_verdict(verdict, settings, {"checked": len(checked), "violations": violations})
+        more = {"host": host} if host else {}
+        _print_verdict(verdict, settings, more | {"checked": len(checked), "violations": violations})
     elif violations:
         for violation in violations:
             click.echo(f"{violation.name}: {violation.sentence}")
-        click.echo(f"qirsh: {len(violations)} rows of {shown(settings)} break a rule", err=True)
+        click.echo(f"qirsh: {len(violations)} rows of {place} break a rule", err=True)
     else:
-        click.echo(f"All {len(checked)} rules hold of {shown(settings)}")
+        click.echo(f"All {len(checked)} rules hold of {place}")
     if violations:
         context.exit(_BAD)
 

@@ -1,5 +1,6 @@
 """The shapes of answers: what merchants and payers see."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -8,6 +9,7 @@ from qirsh.contract.timestamps import timestamp
 from qirsh.domain.event import ToldEvent
 from qirsh.domain.payment import Payment
 from qirsh.domain.refund import Refund
+from qirsh.domain.restore import Restore, epoch_of
 
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -126,6 +128,12 @@ class TransferView(msgspec.Struct):
     refundId: str | None  # noqa: N815
     reference: str | None  # Of a deposit or withdrawal.
     createdAt: str  # noqa: N815
+
+
+def transfer_id(*, transfer: int, currency: str, sequence: int, restores: Sequence[Restore]) -> str:
+    """The public id of a transfer, as one of its accounts counts them: after a restore the same numbers come again."""
+    epoch = epoch_of(transfer, restores)
+    return f"tr_{epoch}_{currency}_{sequence}" if epoch else f"tr_{currency}_{sequence}"
 
 
 class TransferPage(msgspec.Struct):

@@ -8,12 +8,14 @@ import shutil
 import stat
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from qirsh.doctor import postgres_checks, secret_checks
+from qirsh.backup.files import last_backup
+from qirsh.doctor import memory_checks, postgres_checks, secret_checks
 from qirsh.doctor.database_probe import has_begun, operators, probe
 from qirsh.doctor.doctor_check import Check, Finding, of_schema
 from qirsh.domain.limits import CONNECTIONS_MAX
@@ -29,6 +31,7 @@ _DESCRIPTORS_MIN: Final = CONNECTIONS_MAX + 256  # Connections, and room for fil
 _CLOCK_MS_MIN: Final = 1_767_225_600_000  # 2026-01-01: the Syrian pound of this service is of that day.
 _CLOCK_BEHIND_MS_MAX: Final = 5_000
 _OPERATORS_MIN: Final = 2
+_BACKUP_AGE_MAX: Final = timedelta(days=2)
 # Locks and shared memory do not hold across machines, so that a second server would not be kept out.
 _REMOTE: Final = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs"}
 
@@ -231,16 +234,32 @@ def money(settings: Settings) -> Finding:
     return Finding("ok", "moves")
 
 
+def backup(settings: Settings) -> Finding:
+    """When the last one was taken from here, to the end."""
+    last = last_backup(settings.data_dir)
+    if last is None:
+        return Finding(
+            "note", "none was taken from here: qirsh backup DIRECTORY, each night and kept on another machine"
+        )
+    age = datetime.now(UTC) - last.at
+    words = f"the last one is of {last.at:%Y-%m-%d %H:%M} UTC, {last.rows:,} rows, {last.bytes:,} bytes"
+    if age > _BACKUP_AGE_MAX:
+        return Finding("note", f"{words}: that is {age.days} days ago; take one each night")
+    return Finding("ok", words)
+
+
 _FINE: Final = Finding("ok", "")
 _ASK_DATABASE: Final = {
     *("Database", "Durability", "Preferences", "Guards", "Connections", "Secret key", "Old secrets", "Clock"),
-    *("Operators", "Money", "Role", "Webhook secrets"),
+    *("Operators", "Money", "Role", "Webhook secrets", "Chain memory", "Standbys"),
 }
 # On SQLite, and on PostgreSQL.
 CHECKS: Final[dict[str, Checks]] = {
     "Python": (python, python),
     "SQLite": (sqlite, None),
     "PostgreSQL": (None, postgres_checks.server),
+    "Hosts": (None, postgres_checks.hosts),
+    "Standbys": (None, postgres_checks.standbys),
     "Line": (None, postgres_checks.line),
     "Role": (None, postgres_checks.owner),
     "User": (user, user),
@@ -263,4 +282,6 @@ CHECKS: Final[dict[str, Checks]] = {
     "Clock": (clock, clock),
     "Operators": (operators_enough, operators_enough),
     "Money": (money, money),
+    "Backup": (backup, backup),
+    "Chain memory": (memory_checks.memory, memory_checks.memory),
 }

@@ -14,7 +14,7 @@ from qirsh.settings import Settings
 from qirsh.web.auth.totp import unseal_seed
 
 # What is kept under the secret, by the words for it; the first bytes of each value name the secret.
-_UNDER: Final = {
+UNDER: Final = {
     "PINs, renewed when they are used": "SELECT mac FROM pin",
     "people's recovery codes, until they make new ones": "SELECT recovery FROM login WHERE length(recovery) > 0",
     "authenticator keys, renewed within a minute or two": "SELECT totp_sealed FROM login WHERE totp_sealed IS NOT NULL",
@@ -25,6 +25,7 @@ _UNDER: Final = {
     "earlier webhook secrets, renewed likewise": (
         "SELECT old_secret_sealed FROM webhook_endpoint WHERE length(old_secret_sealed) > 0"
     ),
+    "bank accounts of businesses, renewed likewise": "SELECT details_sealed FROM bank_account",
     "texts of bank lines, renewed likewise": "SELECT text_sealed FROM bank_line",
     "open payouts, until they end": "SELECT bank_sealed FROM payout WHERE length(bank_sealed) > 0",
     "mails, until they are sent": "SELECT sealed FROM mail",
@@ -68,7 +69,7 @@ def old_secrets(settings: Settings) -> Finding:
     newest, *old = _keyring(settings).ids
     left, lost = {}, {}
     has_webhooks = _has_webhooks(settings)
-    for words, sql in _UNDER.items():
+    for words, sql in UNDER.items():
         if _WEBHOOKS in sql and not has_webhooks:
             continue
         counts = _counts(settings, sql)

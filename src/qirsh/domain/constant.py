@@ -4,7 +4,9 @@ from typing import Final
 
 import msgspec
 
+EPOCH: Final = "epoch"  # In decimal digits. It grows with each restore, so that no id is given twice.
 SECRET_CHECK: Final = "secret_check"  # noqa: S105 - a name; sealed under the secret that all processes must share.
+MOVED: Final = "moved"  # Where to: this database is never served again.
 
 
 class Constant(msgspec.Struct, frozen=True):

@@ -82,6 +82,10 @@ class Identifiers:
         self._payment = Permutation(key, half=30_000_000, purpose=b"payment")
         self._account = Permutation(key, half=300_000, purpose=b"account")
 
+    def fingerprint(self) -> str:
+        """Tells one database from another, and nothing of the key."""
+        return self._keyed(b"", b"fingerprint", _MARK_BYTES).hex()
+
     def payment_id(self, number: int) -> str:
         """Sixteen digits."""
         return str(self._payment.public(number))

@@ -35,6 +35,7 @@ from qirsh.domain.proposal import Proposal
 from qirsh.domain.recovery import Recovery
 from qirsh.domain.refund import Refund
 from qirsh.domain.request_log import KeyUse, LoggedRequest
+from qirsh.domain.restore import Restore
 from qirsh.domain.saved_view import SavedView, ViewKey
 from qirsh.domain.seal import Seal
 from qirsh.domain.session import Session
@@ -136,11 +137,7 @@ class Tables:
     )
     # Who refunds holds the balance of the business too, so two of them never begin the same one.
     refund_tallies = Table[tuple[int, int, str], RefundTally](
-        "refund_tally",
-        RefundTally,
-        key="account person currency",
-        changes="used since",
-        phase=Phase.BELONGINGS,
+        "refund_tally", RefundTally, key="account person currency", changes="used since", phase=Phase.BELONGINGS
     )
     saved_views = Table[ViewKey, SavedView](
         "saved_view", SavedView, key="account person mode place", is_removable=True, phase=Phase.BELONGINGS
@@ -350,6 +347,8 @@ class Tables:
     )
     leases = Table[str, Lease]("lease", Lease, key="role", changes="holder until")
     constants = Table[str, Constant]("constant", Constant, key="name", changes="value")
+    # Written after the epoch itself: the database compares. Never changed, so never locked.
+    restores = Table[int, Restore]("restore", Restore, key="epoch", is_locked=False)
     stops = Table[int, Stop]("stop", Stop, key="id", changes="lifted_at lifted_by")
     ledger_checks = Table[str, LedgerCheck](
         "ledger_check", LedgerCheck, key="name", changes="looked_at held_at finding"

@@ -87,6 +87,7 @@ ACT_TEXTS: Final[dict[str, str]] = {
     "webhook_endpoint.woken": _("Retried a webhook endpoint at once"),
     "webhook_endpoint.replayed": _("Replayed events to a webhook endpoint"),
     "webhook_endpoint.resent": _("Sent events to a webhook endpoint again"),
+    "webhook_endpoint.skipped": _("Skipped events that waited when the service was restored"),
     # Money.
     "bank_account.added": _("Added a bank account"),
     "bank_account.removed": _("Removed a bank account"),
@@ -133,6 +134,7 @@ ACT_TEXTS: Final[dict[str, str]] = {
     "operator.signed_out": _("Signed out of the console"),
     "recovery.read": _("Marked a recovery as read"),
     "audit.exported": _("Downloaded the audit log"),
+    "database.restored": _("Restored the service to an earlier time"),
 }
 
 

@@ -77,6 +77,30 @@ KINDS: Final[dict[str, Kind]] = {
             WHEN,
         ),
     ),
+    "wrong_codes_at_console": Kind(
+        _("Incorrect codes at the operator console"),
+        (
+            _(
+                "In your session at the operator console, an incorrect verification code was entered to confirm"
+                " something. It was the third one in a row."
+            ),
+            WHEN,
+            _("If this was not you, someone else may be using your session. Set a new password at once to end it:"),
+            Alone("forgot_url"),
+        ),
+    ),
+    "password_spent_at_console": Kind(
+        _("Your password no longer works"),
+        (
+            _(
+                "In your session at the operator console, an incorrect verification code was entered to confirm"
+                " something. It was the tenth one in a row. To protect your account, your password no longer works."
+                " Set a new one here:"
+            ),
+            Alone("forgot_url"),
+            WHEN,
+        ),
+    ),
     "email_change": Kind(
         _("Confirm your new e-mail address"),
         (

@@ -1,12 +1,14 @@
 """What the service asks of a database. Every engine is held to this by one conformance suite."""
 
-from collections.abc import Hashable
-from typing import Any, NewType, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple, NewType, Protocol, TypeVar
 
 import msgspec
 
 from qirsh.domain.batch import Batch
+from qirsh.domain.constant import MOVED
 from qirsh.domain.identifier import Identifiers
+from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
 
@@ -36,6 +38,15 @@ class DatabaseInUse(UnusableDatabase):
     """Another process serves from it, or is just about to."""
 
 
+def refuse_moved(constants: Mapping[str, bytes]) -> None:
+    """Raises `UnusableDatabase` for one whose money is kept elsewhere by now."""
+    if MOVED in constants:
+        raise UnusableDatabase(
+            f"this database was moved to {constants[MOVED].decode()}: serve that one; if the move was ended before its"
+            " end, run `qirsh migrate-store` again"
+        )
+
+
 class CannotTell(Exception):
     """There is nothing to judge: no database, not ours, another schema, or out of reach. The message says which."""
 
@@ -45,6 +56,19 @@ class Instance(msgspec.Struct, frozen=True):
 
     identifiers: Identifiers
     epoch: int
+    restores: tuple[Restore, ...] = ()  # In order. The ids of transfers go by them.
+
+    @property
+    def last_restore(self) -> Restore | None:
+        """What people were told of before it, they are not told of again."""
+        return self.restores[-1] if self.restores else None
+
+
+class Expected(NamedTuple):
+    """What a database must show before a start changes anything in it, also its tables. Not asked of a new one."""
+
+    query: Query  # Without arguments.
+    judge: Callable[[list[tuple[Any, ...]]], None]  # Raises `UnusableDatabase`.
 
 
 class Store(Protocol):
@@ -58,6 +82,13 @@ class Store(Protocol):
     def damage(self) -> str | None:
         """What the database has said of itself since the start, if it was no passing trouble."""
 
+    @property
+    def loss(self) -> str | None:
+        """How it was found that something is gone that was acknowledged. From then on money stands still."""
+
+    async def look_for_loss(self) -> None:
+        """Batches look by themselves, but a process may have none for long. Raises `StoreBroken` as they do."""
+
     async def transact(self, batch: Batch) -> UnitOfWork:
         """Facts, rows, decide, write, commit. Returns after the commit is durable."""
 
@@ -66,6 +97,9 @@ class Store(Protocol):
 
     async def select(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """A few rows, by an index."""
+
+    async def select_afresh(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """The same from where a batch would be written now, not from a server that was the primary before."""
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Rows that take longer to find: lists and checks. Beyond a deadline it is `StoreUnavailable`."""

@@ -26,6 +26,8 @@ class KeyNotifier:
         self._engine = engine
         self._clock = clock
         self._mail = mail
+        restore = store.instance.last_restore
+        self._restored_at = restore.restored_at if restore else 0
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -43,8 +45,13 @@ class KeyNotifier:
         return len(rows)
 
     async def _letters(self, key: ApiKey) -> tuple[Letter, ...]:
-        """None of a key that was made for less than that: who made it knows. Nor to a shop that is closed."""
+        """None of a key that was made for less than that: who made it knows. Nor to a shop that is closed.
+
+        Nor if it was due when the database was restored: it may have been told after that backup.
+        """
         assert key.expires_at is not None
+        if key.expires_at - KEY_END_TOLD_MS <= self._restored_at:
+            return ()
         owner = await self._mail.owner_of(key.account)
         if owner is None or owner.shop_state == "closed" or key.expires_at - key.created_at <= KEY_END_TOLD_MS:
             return ()

@@ -103,6 +103,9 @@ class Notifier:
         self._identifiers = identifiers
         self._base_url = base_url
         self._digest_ms = digest_ms
+        # Of what was there when the database was restored people were told before, also of what no seal covered yet.
+        restore = store.instance.last_restore
+        self._told_before = restore.last_transfer if restore else 0
 
     async def run(self) -> None:
         """Until it is cancelled. The next run begins where the last commit ended."""
@@ -156,7 +159,8 @@ class Notifier:
             if cover.table != TRANSFERS.table:
                 continue
             ranges = [(cover.first, cover.last), *((late, late) for late in cover.late)]
-            for first, last in ranges:
+            for begin, last in ranges:
+                first = max(begin, self._told_before + 1)
                 rows = await self._store.search(_MOVED, first, last) if first <= last else []
                 # What has appeared in a gap since then is a later seal's.
                 moved += [_Moved(*row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)]

@@ -60,7 +60,11 @@ class StatementNotifier:
         return told
 
     async def _announce(self, account: int, first: date, end: date, zone: ZoneInfo) -> None:
-        has_moved = await self._has_moved(account, midnight_ms(first, zone), midnight_ms(end, zone))
+        over_at = midnight_ms(end, zone)
+        # A month that was over when the database was restored may have been told of after that backup.
+        restore = self._store.instance.last_restore
+        is_news = restore is None or over_at > restore.restored_at
+        has_moved = is_news and await self._has_moved(account, midnight_ms(first, zone), over_at)
         letters = await self._letters(account, first) if has_moved else ()
         granted(await self._engine.submit(AnnounceStatement(account, month_number(first), letters)))
 

@@ -60,7 +60,12 @@ def test_serve_answers_on_the_address_it_prints_and_ends_well_on_a_signal(number
     told = [line.split(" ", 3)[1:3] for line in lines if "head of the chain of seals: " not in line]
     assert told == [["INFO", "qirsh.cli.serve.command"]] * 2
     assert len(lines) - len(told) in {1, 2}, "the house account is the first that is sealed"
-    assert {path.name for path in empty.folder.iterdir()} == {"qirsh.db", "qirsh.db.lock", "secret.key"}
+    assert {path.name for path in empty.folder.iterdir()} == {
+        "chain-head.json",
+        "qirsh.db",
+        "qirsh.db.lock",
+        "secret.key",
+    }
 
 
 @pytest.mark.parametrize(("scheme", "is_told"), [("https", True), ("http", False)])

@@ -150,7 +150,7 @@ def test_a_signal_to_the_parent_ends_all_of_them_well(number: int, family: Famil
         assert idle.recv(65536).startswith(b"HTTP/1.1 200")
     assert family.running.stop(number) == 0
     assert not [child for child in children if Path(f"/proc/{child}").exists()]
-    assert list(family.house.folder.iterdir()) == []
+    assert [path.name for path in family.house.folder.iterdir()] == ["chain-head.json"]
     assert family.running.process.stderr is not None
     told = [line.split(" ", 3)[1:3] for line in family.running.process.stderr.read().splitlines()]
     assert {level for level, _ in told} == {"INFO"}

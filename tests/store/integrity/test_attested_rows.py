@@ -82,8 +82,8 @@ REFUSED: Final = {
     "a currency's exponent": ("UPDATE currency SET exponent = 0 WHERE code = 'USD'", "currencies never change"),
     "an epoch set back": (
         (
-            "UPDATE constant SET value = {two} WHERE name = 'epoch';"
-            "UPDATE constant SET value = {one} WHERE name = 'epoch'"
+            "UPDATE constant SET value = {three} WHERE name = 'epoch';"
+            "UPDATE constant SET value = {two} WHERE name = 'epoch'"
         ),
         "the epoch only grows",
     ),
@@ -259,7 +259,7 @@ def test_another_implementation_makes_the_same_digest_from_the_docs_alone() -> N
 
 def _own(hand: Hand, sql: str) -> str:
     is_sqlite = "Sqlite" in type(hand).__name__
-    for word, value in (("blob", "07" * 32), ("one", "31"), ("two", "32")):
+    for word, value in (("blob", "07" * 32), ("two", "32"), ("three", "33")):
         sql = sql.replace(f"{{{word}}}", f"x'{value}'" if is_sqlite else f"'\\x{value}'")
     return sql
 

@@ -206,6 +206,16 @@ def test_rows_of_before_and_after_a_long_rest_are_not_named_until_the_sealer_had
     assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
 
 
+def test_what_a_restore_wrote_waits_for_the_sealer_as_long_as_nobody_serves_it(copy: Copy) -> None:
+    [(restored_at,)] = copy.hand.type("SELECT max(restored_at) FROM restore")
+    first = last_audit(copy) + 1
+    copy.hand.type(note("last seconds before the backup", at=restored_at - 3_600_000))
+    copy.hand.type(note("what the restore wrote", at=restored_at))
+    assert copy.sentences() == []
+    copy.hand.type(note("it is served, and nobody seals", at=restored_at + 1))
+    assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
+
+
 def test_a_row_in_a_gap_is_covered_by_the_seal_that_calls_it_late(copy: Copy) -> None:
     first = last_audit(copy) + 1
     for detail in ("a", "b", "c"):

@@ -61,7 +61,7 @@ PARTS: Final = {
     "{action}": ["till.opened", "till.closed"],
 }
 # Of people and their personal accounts.
-NOT_OF_SHOPS: Final = ("identity.", "session.", "bank_statement.", "bank_line.", "bank_format.")
+NOT_OF_SHOPS: Final = ("identity.", "session.", "bank_statement.", "bank_line.", "bank_format.", "database.")
 
 
 def noted_actions() -> Iterator[str]:

@@ -24,6 +24,7 @@ from qirsh.store.interface import Query
 UNSEALED_MS_MAX: Final = 60_000
 _JUST_NOW_MS: Final = 10_000  # The sealer looks each second, and seals what was there at the look before.
 _SEALS_AT_ONCE: Final = 100
+_RESTORED: Final = "SELECT restored_at FROM restore"
 
 
 class Sealed(NamedTuple):
@@ -284,14 +285,16 @@ class _Walk:
     def _behind(self) -> Iterator[Violation]:
         """Measured by the rows themselves: a server that was killed leaves a few seconds, however long it rests.
 
-        When it starts again, its first rows wait beside its last ones of then, until the sealer has come to them.
+        When it starts again, its first rows wait beside its last ones of then, until the sealer has come to them. What
+        a restore wrote waits beside the last rows of its backup, until somebody serves it.
         """
         spans = []
         just_now = f"BETWEEN {self._now - _JUST_NOW_MS} AND {self._now + _JUST_NOW_MS}"
         for table, first in self._next.items():
             sealed = SEALED[table]
             [(oldest, newest)] = self._select(
-                f"SELECT min({sealed.at}), max(CASE WHEN {sealed.at} {just_now} THEN 0 ELSE {sealed.at} END)"
+                f"SELECT min({sealed.at}), max(CASE WHEN {sealed.at} {just_now} OR {sealed.at} IN ({_RESTORED})"
+                f" THEN 0 ELSE {sealed.at} END)"
                 f" FROM {table} WHERE id >= {first}"
             )
             if oldest is not None:

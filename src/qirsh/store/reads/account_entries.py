@@ -45,6 +45,7 @@ class Entry(_Entry, frozen=True):
     refund: str | None
     bank_order: str | None
     created_at: int
+    transfer: int  # Its id inside, which tells its epoch.
 
 
 class NamedEntry(_Entry, frozen=True):
@@ -55,6 +56,7 @@ class NamedEntry(_Entry, frozen=True):
     note: str
     reference: str  # The shop's own for the payment, or the bank's.
     created_at: int
+    transfer: int
 
 
 E = TypeVar("E", Entry, NamedEntry)
@@ -77,7 +79,8 @@ class FoundEntries(msgspec.Struct, frozen=True):
 def _side(own: str, other: str, sign: str, condition: str) -> str:
     return (
         f"SELECT * FROM (SELECT currency, {own}_sequence AS sequence, kind, {sign}amount AS change,"
-        f" {own}_balance AS balance, {other} AS other, payment, bank_order, created_at, debit_sequence FROM transfer"
+        f" {own}_balance AS balance, {other} AS other, payment, bank_order, created_at, debit_sequence, id"
+        " FROM transfer"
         f" WHERE {own} = $1 AND currency = $2 AND {condition.format(f'{own}_sequence')} LIMIT $5) AS {own}_side"
     )
 
@@ -85,7 +88,8 @@ def _side(own: str, other: str, sign: str, condition: str) -> str:
 def _plain(sides: str) -> Query:
     return Query(
         "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, m.payment, r.id, m.bank_order,"
-        f" m.created_at FROM ({sides} ORDER BY sequence DESC LIMIT $5) AS m {_ITS_REFUND} ORDER BY m.sequence DESC"
+        f" m.created_at, m.id FROM ({sides} ORDER BY sequence DESC LIMIT $5) AS m {_ITS_REFUND}"
+        " ORDER BY m.sequence DESC"
     )
 
 
@@ -94,7 +98,8 @@ def _named(sides: str, order: str) -> Query:
     return Query(
         "SELECT m.currency, m.sequence, m.kind, m.change, m.balance, m.other, a.name, m.payment,"
         " coalesce(CASE WHEN m.kind = 'refund' THEN r.note ELSE p.note END, ''),"
-        f" coalesce(m.bank_order, p.reference, ''), m.created_at FROM ({sides} ORDER BY sequence {order} LIMIT $5) AS m"
+        " coalesce(m.bank_order, p.reference, ''), m.created_at, m.id"
+        f" FROM ({sides} ORDER BY sequence {order} LIMIT $5) AS m"
         f" JOIN account a ON a.number = m.other LEFT JOIN payment p ON p.number = m.payment {_ITS_REFUND}"
         f" ORDER BY m.sequence {order}"
     )

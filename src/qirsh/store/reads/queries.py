@@ -4,6 +4,7 @@ from typing import Final
 
 from qirsh.domain.payout import Payout
 from qirsh.domain.refund import Refund
+from qirsh.domain.restore import Restore
 from qirsh.store.interface import Query
 
 API_KEY_BY_HASH: Final = Query(
@@ -19,7 +20,7 @@ DUE_PAYMENTS: Final = Query(
 # What every process asks a few times a second: has anybody lost a right, and may money move?
 REVOCATIONS_AND_STOP: Final = Query(
     "SELECT coalesce((SELECT last FROM counter WHERE name = 'revocation'), 0),"
-    " (SELECT reason FROM stop WHERE lifted_at IS NULL)"
+    " (SELECT reason FROM stop WHERE lifted_at IS NULL), (SELECT at FROM stop WHERE lifted_at IS NULL)"
 )
 LAST_STOP: Final = Query(
     "SELECT coalesce(max(id), 0), coalesce(sum(CASE WHEN lifted_at IS NULL THEN 1 ELSE 0 END), 0) FROM stop"
@@ -59,4 +60,5 @@ OPEN_PAYOUTS: Final = Query(f"{_PAYOUT} WHERE state IN ('asked', 'ordered') ORDE
 TEST_ACCOUNT: Final = Query(
     "SELECT number FROM account WHERE live_account = $1 AND mode = 'test' AND kind = 'commercial'"
 )
+RESTORES: Final = Query(f"SELECT {', '.join(Restore.__struct_fields__)} FROM restore ORDER BY epoch")  # noqa: S608 - our own names
 OPERATORS: Final = Query("SELECT count(*) FROM operator WHERE ended_at IS NULL")

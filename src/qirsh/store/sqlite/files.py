@@ -9,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from qirsh.store.interface import StoreBroken, UnusableDatabase
+from qirsh.store.interface import Expected, StoreBroken, UnusableDatabase
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +92,17 @@ def refuse_leftovers(path: Path) -> None:
             " the log was written for, or, to go on without what only the log holds, put an empty file in its place"
         )
         raise UnusableDatabase(message)
+
+
+def refuse_unexpected(connection: apsw.Connection, path: Path, expected: Expected) -> None:
+    """Raises `UnusableDatabase` if it does not show what it must, and leaves it as it is, with the log that it has."""
+    if connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'seal'").get:
+        try:
+            expected.judge(connection.execute(expected.query).fetchall())
+        except UnusableDatabase:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(has_bytes(log_of(path))))
+            connection.close()
+            raise
 
 
 def _word_of(path: Path) -> Path:

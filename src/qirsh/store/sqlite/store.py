@@ -19,12 +19,23 @@ from qirsh.domain.batch import Batch
 from qirsh.domain.counter import PAYMENT
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_BLOCK
+from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
 from qirsh.store import migrate
-from qirsh.store.interface import DatabaseInUse, Instance, Query, StoreBroken, StoreUnavailable, UnusableDatabase
-from qirsh.store.sqlite.files import OpenFiles, mark_log, refuse_leftovers
+from qirsh.store.interface import (
+    DatabaseInUse,
+    Expected,
+    Instance,
+    Query,
+    StoreBroken,
+    StoreUnavailable,
+    UnusableDatabase,
+    refuse_moved,
+)
+from qirsh.store.reads.queries import RESTORES
+from qirsh.store.sqlite.files import OpenFiles, mark_log, refuse_leftovers, refuse_unexpected
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
 from qirsh.store.sqlite.verify import SCHEMA, broken_guards
@@ -62,8 +73,16 @@ class SqliteStore:
     name = ""
     lanes = 1
     damage: str | None = None
+    loss: str | None = None
 
-    def __init__(self, path: Path, *, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], int],
+        entropy: Callable[[int], bytes],
+        expected: Expected | None = None,
+    ) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.
         self._clock = clock
         self._lock = lock_file(path)
@@ -71,6 +90,8 @@ class SqliteStore:
             _check_library()
             refuse_leftovers(path)
             self._writer = _open(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            if expected is not None:
+                refuse_unexpected(self._writer, path, expected)
             _migrate(self._writer, clock())
             self.instance = _instance(self._writer, entropy)
             mark_log(self._writer)
@@ -113,6 +134,14 @@ class SqliteStore:
             return self._reading.execute(query, arguments).fetchall()
         except _UNREADABLE as error:
             raise self._unavailable(error) from error
+
+    async def select_afresh(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
+        """There is one place."""
+        return await self.select(query, *arguments)
+
+    async def look_for_loss(self) -> None:
+        """Whether the files are still those that were opened."""
+        self._files.check()
 
     async def search(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs in a thread of its own: a long one keeps nobody waiting but others of its kind."""
@@ -201,7 +230,7 @@ class SqliteStore:
         ).get
         if last is None:  # The first of all. Not by an upsert, which the guards take for a row that replaces another.
             last = first + block
-            self._cursor.execute("INSERT INTO counter VALUES (?, ?)", (PAYMENT, last))
+            self._cursor.execute("INSERT INTO counter (name, last) VALUES (?, ?)", (PAYMENT, last))
         self._numbers = iter(range(last - block + 1, last + 1))
 
     def _fill(self, work: UnitOfWork, keys: RowKeys) -> None:
@@ -313,22 +342,31 @@ def _open(path: Path, flags: int) -> apsw.Connection:
 
 def _migrate(connection: apsw.Connection, now: int) -> None:
     with _transaction(connection):
-        connection.execute(migrate.RECORD)
-        applied = dict(connection.execute("SELECT number, digest FROM schema_migration"))
-        for migration in migrate.pending(migrate.migrations("sqlite"), applied):
-            connection.execute(migration.sql)
-            record = (migration.number, migration.name, migration.digest, now)
-            connection.execute("INSERT INTO schema_migration VALUES (?, ?, ?, ?)", record)
+        apply_migrations(connection, migrate.migrations("sqlite"), now)
+
+
+def apply_migrations(connection: apsw.Connection, known: list[migrate.Migration], now: int) -> None:
+    """What of these is still to be done, in the caller's transaction."""
+    connection.execute(migrate.RECORD)
+    applied = dict(connection.execute("SELECT number, digest FROM schema_migration"))
+    for migration in migrate.pending(known, applied):
+        connection.execute(migration.sql)
+        record = (migration.number, migration.name, migration.digest, now)
+        connection.execute(
+            "INSERT INTO schema_migration (number, name, digest, applied_at) VALUES (?, ?, ?, ?)", record
+        )
 
 
 def _instance(connection: apsw.Connection, entropy: Callable[[int], bytes]) -> Instance:
     """The key of the public numbers lives in the database, so that a copy of it gives out the same ids."""
     values = dict(connection.execute("SELECT name, value FROM constant"))
+    refuse_moved(values)
     for name, value in {"identifier_key": entropy(32), "epoch": b"0"}.items():
         if name not in values:
-            connection.execute("INSERT INTO constant VALUES (?, ?)", (name, value))
+            connection.execute("INSERT INTO constant (name, value) VALUES (?, ?)", (name, value))
             values[name] = value
-    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]))
+    restores = tuple(Restore(*row) for row in connection.execute(RESTORES))
+    return Instance(Identifiers(values["identifier_key"]), int(values["epoch"]), restores)
 
 
 @contextmanager

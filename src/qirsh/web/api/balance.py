@@ -1,7 +1,7 @@
 """What the account holds, and how it came to it."""
 
 from qirsh.contract.timestamps import timestamp
-from qirsh.contract.views import BalanceList, BalanceView, TransferPage, TransferView, data
+from qirsh.contract.views import BalanceList, BalanceView, TransferPage, TransferView, data, transfer_id
 from qirsh.store.reads import account_entries, queries
 from qirsh.store.reads.account_entries import Cursor, Entry
 from qirsh.web.api.parameters import EntryParameters, moment_ms
@@ -50,7 +50,12 @@ async def bounds(context: Context, account: int, kind: str, query: EntryParamete
 
 def _view(context: Context, entry: Entry) -> TransferView:
     return TransferView(
-        id=f"tr_{entry.currency}_{entry.sequence}",
+        id=transfer_id(
+            transfer=entry.transfer,
+            currency=entry.currency,
+            sequence=entry.sequence,
+            restores=context.store.instance.restores,
+        ),
         kind=entry.kind,
         currency=entry.currency,
         amount=entry.change,

@@ -79,8 +79,8 @@ class Callers:
         Runs a few times a second in every process.
         """
         asked_at, changes = time.monotonic(), self._money_stop.changes
-        [(revocations, stop)] = await self._store.select(queries.REVOCATIONS_AND_STOP)
-        self._money_stop.learn(stop, since=changes)
+        [(revocations, *stop)] = await self._store.select(queries.REVOCATIONS_AND_STOP)
+        self._money_stop.learn(*stop, since=changes)
         if revocations != self._revocations:
             self._revocations = revocations
             self._generation += 1

@@ -130,7 +130,10 @@ WORDS: Final[dict[str, FieldDoc]] = {
     "_id": _PAYMENT_ID,
     "id": FieldDoc("The identifier.", REFUND_ID),
     "EventView.id": FieldDoc("The event's id; as a `cursor`, it begins the list after this event.", EVENT_ID),
-    "TransferView.id": FieldDoc("The line's id within this account.", "tr_USD_1"),
+    "TransferView.id": FieldDoc(
+        "The line's id within this account; `tr_<epoch>_<currency>_<number>` after the service was restored.",
+        "tr_USD_1",
+    ),
     "KeyView.id": FieldDoc("The key's id, which is not secret.", "key_7d1f"),
     "paymentId": _PAYMENT_ID,
     "account": FieldDoc("An account's number: 12 digits.", MERCHANT, _DIGITS_12),
