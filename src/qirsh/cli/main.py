@@ -12,6 +12,10 @@ import apsw
 import click
 
 from qirsh import __version__
+from qirsh.backup.lines import UnusableBackup
+from qirsh.cli.backup.backup import backup_group
+from qirsh.cli.backup.migrate_store import migrate_store_command
+from qirsh.cli.backup.restore import restore_command
 from qirsh.cli.demo.command import demo_command
 from qirsh.cli.developer.events import events_group
 from qirsh.cli.developer.listen import listen_command
@@ -31,6 +35,7 @@ from qirsh.cli.operator.proposals import proposal_group
 from qirsh.cli.operator.recovery import recovery_group
 from qirsh.cli.operator.refunds import refund_group
 from qirsh.cli.operator.search import note_group, search_command
+from qirsh.cli.restored import restored_command
 from qirsh.cli.serve.command import serve_command
 from qirsh.cli.status import status_command
 from qirsh.cli.verify import verify_command
@@ -76,7 +81,7 @@ class _Commands(click.Group):
         try:
             with _ending_with_reader():
                 return super().invoke(ctx)
-        except (BadSetting, UnusableDatabase, StoreUnavailable, CannotTell) as error:
+        except (BadSetting, UnusableBackup, UnusableDatabase, StoreUnavailable, CannotTell) as error:
             raise Stopped(str(error)) from None
         except apsw.Error as error:
             message = f"the database cannot be used: {error}"
@@ -113,6 +118,10 @@ for command in (
     status_command,
     verify_command,
     doctor_command,
+    backup_group,
+    restore_command,
+    migrate_store_command,
+    restored_command,
     operators.operator_group,
     operator_command.person_group,
     access.access_group,

@@ -1,0 +1,1 @@
+"""What a backup under load costs, and how long it takes to bring a large service back on the other engine."""

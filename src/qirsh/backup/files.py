@@ -1,0 +1,78 @@
+"""Backups as files: whole under their name or not there, and only so many of them."""
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+
+_NAME: Final = re.compile(r"qirsh-\d{8}T\d{6}\.\d{3}Z\.jsonl\.gz")
+_PART: Final = ".part"
+
+
+class LastBackup(msgspec.Struct, frozen=True):
+    """What is remembered of the last good one, for `doctor` and the console."""
+
+    at: datetime
+    rows: int
+    bytes: int
+
+
+def file_in(folder: Path, at: datetime) -> Path:
+    """A name for a new one: by its time, so that a list of them is in their order."""
+    return folder / f"qirsh-{at:%Y%m%dT%H%M%S}.{at.microsecond // 1000:03}Z.jsonl.gz"
+
+
+@contextlib.contextmanager
+def whole_file(file: Path) -> Iterator[BinaryIO]:
+    """Under another name until it is whole, on the disk, and for its owner alone."""
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", suffix=_PART, delete=False) as part:
+        try:
+            yield part  # type: ignore[misc]  # A wrapper with every method of a file.
+            part.flush()
+            os.fsync(part.fileno())
+            Path(part.name).replace(file)
+            _sync(file.parent)
+        finally:
+            Path(part.name).unlink(missing_ok=True)
+
+
+def remove_older(folder: Path, keep: int) -> list[Path]:
+    """All whole ones but the newest `keep`, which is at least one."""
+    assert keep >= 1
+    whole = sorted(file for file in folder.iterdir() if _NAME.fullmatch(file.name))
+    removed = whole[:-keep]
+    for file in removed:
+        file.unlink()
+    return removed
+
+
+def remember(data_dir: Path, last: LastBackup) -> None:
+    """That there is one, where `doctor` looks."""
+    with whole_file(_memory(data_dir)) as file:
+        file.write(msgspec.json.encode(last))
+
+
+def last_backup(data_dir: Path) -> LastBackup | None:
+    """What is remembered; None if nothing is, or nobody can read it."""
+    try:
+        return msgspec.json.decode(_memory(data_dir).read_bytes(), type=LastBackup)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _memory(data_dir: Path) -> Path:
+    return data_dir / "last-backup.json"
+
+
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

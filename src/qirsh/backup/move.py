@@ -1,0 +1,172 @@
+"""Move a store that nobody serves to another place or engine, without a file between; then only the new one is served.
+
+The new one is whole and compared before the old one is marked as moved, and is there only after that: at no moment are
+there two that could be served. Ended in between, the old one says so, and moving it again ends well.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+import asyncpg
+import msgspec
+
+from qirsh.backup.database import (
+    RowDigest,
+    Source,
+    Target,
+    digest_of,
+    head_of,
+    require_sound,
+    rows_in,
+    sums_of,
+)
+from qirsh.backup.layout import layout
+from qirsh.backup.lines import TableDigest, UnusableBackup
+from qirsh.backup.new_file import new_sqlite_file
+from qirsh.backup.postgres import PostgresSource, postgres_target
+from qirsh.backup.progress import Progress
+from qirsh.backup.sqlite import sqlite_source, sqlite_target
+from qirsh.domain.constant import MOVED
+from qirsh.store import migrate
+from qirsh.store.integrity.invariant import Violation
+from qirsh.store.interface import UnusableDatabase
+from qirsh.store.postgres import verify as postgres_verify
+from qirsh.store.postgres.connection import connect_alone
+from qirsh.store.sqlite import verify as sqlite_verify
+from qirsh.store.sqlite.store import lock_file
+
+# Who starts waits at this table, and finds the mark when we are done.
+_KEEP_OUT: Final = "LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE"
+_SERVED: Final = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'qirsh'"
+)
+_MARK: Final = f"SELECT value FROM constant WHERE name = '{MOVED}'"  # noqa: S608 - our own name
+
+
+class OldStore(msgspec.Struct, frozen=True):
+    """A store that nobody serves; how it is looked over, and how it is told that it has moved."""
+
+    source: Source
+    violations: Callable[[], list[Violation]]
+    mark: Callable[[bytes], None]
+
+
+def move_store(database: Path | str, to: Path | str, shown: str, progress: Progress) -> int:
+    """All of it; returns how many rows. `shown` is where it goes, fit for a screen."""
+    with _old_store(database, progress) as old:
+        for (value,) in old.source.select(_MARK):
+            if bytes(value).decode() != shown:
+                raise UnusableDatabase(f"the store was moved to {bytes(value).decode()}: it cannot go elsewhere")
+        require_sound(old.violations())
+        total = rows_in(old.source)
+        progress.begin("Moving", total)
+        if isinstance(to, Path):
+            _into_sqlite(old, to.resolve(), shown, progress)
+        else:
+            _into_postgres(old, to, shown, progress)
+    return total
+
+
+def _into_sqlite(old: OldStore, path: Path, shown: str, progress: Progress) -> None:
+    with new_sqlite_file(path) as (fresh, _):
+        with sqlite_target(fresh, old.source.schema) as target:
+            digests = _copy(old.source, target, progress)
+            target.awake()
+        require_sound(sqlite_verify.verify(fresh, progress.check))
+        with sqlite_source(fresh) as copied:
+            _compare(old.source, copied, digests)
+        old.mark(shown.encode())
+
+
+def _into_postgres(old: OldStore, url: str, shown: str, progress: Progress) -> None:
+    with postgres_target(url, old.source.schema) as (runner, connection, target):
+        digests = _copy(old.source, target, progress)
+        target.awake()
+        require_sound(postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check))
+        _compare(old.source, target, digests)
+        old.mark(shown.encode())
+
+
+def _copy(source: Source, target: Target, progress: Progress) -> dict[str, TableDigest]:
+    digests = {}
+    for table in layout(source.schema):
+        digest = RowDigest()
+        target.load(table, progress.counted(digest.over(source.rows(table))))
+        digests[table.name] = digest.found()
+    return digests
+
+
+def _compare(source: Source, copied: Source, digests: dict[str, TableDigest]) -> None:
+    """Read back: each table, the sums, and the end of the chain."""
+    for table in layout(source.schema):
+        if digest_of(copied, table) != digests[table.name]:
+            raise UnusableBackup(f"table {table.name} was not copied as it is: nothing was changed")
+    if sums_of(copied) != sums_of(source) or head_of(copied) != head_of(source):
+        raise UnusableBackup("the copy does not add up to what was copied: nothing was changed")
+
+
+@contextmanager
+def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
+    """Kept from being served meanwhile."""
+    if isinstance(database, Path):
+        path = database.resolve()
+        lock = lock_file(path)
+        try:
+            with sqlite_source(path) as source:
+                _refuse_older(source.schema)
+                yield OldStore(
+                    source,
+                    lambda: sqlite_verify.verify(path, progress.check),
+                    lambda value: _mark_sqlite(path, value),
+                )
+        finally:
+            os.close(lock)
+        return
+    with asyncio.Runner() as runner:
+        connection = runner.run(connect_alone(database))
+        try:
+            schema = runner.run(_kept_out(connection))
+            _refuse_older(schema)
+            yield OldStore(
+                PostgresSource(runner, connection, schema),
+                lambda: postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check),
+                lambda value: runner.run(_mark_postgres(connection, value)),
+            )
+        finally:
+            connection.terminate()
+
+
+async def _kept_out(connection: asyncpg.Connection) -> int:
+    """The schema's number, once nobody can start any more."""
+    if not await connection.fetchval("SELECT to_regclass('schema_migration') IS NOT NULL"):
+        raise UnusableDatabase("the database has no tables of Qirsh")
+    await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    await connection.execute(_KEEP_OUT)
+    if await connection.fetchval(_SERVED):
+        raise UnusableDatabase("the database is served: stop every server first")
+    applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
+    migrate.pending(migrate.migrations("postgres"), applied)  # Refuses one of a newer Qirsh.
+    return int(max(applied))
+
+
+def _refuse_older(schema: int) -> None:
+    newest = migrate.migrations("sqlite")[-1].number
+    if schema < newest:
+        raise UnusableDatabase(f"the store has schema {schema}, this Qirsh {newest}: run `qirsh migrate` first")
+
+
+async def _mark_postgres(connection: asyncpg.Connection, value: bytes) -> None:
+    await connection.execute("INSERT INTO constant (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", MOVED, value)
+    await connection.execute("COMMIT")
+
+
+def _mark_sqlite(path: Path, value: bytes) -> None:
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.execute("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")
+        if not connection.execute(_MARK).fetchall():
+            connection.execute("INSERT INTO constant (name, value) VALUES (?, ?)", (MOVED, value))

@@ -1,0 +1,1 @@
+"""`qirsh backup`, `restore` and `migrate-store`: everything the database holds, out and in."""

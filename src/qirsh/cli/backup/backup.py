@@ -1,0 +1,100 @@
+"""`qirsh backup TARGET` while a server runs, and `qirsh backup check FILE`."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from qirsh.backup.files import LastBackup, file_in, remember, remove_older, whole_file
+from qirsh.backup.lines import Manifest, moment
+from qirsh.backup.new_file import require_room
+from qirsh.backup.take import check_backup, source_of, take_backup
+from qirsh.cli.backup.progress_bar import progress_bar
+from qirsh.cli.errors import Stopped
+from qirsh.engine.clock import system_clock
+from qirsh.settings import Settings, read_settings
+
+_OUTPUT: Final = "standard output"
+_MIB: Final = 1024 * 1024
+# A backup is smaller than the database: indexes are not in it, and it is packed.
+_SHARE_OF_DATABASE: Final = 0.25
+
+
+class _BackupGroup(click.Group):
+    """`qirsh backup TARGET` is `qirsh backup take TARGET`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A first word that is no command of ours is where the backup goes."""
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["take", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("backup", cls=_BackupGroup, subcommand_metavar="TARGET | check FILE")
+def backup_group() -> None:
+    """Copy everything the database holds into one file, while servers run.
+
+    TARGET is a file, a directory (the file is then named by its time), or - for standard output.
+    """
+
+
+@backup_group.command("take", hidden=True)
+@click.argument("target", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--keep", type=click.IntRange(min=1), help="Keep so many in the directory, and remove older ones.")
+@click.option("--mib-per-s", type=click.FloatRange(min=0, min_open=True), help="Read no faster than this.")
+def take_command(target: Path, keep: int | None, mib_per_s: float | None) -> None:
+    """Take one now."""
+    settings = read_settings()
+    bytes_per_s = None if mib_per_s is None else mib_per_s * _MIB
+    if str(target) == "-":
+        if keep is not None:
+            raise click.UsageError("--keep needs a directory")
+        with source_of(settings.database) as source, progress_bar() as progress:
+            _tell(take_backup(source, sys.stdout.buffer, system_clock, progress, bytes_per_s), _OUTPUT)
+        return
+    if keep is not None and not target.is_dir():
+        raise click.UsageError("--keep needs a directory")
+    if not (target if target.is_dir() else target.parent).is_dir():
+        raise Stopped(f"there is no directory {target.parent}")
+    file = file_in(target, moment(system_clock())) if target.is_dir() else target
+    if file.exists():
+        raise Stopped(f"{file} is there already: choose another name")
+    with source_of(settings.database) as source:
+        require_room(file.parent, int(source.size() * _SHARE_OF_DATABASE))
+        with whole_file(file) as output, progress_bar() as progress:
+            manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
+    _remember(settings, manifest, file)
+    _tell(manifest, str(file))
+    for removed in remove_older(target, keep) if keep else ():
+        click.echo(f"Removed {removed}")
+
+
+@backup_group.command("check")
+@click.argument("file", type=click.Path(path_type=Path))
+def check_command(file: Path) -> None:
+    """Read a backup to its end, and say what it holds."""
+    with progress_bar() as progress:
+        manifest = check_backup(file, progress)
+    click.echo(f"{file} is whole")
+    click.echo(f"Taken:   {manifest.begun_at:%Y-%m-%d %H:%M:%S} UTC, of {manifest.engine}, by Qirsh {manifest.product}")
+    click.echo(f"Schema:  {manifest.schema}, epoch {manifest.epoch}")
+    click.echo(f"Rows:    {manifest.rows:,} in {len(manifest.tables)} tables")
+    click.echo(f"Head:    {manifest.head or 'none'}")
+    click.echo(f"Keys:    {', '.join(manifest.secret_keys) or 'none'}")
+
+
+def _remember(settings: Settings, manifest: Manifest, file: Path) -> None:
+    """A backup is no worse if nobody can be told of it."""
+    try:
+        remember(settings.data_dir, LastBackup(manifest.begun_at, manifest.rows, file.stat().st_size))
+    except OSError as error:
+        click.echo(f"qirsh: the backup is there, but that cannot be written to {settings.data_dir}: {error}", err=True)
+
+
+def _tell(manifest: Manifest, where: str) -> None:
+    seconds = (manifest.ended_at - manifest.begun_at).total_seconds()
+    click.echo(
+        f"{manifest.rows:,} rows of {len(manifest.tables)} tables in {seconds:.0f} s: {where}", err=where == _OUTPUT
+    )
+    click.echo(f"Head of the chain of seals: {manifest.head or 'none'}", err=where == _OUTPUT)

@@ -1,0 +1,67 @@
+"""`qirsh restore FILE`: a backup becomes the database of this installation."""
+
+from pathlib import Path
+
+import click
+import uvloop
+
+from qirsh.backup.lines import Manifest, UnusableBackup
+from qirsh.backup.new_file import require_room, room_needed
+from qirsh.backup.restore import Installation, restore_backup
+from qirsh.backup.take import check_backup
+from qirsh.cli.backup.progress_bar import progress_bar
+from qirsh.cli.restored import tell_restored
+from qirsh.contract.timestamps import timestamp
+from qirsh.doctor.database_probe import shown
+from qirsh.domain.limits import EPOCHS_MAX
+from qirsh.engine.chain_memory import ChainMemory
+from qirsh.engine.clock import system_clock
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.keyring import Keyring
+from qirsh.settings import Settings, read_settings
+from qirsh.web.operator.peer import own_user, user_name
+
+
+@click.command("restore")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--aside", is_flag=True, help="Move what is there, and its log, to another name first (SQLite).")
+@click.option(
+    "--after-epoch",
+    type=click.IntRange(0, EPOCHS_MAX - 2),
+    default=0,
+    help="The last epoch that there was, if this backup, or a later one, has been restored before, and elsewhere.",
+)
+def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
+    """Make a backup the database of this installation: all of it, checked, or nothing.
+
+    The place must be empty. Money stands still afterwards until operators have compared and lift the stop.
+    """
+    settings = read_settings()
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with progress_bar() as progress:
+        manifest = check_backup(file, progress)
+        _require_keys(settings, manifest)
+        if isinstance(settings.database, Path):
+            require_room(settings.database.parent, room_needed(manifest.bytes))
+        done_by = uvloop.run(user_name(own_user()))
+        known = ChainMemory(settings.data_dir).last_epoch()
+        own = Installation(system_clock, system_entropy, done_by, max(after_epoch, known))
+        restored = restore_backup(file, manifest, settings.database, own, progress, aside=aside)
+    for old in restored.moved_aside:
+        click.echo(f"Moved aside: {old}")
+    taken = timestamp(restored.record.taken_at)
+    click.echo(f"Restored to {taken}: {manifest.rows:,} rows are in {shown(settings)}, and every rule holds")
+    tell_restored(restored.record)
+
+
+def _require_keys(settings: Settings, manifest: Manifest) -> None:
+    """PINs, authenticator keys and papers are under them: without, customers would be locked out one by one."""
+    secrets = list(settings.secret_keys)
+    if not secrets and settings.secret_file.exists():
+        secrets = [settings.secret_file.read_bytes().strip()]
+    known = {one.hex() for one in Keyring(secrets, system_entropy).ids} if secrets else set()
+    if missing := sorted(set(manifest.secret_keys) - known):
+        raise UnusableBackup(
+            f"the secret key of this backup is not here (fingerprint {', '.join(missing)}): put it into"
+            f" {settings.secret_file}, or set QIRSH_SECRET_KEY to it"
+        )

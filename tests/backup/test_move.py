@@ -1,0 +1,145 @@
+"""A store moves from engine to engine as it is, and only one of the two is ever served."""
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from qirsh.backup import move
+from qirsh.backup.database import digest_of, head_of, sums_of
+from qirsh.backup.layout import layout
+from qirsh.backup.lines import UnusableBackup
+from qirsh.backup.move import move_store
+from qirsh.backup.progress import Progress
+from qirsh.backup.take import source_of
+from qirsh.engine.clock import system_clock
+from qirsh.engine.entropy import system_entropy
+from qirsh.store.interface import CannotTell, DatabaseInUse, UnusableDatabase
+from qirsh.store.postgres.store import open_postgres
+from qirsh.store.sqlite.store import SqliteStore, lock_file
+from qirsh.store.verify import verify
+from tests.backup.conftest import Place, Placed
+from tests.database import database_at
+
+BOTH_WAYS = pytest.mark.parametrize(
+    ("old", "new"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
+)
+
+
+def moved(place: Place, to: Place) -> int:
+    return move_store(place, to, f"the new place {to}", Progress())
+
+
+def everything(place: Place) -> dict[str, object]:
+    with source_of(place) as source:
+        found: dict[str, object] = {table.name: digest_of(source, table) for table in layout(source.schema)}
+        return {**found, "sums": sums_of(source), "head": head_of(source)}
+
+
+@BOTH_WAYS
+def test_all_of_it_is_there_and_the_old_one_is_never_served_again(
+    old: str, new: str, filled_copy: Placed, empty: Placed
+) -> None:
+    place, to = filled_copy(old), empty(new)
+    before = everything(place)
+    assert moved(place, to) > 100
+    assert everything(to) == before
+    assert verify(to, lambda _: None) == []
+    with pytest.raises(UnusableDatabase, match="was moved to the new place"):
+        _open(place)
+    _open(to)
+
+
+@BOTH_WAYS
+def test_a_move_that_is_ended_changes_nothing_or_ends_well_the_next_time(
+    old: str, new: str, filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, to = filled_copy(old), empty(new)
+    before = everything(place)
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(move, "_compare", end)
+    with pytest.raises(KeyboardInterrupt):
+        moved(place, to)
+    monkeypatch.undo()
+    _open(place)
+    assert _is_empty(to)
+    # In the moment after the old one was marked.
+    mark, mark_later = move._mark_sqlite, move._mark_postgres  # noqa: SLF001 - where it is ended
+
+    def mark_and_end_now(path: Path, value: bytes) -> None:
+        mark(path, value)
+        end()
+
+    async def mark_and_end(connection: asyncpg.Connection, value: bytes) -> None:
+        await mark_later(connection, value)
+        end()
+
+    monkeypatch.setattr(move, "_mark_sqlite", mark_and_end_now)
+    monkeypatch.setattr(move, "_mark_postgres", mark_and_end)
+    with pytest.raises(KeyboardInterrupt):
+        moved(place, to)
+    monkeypatch.undo()
+    assert _is_empty(to)
+    with pytest.raises(UnusableDatabase, match="run `qirsh migrate-store` again"):
+        _open(place)
+    with pytest.raises(UnusableDatabase, match="it cannot go elsewhere"):
+        move_store(place, to, "yet another place", Progress())
+    moved(place, to)
+    assert everything(to) == before
+
+
+def test_a_store_that_is_served_or_a_place_that_is_not_empty_is_refused(
+    filled_copy: Placed, empty: Placed, tmp_path: Path
+) -> None:
+    place = filled_copy("sqlite")
+    assert isinstance(place, Path)
+    full = tmp_path / "full.db"
+    shutil.copy(place, full)
+    with pytest.raises(UnusableDatabase, match="is not empty"):
+        moved(place, full)
+    with pytest.raises(UnusableDatabase, match="is not empty"):
+        moved(place, filled_copy("postgresql"))
+    lock = lock_file(place.resolve())
+    with pytest.raises(DatabaseInUse):
+        moved(place, empty("sqlite"))
+    os.close(lock)
+    with pytest.raises((CannotTell, UnusableDatabase)):
+        moved(tmp_path / "nothing.db", empty("sqlite"))
+
+
+def test_a_store_that_breaks_a_rule_stays_where_it_is(filled_copy: Placed, empty: Placed) -> None:
+    place, to = filled_copy("sqlite"), empty("sqlite")
+    assert isinstance(place, Path)
+    database_at(place).meddle("balance", "UPDATE balance SET amount = amount + 1 WHERE amount > 0")
+    with pytest.raises(UnusableBackup, match="breaks a rule"):
+        moved(place, to)
+    assert _is_empty(to)
+    _open(place)
+
+
+def _open(place: Place) -> None:
+    if isinstance(place, Path):
+        store = SqliteStore(place, clock=system_clock, entropy=system_entropy)
+        asyncio.run(store.close())
+        return
+
+    async def opened() -> None:
+        await (await open_postgres(place, clock=None, entropy=system_entropy)).close()
+
+    asyncio.run(opened())
+
+
+def _is_empty(place: Place) -> bool:
+    if isinstance(place, Path):
+        return not [file for file in place.parent.glob("*") if file.suffix != ".lock"]
+    try:
+        with source_of(place):
+            return False
+    except CannotTell:
+        return True

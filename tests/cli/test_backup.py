@@ -1,0 +1,208 @@
+"""`qirsh backup`, `restore` and `migrate-store` as people type them: what they say, and that a no changes nothing."""
+
+import gzip
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from qirsh.backup.lines import Manifest
+from qirsh.backup.progress import Progress
+from qirsh.backup.take import check_backup
+from qirsh.store.interface import CannotTell
+from qirsh.store.postgres.verify import read_only
+from qirsh.store.verify import verify
+from tests.cli.program import QIRSH, House, Running
+from tests.postgres import shared_server
+
+OTHER_SECRET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.fixture
+def other(tmp_path: Path, house: House) -> House:
+    """Another installation, to which somebody has brought the secret key."""
+    folder = tmp_path / "other"
+    folder.mkdir(mode=0o700)
+    shutil.copy(house.folder / "secret.key", folder)
+    return House(folder)
+
+
+@pytest.fixture
+def backup(house: House, tmp_path: Path) -> Path:
+    """Of the demo."""
+    ended = house.invoke("backup", str(tmp_path / "one.jsonl.gz"))
+    assert ended.returncode == 0, ended.stderr
+    return tmp_path / "one.jsonl.gz"
+
+
+@pytest.fixture
+def empty_url() -> Iterator[str]:
+    """A database of PostgreSQL with nothing in it."""
+    with shared_server().database() as url:
+        yield url
+
+
+def checked(file: Path) -> Manifest:
+    return check_backup(file, Progress())
+
+
+def test_a_backup_is_taken_while_the_server_runs_and_kept_to_a_number(
+    served: tuple[House, Running], tmp_path: Path
+) -> None:
+    house, _ = served
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for _ in range(3):
+        ended = house.invoke("backup", str(folder), "--keep", "2")
+        assert ended.returncode == 0, ended.stderr
+    assert "Removed" in ended.stdout
+    files = sorted(folder.iterdir())
+    assert len(files) == 2
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+    told = house.invoke("backup", "check", str(files[-1]))
+    assert told.returncode == 0, told.stderr
+    assert f"{checked(files[-1]).rows:,} in" in told.stdout
+    assert "the last one is of" in house.invoke("doctor").stdout
+
+
+def test_a_backup_goes_through_a_pipe(house: House) -> None:
+    command = [sys.executable, *QIRSH, "backup", "-"]
+    ended = subprocess.run(command, env=house.environment(), capture_output=True, check=False)
+    assert (ended.returncode, b"rows of" in ended.stderr) == (0, True)
+    assert gzip.decompress(ended.stdout).splitlines()[-1].startswith(b'{"line":"manifest",')
+
+
+def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_path: Path, backup: Path) -> None:
+    for words, said in (
+        ((str(tmp_path / "nowhere" / "file"),), "there is no directory"),
+        ((str(backup),), "is there already"),
+        (("-", "--keep", "2"), "--keep needs a directory"),
+        (("check", str(tmp_path / "nothing")), "cannot be read"),
+        (("check", str(house.database)), "is not a backup"),
+    ):
+        ended = house.invoke("backup", *words)
+        assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
+    assert sorted(tmp_path.glob("*.part*")) == []
+
+
+def test_a_killed_backup_leaves_nothing_that_looks_like_one(house: House, tmp_path: Path) -> None:
+    with house.started_afresh("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
+        while not (parts := list(tmp_path.glob("qirsh-*"))):
+            assert process.poll() is None, process.communicate()
+        process.kill()
+    assert [file.suffix for file in parts] == [".part"]
+    assert house.invoke("backup", str(tmp_path), "--keep", "1").returncode == 0
+    assert len(list(tmp_path.glob("qirsh-*.jsonl.gz"))) == 1
+
+
+def test_a_store_is_moved_by_a_word_and_is_refused_in_a_sentence(house: House, empty_url: str) -> None:
+    again = house.invoke("migrate-store", "--to", f"sqlite:///{house.database}")
+    assert (again.returncode, "onto itself" in again.stderr) == (2, True)
+    ended = house.invoke("migrate-store", "--to", empty_url)
+    assert ended.returncode == 0, ended.stderr
+    assert verify(empty_url, lambda _: None) == []
+    refused = house.invoke("operator", "list", **house.operator())
+    assert (refused.returncode, "this database was moved to postgresql://" in refused.stderr) == (2, True)
+    again = house.invoke("migrate-store", "--to", empty_url)
+    assert (again.returncode, "is not empty" in again.stderr) == (2, True)
+    status = house.invoke("account", "approve", "1", QIRSH_DATABASE_URL=empty_url, **house.operator())
+    assert "refused: invalid" in status.stderr
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_restored_installation_has_everything_and_its_money_stands_still(
+    engine: str, house: House, other: House, backup: Path, empty_url: str
+) -> None:
+    place = {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
+    ended = other.invoke("restore", str(backup), **place)
+    assert ended.returncode == 0, ended.stderr
+    for told in ("every rule holds", "passwords", "Money stands still"):
+        assert told in ended.stdout
+    assert verify(other.database if engine == "sqlite" else empty_url, lambda _: None) == []
+    proof = house.operator()
+    assert other.invoke("operator", "list", **place, **proof).stdout == house.invoke("operator", "list", **proof).stdout
+    words = ("deposit", "confirm", "--reference", "demo-waiting-USD")
+    refused = other.invoke(*words, **place, **house.operator("operator2"))
+    assert "money_stopped" in refused.stderr, refused.stderr
+    again = other.invoke("restore", str(backup), **place)
+    assert (again.returncode, "is not empty" in again.stderr) == (2, True)
+
+
+def test_what_is_in_the_way_is_moved_aside_with_its_log(house: House, backup: Path) -> None:
+    log = house.database.with_name("qirsh.db-wal")
+    log.write_bytes(b"what only the log holds")
+    old = house.database.read_bytes()
+    ended = house.invoke("restore", str(backup), "--aside")
+    assert ended.returncode == 0, ended.stderr
+    aside = house.database.with_name("qirsh.db.aside-1")
+    assert aside.read_bytes() == old
+    assert aside.with_name("qirsh.db.aside-1-wal").read_bytes() == b"what only the log holds"
+    assert not log.exists()
+    assert verify(house.database, lambda _: None) == []
+
+
+def test_a_restore_that_is_refused_changes_nothing(
+    served: tuple[House, Running], house: House, other: House, backup: Path, tmp_path: Path
+) -> None:
+    def refused(where: House, file: Path, *options: str, **variables: str) -> str:
+        before = {one: one.read_bytes() for one in where.folder.glob("**/*") if one.is_file() and one.suffix != ".lock"}
+        ended = where.invoke("restore", str(file), *options, **variables)
+        assert ended.returncode == 2, ended.stdout
+        assert len(ended.stderr.strip().splitlines()) == 1
+        if where is not served[0]:
+            after = {
+                one: one.read_bytes() for one in where.folder.glob("**/*") if one.is_file() and one.suffix != ".lock"
+            }
+            assert after == before
+        return ended.stderr
+
+    half = tmp_path / "half.gz"
+    half.write_bytes(backup.read_bytes()[:-40])
+    assert "unfinished" in refused(other, half)
+    assert "cannot be read" in refused(other, tmp_path / "nothing")
+    assert "is not empty" in refused(house, backup)
+    assert "has" in refused(served[0], backup, "--aside")
+    assert "open" in refused(served[0], backup)
+    assert "the secret key of this backup is not here" in refused(other, backup, QIRSH_SECRET_KEY=OTHER_SECRET)
+    (other.folder / "secret.key").unlink()
+    assert "put it into" in refused(other, backup)
+
+
+def test_a_backup_that_is_restored_twice_begins_another_epoch(house: House, backup: Path) -> None:
+    epochs = []
+    for _ in range(2):
+        ended = house.invoke("restore", str(backup), "--aside")
+        assert ended.returncode == 0, ended.stderr
+        epochs += re.findall(r"in epoch (\d+)", ended.stdout)
+        assert house.invoke("verify").returncode == 0
+        assert house.invoke("audit", "list", **house.operator()).returncode == 0  # It is opened, and remembered.
+    assert epochs == ["1", "2"]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_restore_that_is_killed_has_changed_nothing(engine: str, other: House, backup: Path, empty_url: str) -> None:
+    place = {} if engine == "sqlite" else {"QIRSH_DATABASE_URL": empty_url}
+    with other.started_afresh("restore", str(backup), **place) as process:
+        while not _is_under_way(other, engine, empty_url):
+            assert process.poll() is None, process.communicate()
+        process.kill()
+    if engine == "sqlite":
+        assert not other.database.exists()
+    else:
+        with pytest.raises(CannotTell, match="no tables of Qirsh"):
+            verify(empty_url, lambda _: None)
+    ended = other.invoke("restore", str(backup), **place)
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(other.folder.glob("*.restoring*")) == []
+
+
+def _is_under_way(house: House, engine: str, url: str) -> bool:
+    if engine == "sqlite":
+        return house.database.with_name("qirsh.db.restoring").exists()
+    with read_only(url) as snapshot:
+        return bool(snapshot.select("SELECT 1 FROM pg_stat_activity WHERE application_name = 'qirsh alone'"))
