@@ -42,7 +42,8 @@ inner: setup
 	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
-test-all: debian-java test ## the slow ones and the wheel too
+test-all: debian-java cluster-setup test ## the slow ones, the cluster and the wheel too
+	@$(MAKE) --no-print-directory on-cluster
 	@$(MAKE) --no-print-directory wheel-check
 
 check: tidy description ## format, lint, types, the API's description
@@ -62,7 +63,7 @@ description: setup
 
 # On two cores: of four some often wait, for a database or for a moment to pass. In a fresh clone each of them would
 # compile all the tests: one does it before.
-UNIT := tests --ignore tests/faults --ignore tests/browser
+UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
 	@ls tests/domain/__pycache__/test_*.pyc >/dev/null 2>&1 || $(BIN)/pytest -q --collect-only $(UNIT) >/dev/null
 	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) $(UNIT)
@@ -70,6 +71,10 @@ unit: setup
 # These kill servers and fill disks, and mostly wait.
 faults: setup
 	@$(BIN)/pytest -q $(LONGEST) tests/faults
+
+# With nothing beside them: a leader whose agent does not get its turn loses its lease.
+on-cluster: setup cluster-setup
+	@$(BIN)/pytest -q $(LONGEST) tests/cluster -m slow
 
 # While a browser is open no other test can run an event loop in the same process.
 browser: setup debian-browser
@@ -80,6 +85,17 @@ bench: setup ## load on this machine, with wrk
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.dashboard
 	@$(BIN)/python -m bench.console
+	@$(BIN)/python -m bench.backup
+
+drill: setup ## a backup under load, restored into both engines, and what must be true afterwards
+	@$(BIN)/python -m tests.drill
+
+cluster: setup cluster-setup ## three PostgreSQL under Patroni and two servers on this machine, until Ctrl-C
+	@$(BIN)/python -m bench.cluster
+
+KILLS ?= 10
+failover: setup cluster-setup ## kill the leader of such a cluster under load (KILLS=10), and report
+	@$(BIN)/python -m bench.failover --kills $(KILLS)
 
 messages: setup ## the texts of the sources into the files of the translators
 	@$(BIN)/python -m tests.language.texts
@@ -110,6 +126,7 @@ lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
 	@test -x .venv-tool/bin/uv || { $(PYTHON) -m venv .venv-tool && .venv-tool/bin/pip install -qq uv==0.13.7; }
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements.in -c requirements-dev.txt -o requirements.txt
+	$(LOCK) $(UPGRADE) requirements-cluster.in -c requirements-dev.txt -o requirements-cluster.txt
 	$(LOCK) $(UPGRADE) requirements-build.in -o requirements-build.txt
 
 # Not a part of `test`: it asks PyPI, and what is known of a library changes by itself.
@@ -163,5 +180,15 @@ system:
 	  $(BIN)/pip check -q && sha256sum requirements-dev.txt > .venv/tools.lock; }
 	@touch $@
 
-.PHONY: help setup run test quick inner test-all check tidy description unit faults browser bench messages screenshots lighthouse assets leaked lock advisories wheel-check debian-postgresql \
+# Patroni and etcd, for three targets alone. Two libraries that Patroni needs are built here, by what the lock names.
+cluster-setup: .venv-cluster/installed
+
+.venv-cluster/installed: requirements-build.txt requirements-cluster.txt | system
+	@sha256sum --status -c .venv-cluster/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv-cluster && \
+	  .venv-cluster/bin/$(PIP_HASHED) -r requirements-build.txt && \
+	  .venv-cluster/bin/$(PIP_HASHED) --no-binary=python-etcd,ydiff --no-build-isolation -r requirements-cluster.txt && \
+	  .venv-cluster/bin/pip check -q && sha256sum requirements-build.txt requirements-cluster.txt > .venv-cluster/lock; }
+	@touch $@
+
+.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check debian-postgresql \
 	debian-browser debian-curl debian-php debian-java system

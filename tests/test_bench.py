@@ -8,8 +8,14 @@ from typing import Any, Final
 
 import apsw
 import msgspec
+import pytest
+from rich.console import Console
 
 from bench.audit import require_clean
+from bench.backup.paying import Beside
+from bench.backup.plan import QUICK, Outcome, come_back, own_settings
+from bench.backup.program import Program
+from bench.backup.report import report as backup_report
 from bench.console.browser import ConsoleBrowser
 from bench.console.doors import open_doors
 from bench.console.ground import Desk, fill
@@ -19,13 +25,22 @@ from bench.dashboard import fill_postgresql, fill_sqlite, people
 from bench.dashboard.ground import Ground
 from bench.dashboard.history import CURRENCIES
 from bench.dashboard.sample import Filled, Sample
+from bench.display import Display
 from bench.fill import Books
+from bench.load import Run
+from bench.machine import Machine
+from bench.report import page
 from bench.seed import seed
 from bench.target import running_service
+from qirsh.backup.progress import Progress
+from qirsh.backup.take import check_backup, source_of, take_backup
 from qirsh.domain.payment_word import amount_word, words_of
+from qirsh.engine.clock import system_clock
+from qirsh.engine.entropy import system_entropy
+from qirsh.engine.keyring import Keyring
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
-from tests.postgres import shared_server
+from tests.postgres import own_folder, shared_server
 
 _SMALL: Final = FULL.divided(10_000)
 
@@ -123,6 +138,52 @@ def test_the_console_is_measured_on_books_that_pass_verify_on_postgresql(tmp_pat
         finally:
             books.close()
         require_clean(url)
+
+
+def test_a_backup_of_what_the_bench_fills_is_under_its_own_secret_key_alone(tmp_path: Path) -> None:
+    settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path)})
+    seed(settings, shops=1, payers=2)
+    with source_of(settings.database) as source, (tmp_path / "backup").open("wb") as output:
+        manifest = take_backup(source, output, system_clock, Progress())
+    keyring = Keyring([settings.secret_file.read_bytes().strip()], system_entropy)
+    assert manifest.secret_keys == tuple(one.hex() for one in keyring.ids)
+
+
+@pytest.mark.slow
+def test_the_books_that_are_backed_up_in_the_bench_come_back_on_the_other_engine(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    settings = read_settings({"QIRSH_DATA_DIR": str(data_dir)})
+    town = seed(settings, shops=2, payers=24)
+    shops = asyncio.run(people.fund(settings, town))
+    books = fill_sqlite.ShopBooks(data_dir, town)
+    try:
+        large, small = books.fill([(shops[0], 600), (shops[1], 20)], lambda _count: None)
+    finally:
+        books.close()
+    asyncio.run(_seal(settings))
+    filled = Filled(600, town, large, small)
+    ground = Ground("sqlite", "SQLite", data_dir, {}, data_dir / "qirsh.db", books, filled)
+    with own_folder("qirsh-bench-") as disk, Display(Console(quiet=True)) as display:
+        file = disk / "backup.jsonl.gz"
+        taken = Program("backup", str(file), settings=own_settings(ground), log=disk / "log").ended()
+        back = come_back(ground, file, disk, display)
+        manifest = check_backup(file, Progress())
+    assert 0 < taken.half_way_mb <= taken.peak_mb
+    assert taken.cpu_s > 0
+    assert back.into.startswith("PostgreSQL 18")
+    run = Run(requests=1, per_s=100, p50_ms=1, p99_ms=2, cpu_us=1, used=(1,))
+    slower = msgspec.structs.replace(run, per_s=70)
+    outcome = Outcome(
+        version="SQLite",
+        back=back,
+        manifest=manifest,
+        file_bytes=1,
+        backup=taken,
+        free=Beside([run], [slower]),
+        slow=Beside([run], [run]),
+    )
+    said = backup_report([outcome], 600, QUICK)
+    assert "| 0.70 ✗ |" in page(said, Machine("ext4", "SQLite", 0.1))
 
 
 def _require_sample(sample: Sample) -> None:
