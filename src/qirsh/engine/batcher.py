@@ -20,8 +20,8 @@ from qirsh.engine.money_stop import MoneyStop
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
 
 R = TypeVar("R")
-# What is to be done, who waits for its outcome, and since when.
-_Waiting = tuple[Submission, asyncio.Future[object], float]
+# What is to be done, who waits for its outcome, and how often late callers had been answered when it came.
+_Waiting = tuple[Submission, asyncio.Future[object], int]
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +32,9 @@ _FAILURE_SHOWN_S = 10.0
 _FAILURES_IN_A_ROW = 3
 # A batch takes milliseconds. One that waits for so long keeps all others waiting behind it.
 _UNDER_WAY_S_MAX = 3.0
-# Nobody waits for longer: a database that is away for so long may be so for minutes.
-_CALLER_S_MAX = 10.0
+# Nobody waits for longer: a database that is away for so long may be so for minutes. Counted in looks, one a second,
+# and not by a clock: a machine that stood still has made nobody late.
+CALLER_LOOKS_MAX = 10
 
 
 class Overloaded(Exception):
@@ -87,7 +88,7 @@ class Engine:
         return cast("Answer | Refused", await self._lane(command).put(Submission(command, idempotency_key, render)))
 
     def answer_late_callers(self) -> None:
-        """Who has waited for too long hears so, with what is known; called now and then by the service."""
+        """Who has waited for too long hears so, with what is known; called once a second by the service."""
         for lane in self._lanes:
             lane.answer_late_callers()
 
@@ -126,6 +127,7 @@ class _Lane:
         self._on_fatal = on_fatal
         self._queue: deque[_Waiting] = deque()
         self._taken: Sequence[_Waiting] = ()  # Those of the batch that is under way.
+        self._looks = 0
         self._wanted: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: asyncio.Task[None] | None = None
@@ -161,7 +163,7 @@ class _Lane:
             raise Overloaded
         assert self._loop is not None
         future: asyncio.Future[object] = self._loop.create_future()
-        self._queue.append((submission, future, self._loop.time()))
+        self._queue.append((submission, future, self._looks))
         if self._wanted is not None:
             self._wake()
         return future
@@ -172,7 +174,8 @@ class _Lane:
 
     def answer_late_callers(self) -> None:
         """A batch that is under way may still be kept; what only waits in the queue is taken out of it."""
-        late = asyncio.get_running_loop().time() - _CALLER_S_MAX
+        self._looks += 1
+        late = self._looks - CALLER_LOOKS_MAX
         _fail([one for one in self._taken if one[2] < late], OutcomeUnknown("the database takes too long"))
         queue = self._queue
         while queue and queue[0][2] < late:
