@@ -19,7 +19,7 @@ from qirsh.domain.limits import EPOCH_ACCOUNTS, EPOCHS_MAX
 from qirsh.domain.mail import Letter
 from qirsh.domain.refusal import Refusal, Refused
 from qirsh.domain.restore import Restore, epoch_of
-from qirsh.domain.stop import Stop
+from qirsh.domain.stop import SET_BACK, Stop
 from tests.domain.market import Market
 from tests.domain.restore_cases import restoring
 from tests.domain.webhook_cases import creating, happen
@@ -208,6 +208,19 @@ def test_a_stop_that_is_open_stays_and_the_entry_says_so(market: Market) -> None
     market.agree(LiftStop(1))
     restore(market)
     assert market.stops[2] == Stop(2, market.now, WHY)
+
+
+def test_a_stop_of_a_database_that_was_set_back_waits_for_an_epoch(market: Market) -> None:
+    restore(market)  # Of an earlier time: it does not count.
+    market.epoch = 1
+    market.agree(LiftStop(1))
+    market.now += 1
+    market.do(StopMoney(2, f"{SET_BACK}: seal 7 is gone", "chain watch"))
+    assert market.refuse(market.propose(LiftStop(2))) == Refused(Refusal.MOVE_NOT_ALLOWED)
+    restore(market)
+    market.epoch = 2
+    market.agree(LiftStop(2))
+    assert market.stops[2].lifted_at == market.now
 
 
 def test_the_epoch_of_a_transfer_is_that_of_the_last_restore_before_it() -> None:

@@ -5,8 +5,10 @@ from typing import Any, Final
 
 import pytest
 
+from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.counter import NOTIFIED
 from qirsh.domain.limits import EPOCH_ACCOUNTS
+from qirsh.domain.stop import SET_BACK
 from qirsh.domain.tables import Tables
 from qirsh.store.reads.webhooks import busy_queues
 from qirsh.store.verify import verify
@@ -235,3 +237,16 @@ def test_an_export_has_the_same_ids_as_the_api(world: InProcess) -> None:
     lines = rows(export(boss, home(merchant), "transactions", currency="USD"))
     assert [line["transaction_id"] for line in lines][:2] == ["tr_USD_1", "tr_1_USD_2"]
     assert [each["id"] for each in walk(world, merchant.key, TRANSFERS)] == ["tr_1_USD_2", "tr_USD_1"]
+
+
+def test_a_stop_of_a_database_that_was_set_back_is_lifted_after_an_epoch_alone(world: InProcess) -> None:
+    how = f"{SET_BACK}: seal 7 is gone"
+    world.run(world.context.engine.submit(StopMoney(1, how, "chain watch")))
+    world.reopen()  # Nobody in this process has seen anything.
+    refusal = world.run(world.tried("audit lift", {"reason": "looks fine"}, 0))
+    assert refusal.code == "move_not_allowed"
+    assert how in refusal.detail
+    assert "qirsh restored" in refusal.detail
+    assert restore(world).epoch == 1
+    lift(world)
+    world.data(pay(world.anew(world.customers[0]), world.payment(world.merchants[0])))

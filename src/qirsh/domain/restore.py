@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from qirsh.domain.stop import SET_BACK, Stop
+
 _BEGIN: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -23,6 +25,11 @@ class Restore(msgspec.Struct, frozen=True):
 def epoch_of(transfer: int, restores: Sequence[Restore]) -> int:
     """In which epoch a transfer was made, by its id inside. The restores are in order."""
     return next((each.epoch for each in reversed(restores) if each.last_transfer < transfer), 0)
+
+
+def awaits_restore(stop: Stop, last: Restore | None) -> bool:
+    """Whether no epoch has begun since the database was found set back: each id that was given out could be again."""
+    return stop.reason.startswith(SET_BACK) and (last is None or last.restored_at < stop.at)
 
 
 def restored_to(taken_at: int) -> str:

@@ -5,7 +5,9 @@ from typing import Final
 from qirsh.language.catalog import mark as _
 
 REFUSAL_TEXTS: Final[dict[str, str]] = {
-    "money_stopped": _("A check of the ledger failed, and no money moves until two operators have lifted the stop."),
+    "money_stopped": _(
+        "No money moves until two operators have lifted the stop. The ledger page says why it was stopped."
+    ),
     "not_operator": _("You are no longer an operator, or your own account is suspended or closed. Nothing was done."),
     "missing_right": _("None of your roles allows this."),
     "not_found": _("It does not exist, or you do not have access to it."),

@@ -9,6 +9,7 @@ from qirsh.domain.commands.stop import LiftStop, StopMoney
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.proposal import Proposal
 from qirsh.domain.refusal import Refusal
+from qirsh.domain.restore import awaits_restore
 from qirsh.domain.rule import Rule, Rules
 from qirsh.domain.rules.proposed import ProposedRule, ProposedRules
 from qirsh.domain.stop import Stop
@@ -31,15 +32,18 @@ def stop(command: StopMoney, work: UnitOfWork) -> Stop | None:
     return made
 
 
-def lift_locks(command: LiftStop, _work: UnitOfWork, keys: RowKeys) -> None:
+def lift_locks(command: LiftStop, work: UnitOfWork, keys: RowKeys) -> None:
     keys.stops.add(command.id)
+    keys.restores.add(work.epoch)
 
 
 def why_not_lift(command: LiftStop, work: UnitOfWork, _by: object) -> Refusal | None:
     found = work.stops.get(command.id)
     if found is None:
         return Refusal.NOT_FOUND
-    return None if found.lifted_at is None else Refusal.MOVE_NOT_ALLOWED
+    if found.lifted_at is not None or awaits_restore(found, work.restores.get(work.epoch)):
+        return Refusal.MOVE_NOT_ALLOWED
+    return None
 
 
 def lift(command: LiftStop, work: UnitOfWork, _proposal: Proposal, by: AskProposal | ConfirmProposal) -> None:

@@ -97,7 +97,7 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     "money_stopped": ProblemType(
         503,
         "Payments paused",
-        "A check of the ledger failed, and no money moves until the operators have lifted the stop."
+        "No money moves until the operators have looked into a fault and lifted the stop."
         " Nothing was done. Reading, creating and cancelling still work.",
         60,
     ),

@@ -6,6 +6,8 @@ from qirsh.domain.commands.audit_log import RecordCheck
 from qirsh.domain.commands.ledger_check import RecordLedgerChecks
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.ledger_check import Looked
+from qirsh.domain.restore import awaits_restore
+from qirsh.domain.tables import Tables
 from qirsh.engine.chain_memory import WHAT_TO_DO
 from qirsh.language.catalog import mark as _
 from qirsh.store.integrity import (
@@ -64,10 +66,19 @@ def _looked(found: list[Violation]) -> tuple[Looked, ...]:
     return tuple(Looked(name, is_whole=name not in first, finding=first.get(name, "")) for name in names)
 
 
+async def _set_back(context: Context) -> str | None:
+    """How it was found that commits are gone, by this process or by the one that stopped money."""
+    [(last, _is_open)] = await context.store.select(queries.LAST_STOP)
+    stop = await context.store.find(Tables.stops, last)
+    restore = await context.store.find(Tables.restores, context.store.instance.epoch)
+    if stop is not None and stop.lifted_at is None and awaits_restore(stop, restore):
+        return stop.reason
+    return context.engine.money_stop.set_back
+
+
 async def check_before_lifting(context: Context) -> None:
     """Every rule of money holds. What the chain remembers may stay: it cannot be repaired."""
-    # Each id that was given out since could be given out again.
-    if (how := context.engine.money_stop.set_back) is not None:
+    if (how := await _set_back(context)) is not None:
         raise ActionRefused("move_not_allowed", "%(why)s", why=f"{how}; {WHAT_TO_DO}")
     broken = _of_money(await _verified(context))
     if broken:
