@@ -39,7 +39,7 @@ from qirsh.workers.webhook_sender import WebhookSender
 
 log = logging.getLogger(__name__)
 
-_LATE_CALLERS_S: Final = 0.5
+_LATE_CALLERS_S: Final = 1.0
 
 
 def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
