@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from qirsh.setting_values import PostgresUrl
-from qirsh.settings import SECRET_SETTINGS, SETTINGS, BadSetting, developer_keys, read_settings, shown_settings
+from qirsh.settings import (
+    SECRET_SETTINGS,
+    SETTINGS,
+    BadSetting,
+    developer_keys,
+    operator_credentials,
+    read_settings,
+    shown_settings,
+)
 
 TAKEN = {
     "postgresql://u:secret@127.0.0.1/db": "postgresql://u@127.0.0.1/db",
@@ -186,3 +194,50 @@ def test_what_is_not_set_is_shown_as_what_counts_instead() -> None:
     shown = shown_settings(read_settings({}))
     assert (shown["QIRSH_PORT"], shown["QIRSH_RATE_LIMITS"], shown["QIRSH_TIME_ZONE"]) == ("8420", "on", "UTC")
     assert (shown["QIRSH_SECRET_KEY"], shown["QIRSH_SMTP_URL"], shown["QIRSH_OPERATORS_GROUP"]) == ("", "", "")
+
+
+SECRET = "0123456789abcdef" * 2
+
+
+def test_each_setting_may_come_as_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "value"
+    file.write_text(f"{SECRET}\n")
+    for name in SECRET_SETTINGS:
+        read = read_settings({f"{name}_FILE": str(file)})
+        assert SECRET.encode() in (read.metrics_token, *read.secret_keys)
+    file.write_text("9000")
+    assert read_settings({"QIRSH_PORT_FILE": str(file)}).port == 9000
+    file.write_text("a key\r\n")
+    assert developer_keys({"QIRSH_API_KEY_FILE": str(file)}).either == "a key"
+    assert operator_credentials({"QIRSH_OPERATOR_PASSWORD_FILE": str(file)}) == {"password": "a key"}
+
+
+def test_a_file_that_will_not_do_is_told_by_its_name_and_never_by_its_value(tmp_path: Path) -> None:
+    for content, words in ((b"", "is empty"), (b" \n", "is empty"), (b"\xff", "UTF-8"), (b"x" * 70_000, "longer")):
+        file = tmp_path / "value"
+        file.write_bytes(content)
+        with pytest.raises(BadSetting, match=rf"^QIRSH_SECRET_KEY_FILE: the file .*{words}"):
+            read_settings({"QIRSH_SECRET_KEY_FILE": str(file)})
+    for path in (SECRET, str(tmp_path)):
+        with pytest.raises(BadSetting, match=r"^QIRSH_SECRET_KEY_FILE: the file cannot be read: ") as told:
+            read_settings({"QIRSH_SECRET_KEY_FILE": path})
+        assert path not in str(told.value)
+
+
+def test_a_setting_and_its_file_at_once_or_a_file_of_no_setting_stop_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "value"
+    file.write_text(SECRET)
+    with pytest.raises(BadSetting, match="QIRSH_SECRET_KEY and QIRSH_SECRET_KEY_FILE are both set") as told:
+        read_settings({"QIRSH_SECRET_KEY": SECRET, "QIRSH_SECRET_KEY_FILE": str(file)})
+    assert SECRET not in str(told.value)
+    with pytest.raises(BadSetting, match="QIRSH_SECRETS_FILE is not a setting"):
+        read_settings({"QIRSH_SECRETS_FILE": str(file)})
+    with pytest.raises(BadSetting, match="QIRSH_PORT_FILE is empty"):
+        read_settings({"QIRSH_PORT_FILE": ""})
+
+
+@pytest.mark.parametrize("token", ["short", "a" * 32, f"{SECRET} {SECRET}", f"{SECRET}\u0660"])
+def test_a_token_that_can_be_guessed_or_not_sent_is_refused(token: str) -> None:
+    with pytest.raises(BadSetting, match="QIRSH_METRICS_TOKEN: must have at least 32 random characters") as told:
+        read_settings({"QIRSH_METRICS_TOKEN": token})
+    assert token not in str(told.value)

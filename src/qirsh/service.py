@@ -227,6 +227,7 @@ async def serve(
     *,
     listeners: list[socket.socket] | None = None,
     on_ready: Callable[[], None] = lambda: None,
+    on_stopping: Callable[[], None] = lambda: None,
     has_control: bool = True,
 ) -> None:
     """Answer requests until a signal says stop; then finish what was begun. One process of a server has control."""
@@ -250,7 +251,7 @@ async def serve(
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = StoppingServer(config, context.waiters)
+    server = StoppingServer(config, context.waiters, on_stopping)
     control = Control(context, settings.control_socket, settings.operators_group)
     await context.callers.poll()
     if has_control:
@@ -269,12 +270,16 @@ async def serve(
 class StoppingServer(uvicorn.Server):
     """Stops without waiting for those who wait, and without cutting off who is served."""
 
-    def __init__(self, config: uvicorn.Config, waiters: Waiters) -> None:
+    def __init__(
+        self, config: uvicorn.Config, waiters: Waiters, on_stopping: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(config)
         self._waiters = waiters
+        self._on_stopping = on_stopping
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Called when a signal has said stop."""
+        self._on_stopping()
         self._waiters.close()
         for listener in self.servers:
             listener.close()

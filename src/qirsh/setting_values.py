@@ -139,6 +139,21 @@ def on_or_off(text: str) -> bool:
     return text == "on"
 
 
+def text_or_json(text: str) -> bool:
+    if text not in {"text", "json"}:
+        message = "must be text or json"
+        raise ValueError(message)
+    return text == "json"
+
+
+def token(text: str) -> bytes:
+    secret = text.encode()
+    if text and not (_is_secret(secret) and text.isascii() and text.isprintable() and " " not in text):
+        message = f"must have at least {_SECRET_CHARACTERS_MIN} random characters of ASCII, without blanks"
+        raise ValueError(message)
+    return secret
+
+
 def networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     try:
         return tuple(ip_network(part.strip()) for part in text.split(",")) if text else ()
@@ -284,7 +299,11 @@ def pages_dir(text: str) -> Path | None:
 
 def secret_keys(text: str) -> tuple[bytes, ...]:
     secrets = tuple(part.encode() for part in text.split(",")) if text else ()
-    if any(len(secret) < _SECRET_CHARACTERS_MIN or len(set(secret)) < _SECRET_VARIETY_MIN for secret in secrets):
+    if not all(map(_is_secret, secrets)):
         message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
         raise ValueError(message)
     return secrets
+
+
+def _is_secret(secret: bytes) -> bool:
+    return len(secret) >= _SECRET_CHARACTERS_MIN and len(set(secret)) >= _SECRET_VARIETY_MIN

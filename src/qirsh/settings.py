@@ -69,8 +69,16 @@ SETTINGS: Final = {
     "QIRSH_DELIVERY_DAYS": (
         "days for which deliveries of webhooks and their tries are kept; the events stay (default: 30)"
     ),
+    "QIRSH_LOG": "how the log's lines are written: text or json (default: text)",
+    "QIRSH_METRICS_TOKEN": (
+        "at least 32 characters, which a scrape of /metrics sends as its bearer token (default: none, and there is no"
+        " /metrics)"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
+# A file instead of the value, for each of them: QIRSH_SECRET_KEY_FILE=/run/secrets/key.
+_FILE: Final = "_FILE"
+_FILE_BYTES_MAX: Final = 64 * 1024
 # What `qirsh status --env` prints, and the CLI reads back as an operator's credentials and a developer's keys. No
 # setting of the server.
 CLIENT_VARIABLES: Final = frozenset(
@@ -123,6 +131,8 @@ class Settings(msgspec.Struct, frozen=True):
     support_contact: str  # Empty: pages name no way to reach support.
     pages_dir: Path | None  # None: no texts of the operator's.
     deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
+    is_log_json: bool
+    metrics_token: bytes  # Empty: nobody sees metrics.
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
     identity_days: int
     delivery_days: int
@@ -144,7 +154,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 # Of these it is only said whether they are set. Whatever else is told of a setting, `_SHOWN` says.
-SECRET_SETTINGS: Final = frozenset({"QIRSH_SECRET_KEY"})
+SECRET_SETTINGS: Final = frozenset({"QIRSH_METRICS_TOKEN", "QIRSH_SECRET_KEY"})
 _SHOWN: Final[dict[str, Callable[[Settings], object]]] = {
     "QIRSH_DATABASE_URL": lambda own: own.database if isinstance(own.database, Path) else own.database.shown,
     "QIRSH_DATA_DIR": lambda own: own.data_dir,
@@ -167,6 +177,8 @@ _SHOWN: Final[dict[str, Callable[[Settings], object]]] = {
     "QIRSH_PAGES_DIR": lambda own: own.pages_dir,
     "QIRSH_IDENTITY_DAYS": lambda own: own.identity_days,
     "QIRSH_DELIVERY_DAYS": lambda own: own.delivery_days,
+    "QIRSH_LOG": lambda own: "json" if own.is_log_json else "text",
+    "QIRSH_METRICS_TOKEN": lambda own: "set" if own.metrics_token else "",
     "QIRSH_SECRET_KEY": lambda own: "set" if own.secret_keys else "",
 }
 
@@ -179,15 +191,7 @@ def shown_settings(settings: Settings) -> dict[str, str]:
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """All settings, checked. Raises `BadSetting`."""
-    environment = os.environ if environment is None else environment
-    values = {name: value for name, value in environment.items() if name.startswith("QIRSH_")}
-    for name, value in values.items():
-        if name not in SETTINGS and name not in CLIENT_VARIABLES:
-            message = f"{name} is not a setting. Settings: {', '.join(SETTINGS)}"
-            raise BadSetting(message)
-        if not value:
-            message = f"{name} is empty: unset it, or give it a value"
-            raise BadSetting(message)
+    values = _values(os.environ if environment is None else environment)
     data_dir = Path(values.get("QIRSH_DATA_DIR", "qirsh-data")).absolute()
     shared_socket = _read(values, "QIRSH_CONTROL_SOCKET", "", lambda text: Path(text).absolute() if text else None)
     operators_group = _read(values, "QIRSH_OPERATORS_GROUP", "", setting_values.group)
@@ -231,17 +235,61 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         operator_name=_read(values, "QIRSH_OPERATOR_NAME", "", setting_values.operator_name),
         support_contact=_read(values, "QIRSH_SUPPORT_CONTACT", "", setting_values.support_contact),
         pages_dir=_read(values, "QIRSH_PAGES_DIR", "", setting_values.pages_dir),
+        is_log_json=_read(values, "QIRSH_LOG", "text", setting_values.text_or_json),
+        metrics_token=_read(values, "QIRSH_METRICS_TOKEN", "", setting_values.token),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", setting_values.secret_keys),
         identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", setting_values.identity_days),
         delivery_days=_read(values, "QIRSH_DELIVERY_DAYS", "30", setting_values.delivery_days),
     )
 
 
+def _values(environment: Mapping[str, str]) -> dict[str, str]:
+    """What is set of the settings. A name that is none, or is set to nothing, raises `BadSetting`."""
+    for name, value in environment.items():
+        if not name.startswith("QIRSH_"):
+            continue
+        if name.removesuffix(_FILE) not in SETTINGS.keys() | CLIENT_VARIABLES:
+            message = f"{name} is not a setting. Settings: {', '.join(SETTINGS)}"
+            raise BadSetting(message)
+        if not value:
+            message = f"{name} is empty: unset it, or give it a value"
+            raise BadSetting(message)
+    values = {name: _value(environment, name) for name in SETTINGS}
+    return {name: value for name, value in values.items() if value}
+
+
+def _value(environment: Mapping[str, str], name: str) -> str:
+    """By the environment itself or by a file that it names; empty where it is not set."""
+    value, path = environment.get(name, ""), environment.get(name + _FILE, "")
+    if value and path:
+        message = f"{name} and {name + _FILE} are both set: unset one of them"
+        raise BadSetting(message)
+    return _read_file(name + _FILE, path) if path else value
+
+
+def _read_file(name: str, path: str) -> str:
+    """Its text, less the end of its last line. The path is not told: a secret may have been set by mistake."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - only a part of it is read
+            text = file.read(_FILE_BYTES_MAX + 1).decode()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        message = f"{name}: the file cannot be read: {why}"
+        raise BadSetting(message) from None
+    if len(text) > _FILE_BYTES_MAX:
+        message = f"{name}: the file is longer than {_FILE_BYTES_MAX} bytes"
+        raise BadSetting(message)
+    if not text.strip():
+        message = f"{name}: the file is empty"
+        raise BadSetting(message)
+    return text.rstrip("\r\n")
+
+
 def operator_credentials(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the environment says about the operator who uses the CLI: email, password, totp_secret, as far as set."""
     environment = os.environ if environment is None else environment
     names = {"email": "EMAIL", "password": "PASSWORD", "totp_secret": "TOTP_SECRET"}
-    found = {key: environment.get(f"QIRSH_OPERATOR_{name}") for key, name in names.items()}
+    found = {key: _value(environment, f"QIRSH_OPERATOR_{name}") for key, name in names.items()}
     return {key: value for key, value in found.items() if value}
 
 
@@ -259,7 +307,25 @@ class DeveloperKeys(msgspec.Struct, frozen=True):
 def developer_keys(environment: Mapping[str, str] | None = None) -> DeveloperKeys:
     """What the environment has of them."""
     environment = os.environ if environment is None else environment
-    return DeveloperKeys(environment.get("QIRSH_API_KEY", ""), environment.get("QIRSH_TEST_API_KEY", ""))
+    return DeveloperKeys(_value(environment, "QIRSH_API_KEY"), _value(environment, "QIRSH_TEST_API_KEY"))
+
+
+class ServiceManager(msgspec.Struct, frozen=True):
+    """What systemd tells a program that it has started, and wants to hear from."""
+
+    socket: str = ""  # A path, or an abstract name that begins with @. Empty: nobody listens.
+    watchdog_s: float = 0  # How often it wants to hear that the program lives; 0: never.
+
+
+def service_manager(environment: Mapping[str, str] | None = None) -> ServiceManager:
+    """As sd_notify(3) and sd_watchdog_enabled(3) have it. What is not for this process does not count."""
+    environment = os.environ if environment is None else environment
+    watchdog = environment.get("WATCHDOG_USEC", "")
+    is_ours = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    return ServiceManager(
+        environment.get("NOTIFY_SOCKET", ""),
+        int(watchdog) / 1e6 if is_ours and watchdog.isascii() and watchdog.isdigit() else 0,
+    )
 
 
 def _read(values: Mapping[str, str], name: str, default: str, parse: Callable[[str], T]) -> T:

@@ -1,5 +1,6 @@
 """The log: one line per event on stderr, whatever the event holds, so that nobody can write a second line into it."""
 
+import json
 import logging
 import sys
 import threading
@@ -22,6 +23,24 @@ class LineFormatter(logging.Formatter):
         return one_line(super().format(record))
 
 
+class JsonFormatter(logging.Formatter):
+    """The same as one object of JSON: time, level, logger, message, and a traceback under its own name."""
+
+    converter = staticmethod(time.gmtime)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line without its end."""
+        told = {
+            "time": f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%S')}.{int(record.msecs):03d}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(told)  # In ASCII: nothing in it ends a line or turns text around.
+
+
 def one_line(text: str) -> str:
     """Line breaks, terminal codes and characters that turn text around, written out as in a Python string."""
     if text.isprintable() and "\\" not in text:
@@ -32,10 +51,10 @@ def one_line(text: str) -> str:
     )
 
 
-def log_to_stderr(level: int = logging.INFO) -> None:
+def log_to_stderr(level: int = logging.INFO, *, is_json: bool = False) -> None:
     """For commands that serve; the others say what they have to say by themselves."""
     handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(JsonFormatter() if is_json else LineFormatter())
     logging.basicConfig(level=level, handlers=[handler])
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_uncaught

@@ -22,6 +22,7 @@ from qirsh.cli.developer.listen import listen_command
 from qirsh.cli.developer.trigger import trigger_command
 from qirsh.cli.doctor.command import doctor_command
 from qirsh.cli.errors import Stopped
+from qirsh.cli.healthcheck import healthcheck_command
 from qirsh.cli.migrate import migrate_command
 from qirsh.cli.operator import access, operators, people
 from qirsh.cli.operator import command as operator_command
@@ -116,6 +117,7 @@ for command in (
     serve_command,
     migrate_command,
     status_command,
+    healthcheck_command,
     verify_command,
     doctor_command,
     backup_group,

@@ -93,7 +93,9 @@ def demo_command(port: int | None, *, force: bool) -> None:
         name = urlsplit(settings.base_url).hostname if is_loopback(settings.base_url) else settings.host
         host = f"[{name}]" if name and ":" in name else name
         settings = msgspec.structs.replace(settings, base_url=f"http://{host}:{settings.port}")
-    log_to_stderr(logging.WARNING)  # What is to be said of a good start stands on the screen.
+    log_to_stderr(
+        logging.WARNING, is_json=settings.is_log_json
+    )  # What is to be said of a good start stands on the screen.
     raise_descriptor_limit()
     # A terminal that closes is a wish to end well, like Ctrl-C.
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))

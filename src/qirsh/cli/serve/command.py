@@ -21,9 +21,10 @@ from qirsh.cli import control_client
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.supervisor import Supervisor
+from qirsh.cli.serve.systemd import Systemd
 from qirsh.service import opened, serve
 from qirsh.setting_values import is_loopback
-from qirsh.settings import Settings, read_settings
+from qirsh.settings import Settings, read_settings, service_manager
 from qirsh.store.reads import queries
 from qirsh.web.http.context import Context
 
@@ -55,7 +56,7 @@ def serve_command(orders: str | None) -> None:
     """Serve until SIGTERM or SIGINT. With several processes, SIGHUP replaces them one by one."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # One process has nothing to replace; a parent will listen for it.
     settings = read_settings()
-    log_to_stderr()
+    log_to_stderr(is_json=settings.is_log_json)
     raise_descriptor_limit()
     if orders is not None:
         run_until_signal(_serve_as_child(settings, msgspec.json.decode(orders, type=_Orders)))
@@ -90,17 +91,29 @@ async def serve_and_announce(
     """Serve; `announce` hears how the service is reached once it can be, and `prepare` before where it listens."""
     control_client.check_socket_path(settings)
     control_client.check_nobody_serves(settings)
+    systemd = Systemd(service_manager())
     with _listening(settings) as listeners, _told(settings, listeners, announce, processes=1) as (base_url, tell):
 
         def on_ready() -> None:
             tell()
+            systemd.ready()
             _signals.hand_over()
 
         if prepare is not None:
             await prepare(_address(listeners))
         own = msgspec.structs.replace(context, base_url=base_url)
-        await serve(settings, own, listeners=listeners, on_ready=on_ready)
+        living = asyncio.create_task(_say_alive(systemd), name="watchdog")
+        try:
+            await serve(settings, own, listeners=listeners, on_ready=on_ready, on_stopping=systemd.stopping)
+        finally:
+            living.cancel()
         log.info("stopped serving")
+
+
+async def _say_alive(systemd: Systemd) -> None:
+    while systemd.alive_every_s:
+        systemd.alive()
+        await asyncio.sleep(systemd.alive_every_s)
 
 
 @contextlib.contextmanager
@@ -155,7 +168,9 @@ def _serve_by_children(settings: Settings) -> int:
             operators = msgspec.json.decode(message, type=_Ready).operators
             tell()
 
-        exit_code = Supervisor(settings.workers, command, listeners=listeners, on_ready=on_ready).run()
+        systemd = Systemd(service_manager())
+        supervisor = Supervisor(settings.workers, command, listeners=listeners, on_ready=on_ready, systemd=systemd)
+        exit_code = supervisor.run()
         log.info("all processes have ended")
     return exit_code
 

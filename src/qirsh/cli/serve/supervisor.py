@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from qirsh.cli.errors import Stopped
+from qirsh.cli.serve.systemd import Systemd
+from qirsh.settings import ServiceManager
 
 log = logging.getLogger(__name__)
 
@@ -68,11 +70,14 @@ class Supervisor:
         *,
         listeners: list[socket.socket],
         on_ready: Callable[[bytes], None],
+        systemd: Systemd = Systemd(ServiceManager()),  # noqa: B008 - it has no state
     ) -> None:
         self._count = count
         self._command = command
         self._listeners = listeners
         self._on_ready = on_ready
+        self._systemd = systemd
+        self._alive_at = 0.0 if systemd.alive_every_s else _NEVER
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}
         self._newcomer: _Child | None = None  # Takes the place of a child as soon as it serves.
@@ -81,6 +86,7 @@ class Supervisor:
         self._start_at = dict.fromkeys(range(count), _NEVER) | {0: 0.0}
         self._quick_deaths = dict.fromkeys(range(count), 0)
         self._to_replace: list[int] = []
+        self._is_reloading = False
         self._has_served = False
         self._exit_code = 0
 
@@ -88,6 +94,7 @@ class Supervisor:
         """Until a signal says stop and all children have ended; the exit code of it all."""
         with self._selector, self._hearing() as signals:
             while self._start_at or self._children or self._leaving:
+                self._say_alive()
                 self._start_due()
                 for key, _ in self._selector.select(self._wait_s()):
                     if key.data is None:
@@ -121,9 +128,17 @@ class Supervisor:
             self._stop()
         elif number == signal.SIGHUP and self._has_served:
             log.info("replacing all processes, one by one")
+            self._systemd.reloading()
+            self._is_reloading = True
             self._to_replace = list(range(self._count))
 
+    def _say_alive(self) -> None:
+        if time.monotonic() >= self._alive_at:
+            self._systemd.alive()
+            self._alive_at = time.monotonic() + self._systemd.alive_every_s
+
     def _stop(self) -> None:
+        self._systemd.stopping()
         for listener in self._listeners:
             listener.close()  # A client that connects now is refused at once, and not left waiting.
         self._start_at.clear()
@@ -135,7 +150,7 @@ class Supervisor:
         self._leaving += staying
 
     def _wait_s(self) -> float | None:
-        end = min([*self._start_at.values(), *(child.kill_at for child in self._leaving)], default=_NEVER)
+        end = min([self._alive_at, *self._start_at.values(), *(child.kill_at for child in self._leaving)])
         return None if end == _NEVER else max(0.0, end - time.monotonic())
 
     def _start_due(self) -> None:
@@ -208,6 +223,7 @@ class Supervisor:
             if len(self._children) == self._count and all(child.ready_message for child in self._children.values()):
                 self._has_served = True
                 self._on_ready(first.ready_message)
+                self._systemd.ready()
         if self._newcomer is not None and self._newcomer.ready_message:
             self._replace_by(self._newcomer)
         # One more than usual at any time, for the sake of the database's connections.
@@ -215,6 +231,9 @@ class Supervisor:
             number = self._to_replace.pop(0)
             if number in self._children:  # Otherwise it is being started anyway.
                 self._newcomer = self._started(number)
+        if self._is_reloading and not (self._to_replace or self._newcomer or self._leaving):
+            self._is_reloading = False
+            self._systemd.ready()
 
     def _replace_by(self, newcomer: _Child) -> None:
         self._newcomer = None
