@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,27 @@ def postgres() -> PostgresServer:
 def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
     """Where worlds keep their data: in files, or with a server. The answers are the same."""
     return shared_server() if request.param == "postgresql" else None
+
+
+# Where every test counts on both engines: money that moves at once, in several processes, or after a restore.
+_ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "ledger", "idempot")
+_ONE_IN: Final = 3
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the other tests of pages and workers each runs on SQLite, and one in three on PostgreSQL too.
+
+    The rest of them are for `make test-all`: the stores themselves are held to the same by the tests of `store`.
+    """
+    for item in items:
+        place, _, name = item.nodeid.partition("::")
+        if (
+            "postgresql" in name
+            and place.startswith(("tests/web/", "tests/workers/"))
+            and not any(word in place for word in _ON_BOTH)
+            and zlib.crc32(item.nodeid.encode()) % _ONE_IN
+        ):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import re
 import struct
-import time
 import zlib
 from io import BytesIO
 from pathlib import Path
@@ -181,12 +180,12 @@ def most_asked_for() -> int:
 
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_a_bomb_is_never_decoded(bomb: bytes) -> None:
-    before, began = most_asked_for(), time.process_time()
+def test_a_bomb_is_never_decoded(bomb: bytes, decoded: list[str]) -> None:
+    before = most_asked_for()
     with pytest.raises(PictureTooLarge):
         clean(bomb)
     assert most_asked_for() - before < 200_000
-    assert time.process_time() - began < 0.5
+    assert decoded == []
 
 
 def test_a_picture_of_several_scans_or_frames_is_taken() -> None:

@@ -7,7 +7,6 @@ import io
 import random
 import re
 import struct
-import time
 import zlib
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -133,6 +132,11 @@ BROKEN: Final = {
 }
 
 
+# Within what is decoded, at a fraction of its size; there are no pixels for it.
+TALL: Final = JPEG.index(b"\xff\xc0") + 5
+BROKEN["a jpeg that says 6,250 by 4,001"] = JPEG[:TALL] + struct.pack(">HH", 6_250, 4_001) + JPEG[TALL + 4 :]
+
+
 @pytest.mark.parametrize("picture", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_picture_of_a_code_says_nothing(picture: bytes) -> None:
     assert read_qr(picture) is None
@@ -140,7 +144,6 @@ def test_what_is_no_picture_of_a_code_says_nothing(picture: bytes) -> None:
 
 def bombs() -> dict[str, bytes]:
     """Small files that ask for gigabytes."""
-    tall = JPEG.index(b"\xff\xc0") + 5
     vp8x = b"VP8X\x0a\0\0\0\0\0\0\0" + (16_382).to_bytes(3, "little") * 2
     vp8l = b"VP8L\x20\0\0\0\x2f" + (0x3FFF | 0x3FFF << 14).to_bytes(4, "little") + b"\0" * 27
     vp8 = b"VP8 \x20\0\0\0\x10\0\0\x9d\x01\x2a\xff\x3f\xff\x3f" + b"\0" * 22
@@ -151,28 +154,27 @@ def bombs() -> dict[str, bytes]:
     return {
         "png of 50,000 by 50,000": png(50_000, 50_000, b"\0" * 1_000_000),
         "png of 3,126 by 4,000": png(3_126, 4_000, b"\0" * 1_000_000),
-        "jpeg of 65,500 by 65,500": JPEG[:tall] + struct.pack(">HH", 65_500, 65_500) + JPEG[tall + 4 :],
-        "jpeg of 6,250 by 4,001": JPEG[:tall] + struct.pack(">HH", 6_250, 4_001) + JPEG[tall + 4 :],
+        "jpeg of 65,500 by 65,500": JPEG[:TALL] + struct.pack(">HH", 65_500, 65_500) + JPEG[TALL + 4 :],
         **webps,
     }
 
 
-def test_a_jpeg_of_thousands_of_scans_is_refused_at_once() -> None:
+def test_a_jpeg_of_thousands_of_scans_is_never_decoded(decoded: list[str]) -> None:
     """Each is a walk over the whole picture: a file of some megabytes would take a core for minutes."""
     code = saved(drawn(ADDRESS, 40).resize((4000, 4000)), "JPEG", progressive=True)
     at = code.rindex(b"\xff\xda")
     many = code[:at] + code[at:-2] * 150 + code[-2:]
     assert len(many) < PICTURE_BYTES_MAX
-    began = time.process_time()
     assert read_qr(many) is None
-    assert time.process_time() - began < 1
+    assert decoded == []
+    assert read_qr(code) == ADDRESS
+    assert decoded
 
 
 @pytest.mark.parametrize("picture", bombs().values(), ids=bombs())
-def test_a_small_file_that_asks_for_gigabytes_is_refused_at_once(picture: bytes) -> None:
-    began = time.process_time()
+def test_a_small_file_that_asks_for_gigabytes_is_never_decoded(picture: bytes, decoded: list[str]) -> None:
     assert read_qr(picture) is None
-    assert time.process_time() - began < 1
+    assert decoded == []
 
 
 @pytest.mark.parametrize(
