@@ -21,6 +21,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
     "": {
         "__init__": -1,  # The package's own: it knows nothing of the rest.
         "domain": 0,
+        "metrics": 0,
         "contract": 1,
         "language": 1,
         "outbound": 1,
@@ -71,6 +72,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "errors": 0,
         "log": 0,
         "control_client": 1,
+        "healthcheck": 2,
         "serve": 2,
         "operator": 2,
         "developer": 2,

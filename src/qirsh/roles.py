@@ -23,6 +23,7 @@ from qirsh.workers.mail_sender import MailSender
 from qirsh.workers.notifier import Notifier
 from qirsh.workers.payment_expirer import PaymentExpirer
 from qirsh.workers.payment_indexer import PaymentIndexer
+from qirsh.workers.process_sampler import ProcessSampler
 from qirsh.workers.proposal_lapser import ProposalLapser
 from qirsh.workers.request_cleaner import RequestCleaner
 from qirsh.workers.request_recorder import RequestRecorder
@@ -40,6 +41,12 @@ from qirsh.workers.webhook_sender import WebhookSender
 log = logging.getLogger(__name__)
 
 _LATE_CALLERS_S: Final = 1.0
+# Of those that one process plays at a time.
+ROLE_NAMES: Final = (
+    *("access resetter", "delivery cleaner", "identity cleaner", "key notifier", "ledger auditor", "mail sender"),
+    *("notifier", "payment expirer", "payment indexer", "proposal lapser", "request cleaner", "response cleaner"),
+    *("sealer", "secret rotator", "statement notifier", "totaler", "webhook notifier", "webhook sender"),
+)
 
 
 def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]]:
@@ -69,6 +76,9 @@ def start_roles(settings: Settings, context: Context) -> list[asyncio.Task[None]
         asyncio.create_task(_poll_revocations(context), name="revocation-poll"),
         asyncio.create_task(_chain_watch(settings, context).run(), name="chain-watch"),
         asyncio.create_task(_answer_late_callers(context), name="late-callers"),
+        asyncio.create_task(
+            ProcessSampler(context.store, context.engine, context.engine.meters).run(), name="process-sampler"
+        ),
         asyncio.create_task(_access_resetter(context).run(), name="access-resetter"),
     ]
     if (mail_sender := _mail_sender(settings, context)) is not None:

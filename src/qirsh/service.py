@@ -21,6 +21,7 @@ from qirsh.domain.bank_order import BANK, CORRECTIONS
 from qirsh.domain.commands.account import OpenHouseAccount
 from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
+from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import granted
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
@@ -30,9 +31,10 @@ from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.metrics.meters import Layout, Meters
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
-from qirsh.roles import start_roles
+from qirsh.roles import ROLE_NAMES, start_roles
 from qirsh.settings import SECRET_SETTINGS, BadSetting, Settings, shown_settings
 from qirsh.store.interface import Expected, Store, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
@@ -45,13 +47,15 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.installation import Installation
 from qirsh.web.http.message import STRICT_TRANSPORT
 from qirsh.web.http.payment_attempts import PaymentAttempts
-from qirsh.web.http.rate_limit import RateLimits
+from qirsh.web.http.problems import PROBLEM_TYPES
+from qirsh.web.http.rate_limit import POLICIES, RateLimits
 from qirsh.web.http.request_log import RequestLog
 from qirsh.web.http.site import Site, contact
 from qirsh.web.http.streams import Streams
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.operator.control import Control
 from qirsh.web.routes import ROUTES
+from qirsh.web.server.certificate import CertificateEnd
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.router import Router
 from qirsh.web.site.information_files import BadInformationFile, read_information_files
@@ -69,14 +73,19 @@ _GRACE_S: Final = 20  # In-flight requests get this long to finish; a long poll 
 
 @asynccontextmanager
 async def opened(
-    settings: Settings, *, clock: Clock = system_clock, entropy: Entropy = system_entropy
+    settings: Settings,
+    *,
+    clock: Clock = system_clock,
+    entropy: Entropy = system_entropy,
+    meters: Meters | None = None,
 ) -> AsyncIterator[Context]:
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
+    meters = meters or Meters(layout())
     site = _site(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     memory = ChainMemory(settings.data_dir)
     store = await _store(settings, clock, entropy, _expected(memory))
-    engine = Engine(store, on_fatal=_end_process)
+    engine = Engine(store, on_fatal=_end_process, meters=meters)
     passwords = Passwords()
     outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=clock)
     try:
@@ -102,7 +111,7 @@ async def opened(
             mail_from=str(settings.mail_from or ""),
             deposit_hint=settings.deposit_hint,
             site=site,
-            limits=_limits(settings),
+            limits=_limits(settings, meters),
             trusted_proxies=settings.trusted_proxies,
             operator_networks=settings.operator_networks,
             outbound=outbound,
@@ -110,7 +119,8 @@ async def opened(
             attempts=PaymentAttempts(clock, entropy),
             webhook_secrets=WebhookSecrets(keyring),
             streams=Streams(lambda: engine.is_committing),
-            installation=_installation(settings),
+            installation=_installation(settings, clock),
+            metrics_token=settings.metrics_token,
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
         await Sealer(store, engine, clock).seal_all()
@@ -182,20 +192,34 @@ async def opened_store(settings: Settings, *, may_be_set_back: bool = False) -> 
         await store.close()
 
 
-def _installation(settings: Settings) -> Installation:
+def layout() -> Layout:
+    """Of this version's metrics: the labels that have their values elsewhere."""
+    return Layout(
+        {
+            "route": [f"{route.method} {route.path}" for route in ROUTES],
+            "code": list(PROBLEM_TYPES),
+            "policy": POLICIES,
+            "role": ROLE_NAMES,
+            "currency": list(CURRENCIES),
+        }
+    )
+
+
+def _installation(settings: Settings, clock: Clock) -> Installation:
     return Installation(
         engine="SQLite" if isinstance(settings.database, Path) else "PostgreSQL",
         data_dir=settings.data_dir,
         settings=shown_settings(settings),
         secret_settings=SECRET_SETTINGS,
+        certificate_end=CertificateEnd(settings.base_url, clock).known,
         examine=Examination(settings).findings,
     )
 
 
-def _limits(settings: Settings) -> RateLimits | None:
+def _limits(settings: Settings, meters: Meters) -> RateLimits | None:
     if not settings.has_rate_limits:
         return None
-    return RateLimits(workers=settings.workers, proxies=settings.trusted_proxies)
+    return RateLimits(workers=settings.workers, proxies=settings.trusted_proxies, meters=meters)
 
 
 def _keep_freed_memory() -> None:

@@ -19,6 +19,7 @@ from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.batcher import Engine
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
+from qirsh.metrics.catalogue import Metric
 from qirsh.store.interface import Query
 from qirsh.store.sqlite.store import SqliteStore
 from tests.domain.market import HELD, Market
@@ -38,6 +39,7 @@ class WatchedStore:
         self.clock = ManualClock(START)
         self.store = SqliteStore(path, clock=self.clock, entropy=SeededEntropy(ENTROPY_SEED))
         self.instance, self.name, self.lanes = self.store.instance, self.store.name, self.store.lanes
+        self.reruns = 0
         self.damage: str | None = None
         self.loss: str | None = None
         self.batches: list[int] = []  # How many commands each had.
@@ -66,6 +68,9 @@ class WatchedStore:
 
     async def select_afresh(self, query: Query, *arguments: object) -> list[tuple[Any, ...]]:
         return await self.store.select_afresh(query, *arguments)
+
+    def measured(self) -> dict[Metric, float]:
+        return self.store.measured()
 
     async def look_for_loss(self) -> None:
         await self.store.look_for_loss()

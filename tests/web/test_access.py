@@ -384,6 +384,7 @@ MATRIX: Final[dict[str, dict[str, int]]] = {
     "GET /static/{file}": dict.fromkeys(CALLERS, 200),
     "GET /healthz": dict.fromkeys(CALLERS, 200),
     "GET /readyz": dict.fromkeys(CALLERS, 200),
+    "GET /metrics": dict.fromkeys(CALLERS, 404),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.command import Command
@@ -17,6 +17,9 @@ from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.refusal import Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
+from qirsh.engine.payment_meter import PaymentMeter
+from qirsh.metrics.catalogue import BATCH_COMMANDS, BATCH_SECONDS, COMMITS, RERUNS, UNKNOWN_OUTCOMES
+from qirsh.metrics.meters import Meters
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
 
 R = TypeVar("R")
@@ -44,13 +47,14 @@ class Overloaded(Exception):
 class Engine:
     """Takes commands. Started and closed by the service; used by faces and workers."""
 
-    def __init__(self, store: Store, *, on_fatal: Callable[[], None]) -> None:
+    def __init__(self, store: Store, *, on_fatal: Callable[[], None], meters: Meters | None = None) -> None:
+        self.meters: Final = meters or Meters()
         self.money_stop = MoneyStop(lambda: store.loss)
         self.role_troubles: dict[str, str] = {}  # Of roles that fail each time, in words, told by themselves.
         self._store = store
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
-        self.listeners: list[Callable[[UnitOfWork], None]] = [self.money_stop.hear]
-        self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal) for _ in range(store.lanes)]
+        self.listeners: list[Callable[[UnitOfWork], None]] = [self.money_stop.hear, PaymentMeter(self.meters).hear]
+        self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal, self.meters) for _ in range(store.lanes)]
         # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
         self._creates, self._others = self._lanes[0], self._lanes[-1]
 
@@ -100,6 +104,16 @@ class Engine:
         """Whether a batch is under way."""
         return any(lane.is_committing for lane in self._lanes)
 
+    @property
+    def queued(self) -> int:
+        """Commands that wait for their batch."""
+        return sum(lane.queued for lane in self._lanes)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the database has not taken the last batch, or keeps one waiting for long."""
+        return any(lane.is_away for lane in self._lanes)
+
     def troubles(self) -> list[str]:
         """Why commands would not be carried out now, in words; empty when all is well."""
         troubles = [trouble for lane in self._lanes for trouble in lane.troubles()]
@@ -120,8 +134,13 @@ class _Lane:
         money_stop: MoneyStop,
         listeners: Sequence[Callable[[UnitOfWork], None]],
         on_fatal: Callable[[], None],
+        meters: Meters,
     ) -> None:
         self._store = store
+        self._meters = meters
+        self._commits = meters.place(COMMITS)
+        self._batch_commands = meters.place(BATCH_COMMANDS)
+        self._batch_seconds = meters.place(BATCH_SECONDS)
         self._money_stop = money_stop
         self._listeners = listeners
         self._on_fatal = on_fatal
@@ -172,14 +191,24 @@ class _Lane:
     def is_committing(self) -> bool:
         return self._began is not None
 
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    @property
+    def is_away(self) -> bool:
+        began = self._began
+        is_slow = began is not None and asyncio.get_running_loop().time() - began > _UNDER_WAY_S_MAX
+        return self._last_failure is not None or is_slow
+
     def answer_late_callers(self) -> None:
         """A batch that is under way may still be kept; what only waits in the queue is taken out of it."""
         self._looks += 1
         late = self._looks - CALLER_LOOKS_MAX
-        _fail([one for one in self._taken if one[2] < late], OutcomeUnknown("the database takes too long"))
+        self._fail([one for one in self._taken if one[2] < late], OutcomeUnknown("the database takes too long"))
         queue = self._queue
         while queue and queue[0][2] < late:
-            _fail([queue.popleft()], StoreUnavailable("the database takes no writes"))
+            self._fail([queue.popleft()], StoreUnavailable("the database takes no writes"))
 
     def troubles(self) -> list[str]:
         troubles = []
@@ -216,7 +245,7 @@ class _Lane:
     def _ended(self, _running: asyncio.Task[None]) -> None:
         """By `close` this is usual. Otherwise nobody would ever be answered again: end the process."""
         was_closed, self._is_open = not self._is_open, False
-        _fail(list(self._queue), Overloaded())
+        self._fail(list(self._queue), Overloaded())
         self._queue.clear()
         if self.is_broken or not was_closed:
             self._on_fatal()
@@ -233,24 +262,34 @@ class _Lane:
                 if not self.is_broken:
                     log.critical("the database cannot be written any more: %s", error)
                 self.is_broken = True
-            _fail(taken, error)
+            self._fail(taken, error)
         except Exception as error:
             if len(taken) == 1:
                 log.exception("a command failed: %s", type(taken[0][0].command).__name__)
                 self._failures += 1
                 if self._failures >= _FAILURES_IN_A_ROW:
                     self._remember(f"{type(error).__name__}: {error}")
-                _fail(taken, error)
+                self._fail(taken, error)
             else:
                 # Nothing of the batch was kept. One by one, only the guilty command fails.
+                self._meters.add(RERUNS)
                 await self._one_by_one(taken)
         else:
             self._last_failure = None
             self._failures = 0
+            self._count(len(taken))
             for (_, future, _), outcome in zip(taken, batch.outcomes, strict=True):
                 if not future.done():
                     future.set_result(outcome)
             self._tell(state)
+
+    def _count(self, commands: int) -> None:
+        assert self._loop is not None
+        assert self._began is not None
+        meters = self._meters
+        meters.cells[self._commits] += 1
+        meters.observe(BATCH_COMMANDS, self._batch_commands, commands)
+        meters.observe(BATCH_SECONDS, self._batch_seconds, self._loop.time() - self._began)
 
     def _remember(self, failure: str) -> None:
         self._last_failure = failure
@@ -259,7 +298,7 @@ class _Lane:
     async def _one_by_one(self, taken: Sequence[_Waiting]) -> None:
         for index, one in enumerate(taken):
             if self.is_broken:
-                _fail(taken[index:], Overloaded())
+                self._fail(taken[index:], Overloaded())
                 break
             await self._carry_out([one])
 
@@ -270,8 +309,9 @@ class _Lane:
             except Exception:
                 log.exception("a listener failed; what it was to hear of is kept all the same")
 
-
-def _fail(taken: Sequence[_Waiting], error: Exception) -> None:
-    for _, future, _ in taken:
-        if not future.done():
+    def _fail(self, taken: Sequence[_Waiting], error: Exception) -> None:
+        waiting = [future for _, future, _ in taken if not future.done()]
+        if isinstance(error, OutcomeUnknown):
+            self._meters.add(UNKNOWN_OUTCOMES, count=len(waiting))
+        for future in waiting:
             future.set_exception(error)

@@ -11,6 +11,7 @@ from qirsh.domain.identifier import Identifiers
 from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
+from qirsh.metrics.catalogue import Metric
 
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=msgspec.Struct)
@@ -77,6 +78,7 @@ class Store(Protocol):
     instance: Instance
     name: str  # Of this process among those that share the database; empty where none can.
     lanes: int  # How many batches it takes at once.
+    reruns: int  # How often a batch was begun again because others were faster.
 
     @property
     def damage(self) -> str | None:
@@ -106,6 +108,9 @@ class Store(Protocol):
 
     async def broken_guards(self) -> list[tuple[str, str, str]]:
         """Kind and name of what the migrations made and is no longer as they made it, and what is wrong with it."""
+
+    def measured(self) -> Mapping[Metric, float]:
+        """What there is to tell of it at this moment. It waits for nothing."""
 
     async def now(self) -> int:
         """The time by which batches are decided: the database's own, where several machines share it."""

@@ -11,8 +11,17 @@ from qirsh.web.openapi.routes import ROUTES as REFERENCE_ROUTES
 from qirsh.web.operator.routes import ROUTES as OPERATOR_ROUTES
 from qirsh.web.pay.routes import ROUTES as PAY_ROUTES
 from qirsh.web.server.health import ROUTES as HEALTH_ROUTES
+from qirsh.web.server.metrics import ROUTES as METRICS_ROUTES
 from qirsh.web.site.routes import ROUTES as SITE_ROUTES
 from qirsh.web.wallet.routes import ROUTES as WALLET_ROUTES
 
 PAGE_ROUTES: Final = (*PAY_ROUTES, *ACCOUNT_ROUTES, *WALLET_ROUTES, *BUSINESS_ROUTES, *OPERATOR_ROUTES, *SITE_ROUTES)
-ROUTES: Final = (*API_ROUTES, *PAGE_ROUTES, *REFERENCE_ROUTES, *DEMO_ROUTES, *STATIC_ROUTES, *HEALTH_ROUTES)
+ROUTES: Final = (
+    *API_ROUTES,
+    *PAGE_ROUTES,
+    *REFERENCE_ROUTES,
+    *DEMO_ROUTES,
+    *STATIC_ROUTES,
+    *HEALTH_ROUTES,
+    *METRICS_ROUTES,
+)

@@ -9,6 +9,7 @@ from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.limits import LEASE_MS, LEASE_RENEWAL_MS
 from qirsh.domain.refusal import granted
 from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.metrics.catalogue import ROLES
 from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,8 @@ class Role:
         self._holder = store.name
         self._engine = engine
         self._is_held = not self._holder
+        self._place = engine.meters.place(ROLES, name)
+        engine.meters.cells[self._place] = self._is_held
         self._may_be_held = False  # Also after an answer that nobody waited for.
         self._next_look = 0.0
 
@@ -109,6 +112,7 @@ class Role:
             self._may_be_held = True
             held = granted(await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS)))
             self._is_held = self._may_be_held = held
+            self._engine.meters.cells[self._place] = held
             if self._is_held and not was_held:
                 log.info("this process is now the %s", self._name)
         return self._is_held
@@ -117,6 +121,7 @@ class Role:
         """Another process need not wait for the lease to run out."""
         if self._may_be_held:
             self._is_held = self._may_be_held = False
+            self._engine.meters.cells[self._place] = 0
             try:
                 await self._engine.submit(HoldLease(self._name, self._holder, 0))
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:

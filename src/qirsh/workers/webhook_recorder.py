@@ -10,6 +10,7 @@ from qirsh.domain.commands.webhook import RecordWebhookResults
 from qirsh.domain.limits import WEBHOOK_RESULTS_AT_ONCE
 from qirsh.domain.webhook import WebhookResult
 from qirsh.engine.batcher import Engine, Overloaded
+from qirsh.metrics.catalogue import WEBHOOKS
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -97,8 +98,9 @@ class WebhookRecorder:
             await self._rest(moved)
             return
         self._at_once = min(2 * self._at_once, WEBHOOK_RESULTS_AT_ONCE)
-        for _ in results:
+        for result in results:
             self._waiting.popleft()
+            self._engine.meters.add(WEBHOOKS, "failed" if result.reason else "delivered")
         if self._waiting:
             self._wanted.set()
         self._recorded(results)

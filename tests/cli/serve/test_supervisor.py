@@ -276,7 +276,7 @@ def test_a_database_that_cannot_be_used_is_told_once(town: Town, empty: House) -
 def test_a_child_that_dies_again_and_again_is_started_after_pauses_that_grow() -> None:
     starts: list[float] = []
 
-    def command(_number: int, _line: int) -> list[str]:
+    def command(_number: int, _line: int, _row: int) -> list[str]:
         starts.append(time.monotonic())
         if len(starts) == 4:
             signal.raise_signal(signal.SIGTERM)
@@ -291,7 +291,7 @@ def test_a_child_that_dies_again_and_again_is_started_after_pauses_that_grow() -
 def test_children_stay_when_those_who_should_replace_them_cannot_serve(caplog: pytest.LogCaptureFixture) -> None:
     numbers: list[int] = []
 
-    def command(number: int, line: int) -> list[str]:
+    def command(number: int, line: int, _row: int) -> list[str]:
         numbers.append(number)
         if len(numbers) <= WORKERS:
             return [sys.executable, "-S", "-c", IDLE, str(line)]
@@ -311,7 +311,7 @@ def test_children_stay_when_those_who_should_replace_them_cannot_serve(caplog: p
 def test_a_child_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr("qirsh.cli.serve.supervisor._KILL_S", 0.5)
 
-    def command(_number: int, line: int) -> list[str]:
+    def command(_number: int, line: int, _row: int) -> list[str]:
         return [
             sys.executable,
             "-S",

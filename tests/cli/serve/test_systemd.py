@@ -73,7 +73,7 @@ def test_a_loop_that_stands_still_says_nothing(empty: House, manager: Manager) -
 
 
 def test_of_several_processes_the_parent_speaks_also_of_a_reload(manager: Manager) -> None:
-    def command(_number: int, line: int) -> list[str]:
+    def command(_number: int, line: int, _row: int) -> list[str]:
         return [sys.executable, "-S", "-c", IDLE, str(line)]
 
     signals = [signal.SIGTERM, signal.SIGHUP]

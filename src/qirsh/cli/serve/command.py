@@ -22,7 +22,8 @@ from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.cli.serve.systemd import Systemd
-from qirsh.service import opened, serve
+from qirsh.metrics.meters import Meters, mapped, shared_memory
+from qirsh.service import layout, opened, serve
 from qirsh.setting_values import is_loopback
 from qirsh.settings import Settings, read_settings, service_manager
 from qirsh.store.reads import queries
@@ -42,6 +43,8 @@ class _Orders(msgspec.Struct, frozen=True):
     line: int  # A descriptor, as are the listeners.
     listeners: list[int]
     base_url: str
+    memory: int = -1  # The descriptor of what the processes count in; below zero: of an older parent, which has none.
+    row: int = 0  # Of that memory, its own.
 
 
 class _Ready(msgspec.Struct, frozen=True):
@@ -150,6 +153,8 @@ def _serve_by_children(settings: Settings) -> int:
     control_client.check_socket_path(settings)
     control_client.check_nobody_serves(settings)
     operators = 0
+    # One more than serve: a process that takes the place of another is there beside it for a while.
+    memory = shared_memory(settings.workers + 1)
 
     with (
         _listening(settings) as listeners,
@@ -158,8 +163,15 @@ def _serve_by_children(settings: Settings) -> int:
         ) as (base_url, tell),
     ):
 
-        def command(number: int, line: int) -> list[str]:
-            orders = _Orders(number, line, [listener.fileno() for listener in listeners], base_url)
+        def command(number: int, line: int, row: int) -> list[str]:
+            orders = _Orders(
+                number=number,
+                line=line,
+                listeners=[listener.fileno() for listener in listeners],
+                base_url=base_url,
+                memory=memory,
+                row=row,
+            )
             # -P: what lies in the working directory is not the program.
             return [sys.executable, "-P", "-m", "qirsh", "serve", "--child", msgspec.json.encode(orders).decode()]
 
@@ -168,8 +180,14 @@ def _serve_by_children(settings: Settings) -> int:
             operators = msgspec.json.decode(message, type=_Ready).operators
             tell()
 
-        systemd = Systemd(service_manager())
-        supervisor = Supervisor(settings.workers, command, listeners=listeners, on_ready=on_ready, systemd=systemd)
+        supervisor = Supervisor(
+            settings.workers,
+            command,
+            listeners=listeners,
+            on_ready=on_ready,
+            systemd=Systemd(service_manager()),
+            memory=memory,
+        )
         exit_code = supervisor.run()
         log.info("all processes have ended")
     return exit_code
@@ -188,7 +206,8 @@ async def _serve_as_child(settings: Settings, orders: _Orders) -> None:
         # The parent says nothing here: there is something to read when it has ended, however it did.
         asyncio.get_running_loop().add_reader(line, miss_parent)
         try:
-            async with opened(settings) as context:
+            meters = Meters(layout(), mapped(orders.memory), orders.row) if orders.memory >= 0 else None
+            async with opened(settings, meters=meters) as context:
                 [(operators,)] = await context.store.select(queries.OPERATORS)
 
                 def on_ready() -> None:

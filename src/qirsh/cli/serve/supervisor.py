@@ -16,6 +16,7 @@ from typing import Final
 
 from qirsh.cli.errors import Stopped
 from qirsh.cli.serve.systemd import Systemd
+from qirsh.metrics.meters import forget_process, mapped
 from qirsh.settings import ServiceManager
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,9 @@ _NEVER: Final = float("inf")
 class _Child:
     """One process, and a line on which it says that it serves. When the line breaks, it knows that we are gone."""
 
-    def __init__(self, number: int, process: subprocess.Popen[bytes], line: socket.socket) -> None:
+    def __init__(self, number: int, row: int, process: subprocess.Popen[bytes], line: socket.socket) -> None:
         self.number = number
+        self.row = row  # In which it counts.
         self.process = process
         self.line = line
         self.began_at = time.monotonic()
@@ -58,7 +60,7 @@ class _Child:
 
 
 class Supervisor:
-    """Serves by `count` children, each started by the words that `command` has for its number and its line.
+    """Serves by `count` children, each started by the words that `command` has for its number, its line and its row.
 
     What a child says when it serves is anything; `on_ready` hears what the first has said once all serve.
     """
@@ -66,10 +68,11 @@ class Supervisor:
     def __init__(
         self,
         count: int,
-        command: Callable[[int, int], list[str]],
+        command: Callable[[int, int, int], list[str]],
         *,
         listeners: list[socket.socket],
         on_ready: Callable[[bytes], None],
+        memory: int = -1,
         systemd: Systemd = Systemd(ServiceManager()),  # noqa: B008 - it has no state
     ) -> None:
         self._count = count
@@ -77,6 +80,8 @@ class Supervisor:
         self._listeners = listeners
         self._on_ready = on_ready
         self._systemd = systemd
+        self._memory = memory  # The descriptor of what the children count in.
+        self._mapped = mapped(memory) if memory >= 0 else None
         self._alive_at = 0.0 if systemd.alive_every_s else _NEVER
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}
@@ -167,15 +172,22 @@ class Supervisor:
         with contextlib.ExitStack() as lines:
             try:
                 ours, theirs = (lines.enter_context(end) for end in socket.socketpair())
-                words = self._command(number, theirs.fileno())
+                row = self._free_row()
+                words = self._command(number, theirs.fileno(), row)
                 passed = [end.fileno() for end in (*self._listeners, theirs)]
+                passed += [self._memory] if self._memory >= 0 else []
                 process = subprocess.Popen(words, pass_fds=passed)  # noqa: S603 - our own
             except OSError as error:
                 log.error("no process can be started: %s", error)  # noqa: TRY400 - the words say it all
                 return None
-            child = _Child(number, process, ours.dup())
+            child = _Child(number, row, process, ours.dup())
         self._selector.register(child.line, selectors.EVENT_READ, child)
         return child
+
+    def _free_row(self) -> int:
+        """The first that nobody counts in. Whoever ended has left its counts there, and they go on."""
+        staying = (*self._children.values(), *self._leaving, *([self._newcomer] if self._newcomer else []))
+        return min({*range(self._count + 1)} - {child.row for child in staying}, default=0)
 
     def _listen(self, child: _Child) -> None:
         """Once is enough: it speaks when it serves, or its line breaks because it ends."""
@@ -201,6 +213,8 @@ class Supervisor:
         with contextlib.suppress(KeyError):  # It has spoken.
             self._selector.unregister(child.line)
         child.line.close()
+        if self._mapped is not None:
+            forget_process(self._mapped, child.row)
 
     def _make_good(self, dead: _Child) -> None:
         if not (self._has_served or dead.ready_message) and dead.process.returncode == Stopped.exit_code:

@@ -43,6 +43,11 @@ class Readers:
         self._seconds = seconds
         self._damages = damages
 
+    @property
+    def connections(self) -> int:
+        """That are open."""
+        return int(self._pool.get_size())
+
     async def read(self, sql: str, *arguments: object) -> list[Any]:
         """The rows; again on another connection if one is lost."""
         loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager, suppress
 from operator import length_hint
 from typing import Any, Final, TypeVar
@@ -24,11 +24,11 @@ from qirsh.domain.limits import BLOCK_USED_S_MAX, EPOCH_NUMBERS, PAYMENT_NUMBER_
 from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.unit_of_work import UnitOfWork
+from qirsh.metrics.catalogue import POSTGRES_CONNECTIONS, Metric
 from qirsh.store import migrate
 from qirsh.store.interface import (
     Expected,
     Instance,
-    OutcomeUnknown,
     Query,
     StoreUnavailable,
     UnusableDatabase,
@@ -47,9 +47,10 @@ from qirsh.store.postgres.connection import (
 )
 from qirsh.store.postgres.hosts import Hosts
 from qirsh.store.postgres.idempotency import hold_expired
-from qirsh.store.postgres.lost_commits import BATCH, KnownCommit, look_for_loss
+from qirsh.store.postgres.lost_commits import look_for_loss
 from qirsh.store.postgres.reads import Damages, Readers, SharedReads, away, open_readers
 from qirsh.store.postgres.upgrade import bring_up_to_date
+from qirsh.store.postgres.writer import Writer
 from qirsh.store.reads.queries import RESTORES
 
 K = TypeVar("K", bound=Hashable)
@@ -74,88 +75,6 @@ _SEARCH_S_MAX: Final = 5.0
 _AGAIN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.UniqueViolationError)
 
 
-class _Writer:
-    """One connection for batches. It numbers them, so that a commit whose answer was lost can be looked up."""
-
-    def __init__(self, hosts: Hosts, name: str) -> None:
-        self.name = name
-        self.batch = 0
-        self.known = KnownCommit(name)
-        self.numbers: Iterator[int] = iter(())
-        self.numbers_end = 0.0
-        self._hosts = hosts
-        self._connection: asyncpg.Connection | None = None
-
-    async def connected(self) -> asyncpg.Connection:
-        """The connection, made again if it was lost."""
-        if self._connection is None or self._connection.is_closed():
-            connection = await connect(self._hosts)
-            try:
-                self.known.compare(await connection.fetchval(BATCH, self.name))
-                await connection.execute(
-                    "INSERT INTO writer (name, batch) VALUES ($1, 0) ON CONFLICT DO NOTHING", self.name
-                )
-            except BaseException:  # Not used before it was compared: the next batch changes the row.
-                connection.terminate()
-                raise
-            self._connection = connection
-        return self._connection
-
-    def drop(self) -> None:
-        """What is under way on it, nobody will hear of."""
-        if self._connection is not None:
-            self._connection.terminate()
-            self._connection = None
-
-    async def begin(self, connection: asyncpg.Connection) -> None:
-        """A transaction that holds the writer's row until it ends."""
-        self.batch += 1
-        done = await connection.execute(f"BEGIN; UPDATE writer SET batch = {self.batch} WHERE name = '{self.name}'")  # noqa: S608 - ours
-        if done != "UPDATE 1":
-            self.drop()
-            raise ConnectionError("the writer's row is gone: connect again")
-
-    async def roll_back(self) -> None:
-        """Whatever was begun is undone. If that fails too, the server undoes it when the connection ends."""
-        if self._connection is None:
-            return
-        try:
-            await self._connection.execute("ROLLBACK")
-        except Exception as error:  # noqa: BLE001 - it is the connection that must not be used again
-            log.warning("a connection could not be rolled back, and is replaced: %r", error)
-            self.drop()
-
-    async def has_committed(self) -> bool:
-        """Whether the last batch is there. Waits until its transaction has ended, so the answer is final."""
-        try:
-            async with asyncio.timeout(_AWAY_S_MAX):
-                while True:
-                    self.drop()
-                    try:
-                        # Not by `connected`: a row made now would say that the batch was never there.
-                        self._connection = await connect(self._hosts)
-                        batch = await self._connection.fetchval(f"{BATCH} FOR UPDATE", self.name)
-                        break
-                    except Exception as error:  # noqa: BLE001 - whatever keeps us from looking is no answer
-                        log.warning("whether a commit happened cannot be looked up: %r", error)
-                        await asyncio.sleep(0.1)
-        except TimeoutError:
-            self.drop()  # Nobody has answered on it.
-            raise OutcomeUnknown("the database went away while it committed") from None
-        self.known.compare(batch)
-        if batch is None:
-            raise OutcomeUnknown("the writer's row was deleted while it committed")
-        return bool(batch == self.batch)
-
-    async def close(self) -> None:
-        if self._connection is not None and not self._connection.is_closed():
-            with suppress(*LOST):
-                # Nobody needs it, and where standbys are missing its commit would wait.
-                await self._connection.execute("DELETE FROM writer WHERE name = $1", self.name, timeout=1)
-                await self._connection.close(timeout=1)
-        self.drop()
-
-
 class PostgresStore:
     """Two connections write, a few read, and two search. Opened by `open_postgres`."""
 
@@ -165,7 +84,7 @@ class PostgresStore:
         self,
         *,
         instance: Instance,
-        writers: list[_Writer],
+        writers: list[Writer],
         readers: Readers,
         searchers: Readers,
         clock: Callable[[], int] | None,
@@ -174,7 +93,7 @@ class PostgresStore:
         self.instance = instance
         self.name = writers[0].name
         self._writers = writers
-        self._idle: asyncio.LifoQueue[_Writer] = asyncio.LifoQueue()
+        self._idle: asyncio.LifoQueue[Writer] = asyncio.LifoQueue()
         for writer in writers:
             self._idle.put_nowait(writer)
         self._readers = readers
@@ -182,6 +101,7 @@ class PostgresStore:
         self._clock = clock
         self._damages = damages
         self._shared: dict[Table[Any, Any], SharedReads] = {}
+        self.reruns = 0
 
     @property
     def damage(self) -> str | None:
@@ -196,6 +116,11 @@ class PostgresStore:
     async def look_for_loss(self) -> None:
         """By the rows of the writers, of which one may be idle for long."""
         await look_for_loss([writer.known for writer in self._writers], self.select, self.select_afresh)
+
+    def measured(self) -> dict[Metric, float]:
+        """Of its connections."""
+        writing = sum(writer.is_connected for writer in self._writers)
+        return {POSTGRES_CONNECTIONS: writing + self._readers.connections + self._searchers.connections}
 
     async def transact(self, batch: Batch) -> UnitOfWork:
         """Run until it is committed, or surely never will be; again as often as others are faster."""
@@ -247,7 +172,7 @@ class PostgresStore:
         await self._readers.close()
         await self._searchers.close()
 
-    async def _carry_out(self, writer: _Writer, batch: Batch) -> UnitOfWork:
+    async def _carry_out(self, writer: Writer, batch: Batch) -> UnitOfWork:
         end = asyncio.get_running_loop().time() + _AWAY_S_MAX
         attempt = 0
         why: BaseException | None = None
@@ -270,6 +195,7 @@ class PostgresStore:
                 await asyncio.sleep(0)
             except _AGAIN:
                 attempt += 1
+                self.reruns += 1
                 if attempt == _ATTEMPTS:
                     raise
                 await asyncio.sleep(random.uniform(0, 0.001) * 2 ** min(attempt, 6))  # noqa: S311 - two must not meet again
@@ -281,7 +207,7 @@ class PostgresStore:
             if ended:
                 log.warning("ended %d transactions of a process that does not go on", len(ended))
 
-    async def _attempt(self, writer: _Writer, batch: Batch, end: float) -> UnitOfWork:
+    async def _attempt(self, writer: Writer, batch: Batch, end: float) -> UnitOfWork:
         try:
             # A server that is frozen keeps nobody for longer: so far nothing is done.
             async with asyncio.timeout_at(end):
@@ -298,12 +224,12 @@ class PostgresStore:
             done = await connection.execute("COMMIT", timeout=_COMMIT_S_MAX)
             assert done == "COMMIT", done
         except Exception:  # Whatever was said, the writer's row knows.
-            if not await writer.has_committed():
+            if not await writer.has_committed(_AWAY_S_MAX):
                 raise
         writer.known.note(writer.batch, state.now)
         return state
 
-    async def _decided(self, connection: asyncpg.Connection, writer: _Writer, batch: Batch) -> UnitOfWork:
+    async def _decided(self, connection: asyncpg.Connection, writer: Writer, batch: Batch) -> UnitOfWork:
         """Read under locks, decided in memory, written; not committed."""
         work = UnitOfWork(
             now=0,
@@ -321,7 +247,7 @@ class PostgresStore:
         return work
 
 
-async def _reserve(connection: asyncpg.Connection, writer: _Writer, instance: Instance, count: int) -> None:
+async def _reserve(connection: asyncpg.Connection, writer: Writer, instance: Instance, count: int) -> None:
     """Payment numbers come in blocks, in a commit of their own: no batch waits for another's."""
     if length_hint(writer.numbers) >= count and time.monotonic() < writer.numbers_end:
         return
@@ -360,7 +286,7 @@ async def open_postgres(
         damages = Damages()
         readers = await open_readers(hosts, damages, count=_READERS, seconds=_READ_S_MAX)
         searchers = await open_readers(hosts, damages, count=_SEARCHERS, seconds=_SEARCH_S_MAX)
-    writers = [_Writer(hosts, entropy(8).hex()) for _ in range(LANES)]
+    writers = [Writer(hosts, entropy(8).hex()) for _ in range(LANES)]
     return PostgresStore(
         instance=instance, writers=writers, readers=readers, searchers=searchers, clock=clock, damages=damages
     )

@@ -20,6 +20,7 @@ _FRAME_HEAD: Final = 24
 _PAGE: Final = slice(0, 4)
 _DATABASE_PAGES: Final = slice(4, 8)
 _FRAME_SALTS: Final = slice(8, 16)
+_LOG_RESTARTS: Final = slice(12, 16)
 _LOG_SALTS: Final = slice(16, 24)
 # Of the database's first page: what it begins with, and `user_version`.
 _MAGIC: Final = b"SQLite format 3\0"
@@ -232,3 +233,15 @@ def _identity(file: str) -> tuple[int, int] | None:
     except OSError:  # Whatever keeps us from looking would keep the next start from it.
         return None
     return found.st_dev, found.st_ino
+
+
+def log_state(path: Path) -> tuple[int, int]:
+    """The size of the write-ahead log, and how often it was begun anew after a checkpoint, as its head says."""
+    # The log has no locks that closing it could drop.
+    try:
+        with log_of(path).open("rb") as file:
+            head = file.read(_LOG_HEAD)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return 0, 0
+    return size, _number(head, _LOG_RESTARTS) if len(head) == _LOG_HEAD else 0

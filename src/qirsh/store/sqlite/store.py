@@ -23,6 +23,7 @@ from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
 from qirsh.domain.tables import LOCK_ORDER, WRITE_ORDER
 from qirsh.domain.unit_of_work import RowKeys, UnitOfWork
+from qirsh.metrics.catalogue import SQLITE_CHECKPOINTS, SQLITE_LOG, Metric
 from qirsh.store import migrate
 from qirsh.store.interface import (
     DatabaseInUse,
@@ -35,7 +36,7 @@ from qirsh.store.interface import (
     refuse_moved,
 )
 from qirsh.store.reads.queries import RESTORES
-from qirsh.store.sqlite.files import OpenFiles, mark_log, refuse_leftovers, refuse_unexpected
+from qirsh.store.sqlite.files import OpenFiles, log_state, mark_log, refuse_leftovers, refuse_unexpected
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
 from qirsh.store.sqlite.verify import SCHEMA, broken_guards
@@ -72,6 +73,7 @@ class SqliteStore:
 
     name = ""
     lanes = 1
+    reruns = 0
     damage: str | None = None
     loss: str | None = None
 
@@ -84,6 +86,7 @@ class SqliteStore:
         expected: Expected | None = None,
     ) -> None:
         path = path.resolve()  # Whatever links lead to it, it has one lock.
+        self._path = path
         self._clock = clock
         self._lock = lock_file(path)
         try:
@@ -156,6 +159,11 @@ class SqliteStore:
     async def broken_guards(self) -> list[tuple[str, str, str]]:
         """As a look from outside would find them."""
         return broken_guards(await self.search(SCHEMA))
+
+    def measured(self) -> dict[Metric, float]:
+        """Of its log."""
+        size, restarts = log_state(self._path)
+        return {SQLITE_LOG: size, SQLITE_CHECKPOINTS: restarts}
 
     async def now(self) -> int:
         """The machine's: nobody else writes."""

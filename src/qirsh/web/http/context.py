@@ -58,4 +58,5 @@ class Context(msgspec.Struct, frozen=True):
     failures: FailureLog = msgspec.field(default_factory=FailureLog)
     trusted_proxies: Networks = ()  # Whose X-Forwarded-For is believed.
     operator_networks: Networks = ()  # From where the operator console is there; empty: everywhere.
+    metrics_token: bytes = b""  # Empty: nobody sees metrics.
     streams: Streams = msgspec.field(default_factory=Streams)

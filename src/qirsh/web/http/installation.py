@@ -22,4 +22,5 @@ class Installation(msgspec.Struct, frozen=True):
     data_dir: Path
     settings: dict[str, str]  # By their names; of a secret one only whether it is set.
     secret_settings: frozenset[str]
+    certificate_end: Callable[[], float | None]  # Of the base URL; None: not known.
     examine: Callable[[], Awaitable[list[Examined] | None]]  # As `qirsh doctor` does; None: not in time.

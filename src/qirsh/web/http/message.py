@@ -59,6 +59,7 @@ class Request(msgspec.Struct):
     used_session: bytes = b""  # The hash of the session whose browser is to keep that it was used now.
     refused: Problem | None = None  # Why the connection has not read its body, which is empty then.
     takes_chunks: bool = True  # HTTP/1.0 does not know them.
+    meter: int = 0  # Where its route is counted; 0: it has none yet.
 
 
 def _lines(headers: Headers) -> bytes:

@@ -9,6 +9,8 @@ from typing import Final
 
 from qirsh.domain import limits
 from qirsh.domain.api_key import token_hash
+from qirsh.metrics.catalogue import RATE_LIMITED
+from qirsh.metrics.meters import Meters
 from qirsh.web.http.authentication import BEARER_LENGTH, KEY, Caller, Callers, TokenKind, check_network
 from qirsh.web.http.client_address import Address, Networks, client_address, whole_address
 from qirsh.web.http.message import Request
@@ -18,6 +20,12 @@ _NS: Final = 1_000_000_000
 _SHARED_BUCKETS: Final = 1024
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
+
+# The names of all limits below, as metrics know them.
+POLICIES: Final = (
+    *("key", "session", "address", "sign-in", "email", "operator", "ping", "till-payer", "till", "known", "page"),
+    *("mail", "mail-to", "code", "code-of"),
+)
 
 MonotonicClock = Callable[[], int]  # In nanoseconds; whole numbers add up exactly, however many there are.
 
@@ -38,6 +46,7 @@ class Limit:
         *,
         is_told: bool = True,
     ) -> None:
+        self.name = name
         self.is_told = is_told  # Whether answers tell what is left.
         self._clock = clock
         self._interval_ns = window_s * _NS // quota
@@ -101,12 +110,20 @@ def wait_s(room: int) -> int:
 class RateLimits:
     """All limits of a process, which has its share of them beside other processes of the same server."""
 
-    def __init__(self, *, workers: int = 1, proxies: Networks = (), clock: MonotonicClock = time.monotonic_ns) -> None:
+    def __init__(
+        self,
+        *,
+        workers: int = 1,
+        proxies: Networks = (),
+        clock: MonotonicClock = time.monotonic_ns,
+        meters: Meters | None = None,
+    ) -> None:
         def share(name: str, quota: int, window_s: int) -> Limit:
             # What is left of the others would tell how often somebody else has tried.
             is_told = name in {"key", "session", "address"}
             return Limit(name, max(1, quota // workers), window_s, clock, is_told=is_told)
 
+        self._meters = meters or Meters()
         self._proxies = proxies
         self._key = share("key", limits.KEY_CALLS_PER_MINUTE, _MINUTE_S)
         self._session = share("session", limits.SESSION_CALLS_PER_MINUTE, _MINUTE_S)
@@ -264,6 +281,7 @@ class RateLimits:
         if limit.is_told:
             request.limits += limit.headers(room)
         if room < 0:
+            self._meters.add(RATE_LIMITED, limit.name)
             problem = Problem("rate_limited")
             problem.retry_after_s = wait_s(room)
             raise problem

@@ -11,15 +11,12 @@ import msgspec
 from qirsh import __version__
 from qirsh.backup.files import last_backup
 from qirsh.backup.lines import moment_ms
-from qirsh.domain import seal
-from qirsh.store.integrity import hash_chain
+from qirsh.store.integrity.unsealed import unsealed
 from qirsh.store.reads.queues import Queue, waiting
 from qirsh.store.reads.system import (
     Waiting,
     audited_at,
     engine_version,
-    first_behind,
-    last_seal,
     leases,
     schema_number,
     waiting_for_workers,
@@ -86,7 +83,7 @@ async def system_view(context: Context) -> SystemView:
         vacant=vacant,
         troubles=context.engine.troubles(),
         queues=await waiting(store),
-        waiting=[await _unsealed(context), *await _waiting(context, now)],
+        waiting=[await unsealed(store), *await _waiting(context, now)],
         audited_at=await audited_at(store),
         has_mail=context.has_mail,
         disk=await _disk(context),
@@ -110,22 +107,6 @@ async def _processes(context: Context, now: int) -> tuple[list[Process], list[st
         else:
             vacant.append(lease.role)
     return [Process(holder, is_this=holder == name, roles=own) for holder, own in roles.items()], vacant
-
-
-async def _unsealed(context: Context) -> Waiting:
-    """What the chain does not cover yet."""
-    store = context.store
-    [tops] = await store.select(hash_chain.TOPS)
-    found = await last_seal(store)
-    link = None if found is None else seal.read(found[2])
-    covered = {} if link is None else {cover.table: cover.last for cover in link.covers}
-    count, oldest = 0, []
-    for (table, sealed), top in zip(hash_chain.SEALED.items(), tops, strict=True):
-        last = covered.get(table, 0)
-        if top > last:
-            count += top - last
-            oldest.append(await first_behind(store, table, sealed.at, last))
-    return Waiting("sealer", count, min((at for at in oldest if at is not None), default=None))
 
 
 async def _waiting(context: Context, now: int) -> list[Waiting]:

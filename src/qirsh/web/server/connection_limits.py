@@ -6,6 +6,8 @@ Who comes through a trusted proxy, or from this machine, is counted only among a
 from typing import Protocol
 
 from qirsh.domain.limits import CONNECTIONS_MAX, CONNECTIONS_OF_ADDRESS_MAX, CONNECTIONS_OF_NETWORK_MAX
+from qirsh.metrics.catalogue import CONNECTIONS
+from qirsh.metrics.meters import Meters
 from qirsh.web.http.client_address import Networks, client_address, is_among, is_loopback, network_of
 
 
@@ -31,7 +33,10 @@ class ConnectionLimits:
         in_all: int = CONNECTIONS_MAX,
         of_address: int = CONNECTIONS_OF_ADDRESS_MAX,
         of_network: int = CONNECTIONS_OF_NETWORK_MAX,
+        meters: Meters | None = None,
     ) -> None:
+        meters = meters or Meters()
+        self._cells, self._meter = meters.cells, meters.place(CONNECTIONS)
         self._proxies = proxies
         self._counts_loopback = counts_loopback
         self._in_all, self._of_address, self._of_network = in_all, of_address, of_network
@@ -47,12 +52,17 @@ class ConnectionLimits:
                 line.cut()
                 return
         self._bounds_of[line] = bounds
+        self._cells[self._meter] += 1
         for name, _ in bounds:
             self._groups.setdefault(name, set()).add(line)
 
     def leave(self, line: Line) -> None:
         """It has ended."""
-        for name, _ in self._bounds_of.pop(line, ()):
+        bounds = self._bounds_of.pop(line, None)
+        if bounds is None:
+            return
+        self._cells[self._meter] -= 1
+        for name, _ in bounds:
             group = self._groups[name]
             group.discard(line)
             if not group:

@@ -1,5 +1,6 @@
 """Whether the process lives, and whether it can serve, with the cause in words."""
 
+import hmac
 from typing import Final
 
 import msgspec
@@ -21,7 +22,16 @@ async def show_liveness(_context: Context, _request: Request) -> Response:
 
 
 async def show_readiness(context: Context, request: Request) -> Response:
-    """200 when payments can be taken; else 503, and why not for who asks from this machine."""
+    """200 when payments can be taken; else 503, and why not for who asks from this machine or has the token."""
+    causes = await troubles(context)
+    if causes:
+        told = causes if _is_local(request) or has_metrics_token(context, request) else []
+        return Response(503, msgspec.json.encode({"status": "unavailable", "causes": told}))
+    return Response(200, b'{"status":"ready","causes":[]}')
+
+
+async def troubles(context: Context) -> list[str]:
+    """Why payments cannot be taken now, in words; empty when all is well."""
     causes = []
     try:
         due_at = await context.store.now() - _EXPIRY_LAG_MS_MAX
@@ -30,11 +40,14 @@ async def show_readiness(context: Context, request: Request) -> Response:
             causes.append("the expiry worker is more than 10 seconds behind")
     except Exception as error:  # noqa: BLE001 - whatever keeps the database from answering is the cause
         causes.append(f"the database does not answer: {error}")
-    causes += context.engine.troubles()
-    if causes:
-        told = causes if _is_local(request) else []
-        return Response(503, msgspec.json.encode({"status": "unavailable", "causes": told}))
-    return Response(200, b'{"status":"ready","causes":[]}')
+    return causes + context.engine.troubles()
+
+
+def has_metrics_token(context: Context, request: Request) -> bool:
+    """Whether who asks may know how the service does."""
+    given = request.headers.get(b"authorization", b"")
+    token = context.metrics_token
+    return bool(token) and hmac.compare_digest(given, b"Bearer " + token)
 
 
 def _is_local(request: Request) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from qirsh.metrics.meters import Layout
 from qirsh.web.http.route import Route
 
 Arguments = dict[str, str]
@@ -10,11 +11,12 @@ Arguments = dict[str, str]
 class Resource:
     """An address: what can be done there, and whether people go there."""
 
-    __slots__ = ("is_page", "parameters", "routes")
+    __slots__ = ("is_page", "meters", "parameters", "routes")
 
     def __init__(self, parameters: tuple[str, ...]) -> None:
         self.parameters = parameters
         self.routes: dict[str, Route] = {}
+        self.meters: dict[str, int] = {}  # Where each method is counted.
         self.is_page = False
 
 
@@ -32,7 +34,7 @@ class _Node:
 class RouteTree:
     """All paths. Where a name and a parameter fit, the name is meant; nothing at all is no parameter."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self, routes: Iterable[Route], layout: Layout | None = None) -> None:
         self._plain: dict[str, Resource] = {}
         # Paths whose one parameter stands at the end, by what stands before it; or one segment before the end, by both.
         self._by_parent: dict[str, Resource] = {}
@@ -41,6 +43,8 @@ class RouteTree:
         for route in routes:
             resource = self._resource(route.path)
             resource.routes[route.method] = route
+            if layout is not None:
+                resource.meters[route.method] = layout.route(f"{route.method} {route.path}")
             resource.is_page |= route.is_page
 
     def find(self, path: str) -> tuple[Resource, Arguments] | None:

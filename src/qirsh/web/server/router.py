@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from qirsh.domain.api_key import OPERATOR_SESSION_KIND, token_hash
 from qirsh.engine.batcher import Overloaded
 from qirsh.engine.passwords import PASSWORD_SOURCE, TooManySignIns
+from qirsh.metrics.catalogue import REFUSALS
 from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
 from qirsh.store.reads.operator_sessions import signed_in_operator
 from qirsh.web.html.cookies import session_token
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
 _BY_RIGHT: Final = ("/business", "/operator")  # Every page there names the right that it needs.
 _CONSOLE: Final = "/operator"
-_PROBES: Final = frozenset({"/healthz", "/readyz"})
+_PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 # What somebody may not do, who proves nothing, asks for too much, or sends what no page and no document of ours says.
 _LOGGED: Final = frozenset({400, 401, 403, 404, 422, 429})
 
@@ -53,9 +54,11 @@ class Router:
         self._host = urlsplit(context.base_url).netloc.encode()  # As most requests name it.
         self._ids = request_ids(context.entropy(6))
         self.uploads = Uploads(routes, partial(session_token, context), self._session)
-        self.connection_limits = ConnectionLimits(context.trusted_proxies)
+        self.connection_limits = ConnectionLimits(context.trusted_proxies, meters=context.engine.meters)
         self._operator_networks = context.operator_networks
-        self._tree = RouteTree(routes)
+        self._meters = context.engine.meters
+        self._elsewhere = self._meters.layout.route("")
+        self._tree = RouteTree(routes, self._meters.layout)
         self._refusals = FailureLog()
 
     async def _session(self, token: bytes) -> object | None:
@@ -75,16 +78,16 @@ class Router:
             response = await self._answer(request)
         except Problem as problem:
             self._log_refusal(request, problem)
-            response = _problem(self._context.site, problem, request)
+            response = self._refused(problem, request)
         except (Overloaded, TooManySignIns):
-            response = _problem(self._context.site, Problem("overloaded"), request)
+            response = self._refused(Problem("overloaded"), request)
         except StoreUnavailable:
-            response = _problem(self._context.site, Problem("unavailable"), request)
+            response = self._refused(Problem("unavailable"), request)
         except OutcomeUnknown:
-            response = _problem(self._context.site, Problem("outcome_unknown"), request)
+            response = self._refused(Problem("outcome_unknown"), request)
         except Exception:
             log.exception("request %s failed", request.id)
-            response = _problem(self._context.site, Problem("internal_error"), request)
+            response = self._refused(Problem("internal_error"), request)
         if request.is_language_new:
             keep_language(self._context, request, response)
         if request.used_session:
@@ -94,7 +97,12 @@ class Router:
             self._note(caller, request, response, began)
         response.request_id = request.id
         response.limits = request.limits
+        self._meters.answered(request.meter or self._elsewhere, response.status, monotonic() - began)
         return response
+
+    def _refused(self, problem: Problem, request: Request) -> Response:
+        self._meters.add(REFUSALS, problem.code)
+        return _problem(self._context.site, problem, request)
 
     async def _answer(self, request: Request) -> Response:
         resource, route = self._find(request)
@@ -154,6 +162,7 @@ class Router:
         if found is None or (self._operator_networks and not self._is_there(request)):
             return None, None
         resource, request.arguments = found
+        request.meter = resource.meters.get(request.method, 0)
         if resource.is_page:
             request.is_page = True
             find_language(self._context, request)

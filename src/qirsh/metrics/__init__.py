@@ -1,0 +1,1 @@
+"""What the service counts of itself: plain numbers in memory that its processes share."""

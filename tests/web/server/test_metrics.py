@@ -1,0 +1,91 @@
+"""`/metrics` tells what happened, to who sends the token, and to nobody else that it is there."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.live import Call, InProcess, create, in_process, pay, refund, refused, retrieve
+from tests.postgres import PostgresServer
+
+TOKEN: Final = "metrics-0123456789-abcdefghijklmn"
+METRICS: Final = Call("GET", "/metrics", TOKEN)
+
+
+@pytest.fixture
+def world(engine: PostgresServer | None) -> Iterator[InProcess]:
+    with in_process(engine, shops=1, people=2, more={"QIRSH_METRICS_TOKEN": TOKEN}) as made:
+        yield made
+
+
+def scraped(world: InProcess) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    answer = world.send(METRICS)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def grown(
+    world: InProcess, before: dict[tuple[str, frozenset[tuple[str, str]]], float], name: str, **labels: str
+) -> float:
+    key = (name, frozenset(labels.items()))
+    return scraped(world).get(key, 0.0) - before.get(key, 0.0)
+
+
+@pytest.mark.parametrize(
+    "call", [Call("GET", "/metrics"), Call("GET", "/metrics", f"{TOKEN}x"), Call("POST", "/metrics", TOKEN)]
+)
+def test_without_the_token_there_is_nothing(world: InProcess, call: Call) -> None:
+    answer = world.send(call)
+    assert answer.status_code in {404, 405}
+    assert "qirsh_" not in answer.text
+
+
+def test_where_no_token_is_set_nothing_opens_it(still: InProcess) -> None:
+    for token in (None, "", TOKEN):
+        refused(still.send(Call("GET", "/metrics", token)), 404, "unknown_address")
+
+
+def test_requests_payments_refunds_and_refusals_are_counted(world: InProcess) -> None:
+    [merchant], customer = world.merchants, world.customers[0]
+    before = scraped(world)
+    payment = world.payment(merchant, amount=500)
+    world.data(pay(customer, payment))
+    world.data(retrieve(merchant.key, payment))
+    world.data(refund(merchant.key, payment, amount=100))
+    refused(world.send(pay(customer, payment)), 409, "already_paid")
+    refused(world.send(create("qk_live_nobody")), 401, "unauthorized")
+    route = "POST /api/v1/remote-payments"
+    assert grown(world, before, "qirsh_requests_total", route=route, status="201") == 1
+    assert grown(world, before, "qirsh_requests_total", route=route, status="401") == 1
+    assert grown(world, before, "qirsh_request_seconds_count", route=route) == 2
+    assert grown(world, before, "qirsh_payments_total", outcome="created", mode="live", currency="USD") == 1
+    assert grown(world, before, "qirsh_payments_total", outcome="paid", mode="live", currency="USD") == 1
+    assert grown(world, before, "qirsh_refunds_total", mode="live", currency="USD") == 1
+    assert grown(world, before, "qirsh_refusals_total", code="already_paid") == 1
+    assert grown(world, before, "qirsh_commits_total") >= 3
+    assert grown(world, before, "qirsh_batch_commands_count") >= 3
+
+
+def test_the_service_as_a_whole_is_told(world: InProcess) -> None:
+    told = {name: value for (name, _), value in scraped(world).items()}
+    assert told["qirsh_info"] == told["qirsh_ready"] == 1
+    assert told["qirsh_money_stopped"] == 0
+    assert "qirsh_unsealed_seconds" in told
+    assert "qirsh_waiting_seconds" in told
+    world.context.engine.money_stop.find("the database was set back: test")
+    told = {name: value for (name, _), value in scraped(world).items()}
+    assert (told["qirsh_money_stopped"], told["qirsh_ready"]) == (1, 0)
+
+
+def test_the_causes_of_trouble_are_told_to_who_has_the_token(world: InProcess) -> None:
+    world.context.engine.money_stop.find("the database was set back: test")
+    ready = Call("GET", "/readyz", headers=(("x-forwarded-for", "203.0.113.7"),))
+    assert world.send(ready).json()["causes"] == []
+    known = Call("GET", "/readyz", TOKEN, headers=(("x-forwarded-for", "203.0.113.7"),))
+    assert "set back" in world.send(known).json()["causes"][0]
