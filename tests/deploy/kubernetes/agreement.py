@@ -70,9 +70,9 @@ def selector_faults(folder: Path) -> list[str]:
         ]
         labels = [service.body["metadata"]["labels"] for service in of_kind(among, "Service")]
         found += [
-            f"{monitor} watches no Service"
+            f"{monitor} watches no Service, or more than one"
             for monitor in of_kind(among, "ServiceMonitor")
-            if not any(_chooses(monitor.body["spec"]["selector"], of_service) for of_service in labels)
+            if sum(_chooses(monitor.body["spec"]["selector"], of_service) for of_service in labels) != 1
         ]
     return found
 
@@ -87,18 +87,16 @@ def port_faults(folder: Path) -> list[str]:
         [port] = container["ports"]
         if str(port["containerPort"]) != environment(among, container)["QIRSH_PORT"]:
             found.append(f"{server}: its port is not QIRSH_PORT")
-        [front] = of_kind(among, "Service")
-        [exposed] = front.body["spec"]["ports"]
-        if exposed["targetPort"] != port["name"]:
-            found.append(f"{front}: there is no port {exposed['targetPort']}")
+        fronts = {(front.name, one["name"]): one for front in of_kind(among, "Service") for one in _ports(front)}
+        found += [f"{front}: {one}" for front, one in fronts.items() if one["targetPort"] != port["name"]]
         asked = {probe: container[probe]["httpGet"]["port"] for probe in _PROBES}
         found += [f"{server}: {probe} asks {other}" for probe, other in asked.items() if other != port["name"]]
         for monitor in of_kind(among, "ServiceMonitor"):
-            found += [f"{monitor}" for end in monitor.body["spec"]["endpoints"] if end["port"] != exposed["name"]]
+            ends = monitor.body["spec"]["endpoints"]
+            found += [f"{monitor}: {end}" for end in ends if ("qirsh", end["port"]) not in fronts]
         for ingress in of_kind(among, "Ingress"):
             backs = [path["backend"]["service"] for rule in ingress.body["spec"]["rules"] for path in _paths(rule)]
-            right = {"name": front.name, "port": {"name": exposed["name"]}}
-            found += [f"{ingress}: {back}" for back in backs if back != right]
+            found += [f"{ingress}: {back}" for back in backs if (back["name"], back["port"]["name"]) not in fronts]
         for policy in of_kind(among, "NetworkPolicy"):
             if _chooses(policy.body["spec"]["podSelector"], server.labels):
                 open_ports = [one["port"] for rule in policy.body["spec"]["ingress"] for one in rule["ports"]]
@@ -118,6 +116,9 @@ def probe_faults(folder: Path) -> list[str]:
                     found.append(f"{server}: {probe} asks {asked}")
         for monitor in of_kind(among, "ServiceMonitor"):
             found += [f"{monitor}" for end in monitor.body["spec"]["endpoints"] if end["path"] != "/metrics"]
+        for ingress in of_kind(among, "Ingress"):
+            begin = [path["path"] for rule in ingress.body["spec"]["rules"] for path in _paths(rule)]
+            found += [f"{ingress}: {path}" for path in begin if not any(route.startswith(path) for route in _GETS)]
     return found
 
 
@@ -193,6 +194,11 @@ def mount_faults(folder: Path) -> list[str]:
 
 def _servers(among: list[Manifest]) -> list[Pod]:
     return list(pods(of_kind(among, "Deployment", "StatefulSet")))
+
+
+def _ports(front: Manifest) -> list[Body]:
+    ports: list[Body] = front.body["spec"]["ports"]
+    return ports
 
 
 def _paths(rule: Body) -> list[Body]:

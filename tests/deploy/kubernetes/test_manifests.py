@@ -33,6 +33,7 @@ _STYLE: Final = YamlLintConfig(
     "  truthy: {level: error}\n"
 )
 _DOCS: Final = FOLDER.parents[1] / "docs" / "operating.md"
+_CHAPTERS: Final = re.findall(r"^#+ (.*)$", _DOCS.read_text(), re.MULTILINE)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -113,12 +114,27 @@ def quorum_faults(folder: Path) -> list[str]:
     return found
 
 
+def readme_faults(folder: Path) -> list[str]:
+    """Folders, files, objects and chapters that its commands and links name and that are not there."""
+    text = (folder / "README.md").read_text()
+    objects = {f"{one.kind.lower()}/{one.name}" for one in manifests(folder)}
+    named = re.findall(r"\b((?:deployment|statefulset|job|cronjob|cluster)/[a-z-]+)", text)
+    found = [f"there is no {one}" for one in named if one not in objects]
+    kustomized = re.findall(r"apply -k ([\w-]+)", text)
+    found += [f"there is no {one}" for one in kustomized if not (folder / one / "kustomization.yaml").exists()]
+    paths = {path.replace("secret.yaml", "secret.example.yaml") for path in re.findall(r"[\w/-]+/[\w.-]+\.yaml", text)}
+    found += [f"there is no {path}" for path in paths if not (folder / path).exists()]
+    chapters = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in _CHAPTERS}
+    return found + [f"no chapter {one}" for one in re.findall(r"operating\.md#([\w-]+)", text) if one not in chapters]
+
+
 RULES: Final[tuple[Rule, ...]] = (
     style_faults,
     schema_faults,
     image_faults,
     grant_faults,
     quorum_faults,
+    readme_faults,
     agreement.kustomization_faults,
     agreement.selector_faults,
     agreement.port_faults,
@@ -155,6 +171,10 @@ BROKEN: Final[tuple[tuple[Rule, str, str, str], ...]] = (
     (quorum_faults, _CLUSTER, 'synchronous_commit: "on"', "synchronous_commit: local"),
     (quorum_faults, _CLUSTER, "owner: qirsh_owner", "owner: qirsh"),
     (quorum_faults, _SERVER, "replicas: 2", "replicas: 9"),
+    (readme_faults, "README.md", "apply -k monitoring", "apply -k monitor"),
+    (readme_faults, "README.md", "job/qirsh-migrate", "job/migrate"),
+    (readme_faults, "README.md", "postgres/settings.yaml", "postgres/setting.yaml"),
+    (readme_faults, "README.md", "operating.md#after-a-restore", "operating.md#after-restore"),
     (agreement.kustomization_faults, "postgres/kustomization.yaml", "  - service.yaml\n", ""),
     (agreement.kustomization_faults, "sqlite/kustomization.yaml", "statefulset.yaml", "deployment.yaml"),
     (agreement.kustomization_faults, "sqlite/kustomization.yaml", "../image", "../images"),
@@ -166,17 +186,20 @@ BROKEN: Final[tuple[tuple[Rule, str, str, str], ...]] = (
     (agreement.selector_faults, _POLICY, "          - migrate\n", ""),
     (agreement.selector_faults, "sqlite/backup.yaml", "component: server", "component: servers"),
     (agreement.selector_faults, "monitoring/servicemonitor.yaml", "component: server", "component: servers"),
+    (agreement.selector_faults, "sqlite/service.yaml", "component: console", "component: server"),
     (agreement.selector_faults, "cloudnative-pg/networkpolicy.yaml", _NAMED, "app.kubernetes.io/name: other"),
     (agreement.port_faults, _SERVER, "containerPort: 8420", "containerPort: 8421"),
     (agreement.port_faults, "postgres/settings.yaml", 'QIRSH_PORT: "8420"', 'QIRSH_PORT: "8421"'),
     (agreement.port_faults, "sqlite/service.yaml", "targetPort: http", "targetPort: https"),
     (agreement.port_faults, "sqlite/statefulset.yaml", "port: http\n", "port: https\n"),
     (agreement.port_faults, "ingress.example.yaml", "name: http", "name: https"),
+    (agreement.port_faults, "ingress.example.yaml", "name: qirsh-console", "name: console"),
     (agreement.port_faults, "monitoring/servicemonitor.yaml", "port: http", "port: https"),
     (agreement.port_faults, _POLICY, "port: 8420", "port: 8421"),
     (agreement.probe_faults, _SERVER, "path: /readyz", "path: /ready"),
     (agreement.probe_faults, "sqlite/statefulset.yaml", "path: /healthz", "path: /readyz"),
     (agreement.probe_faults, "monitoring/servicemonitor.yaml", "path: /metrics", "path: /metric"),
+    (agreement.probe_faults, "ingress.example.yaml", "path: /operator", "path: /operators"),
     (agreement.stop_faults, _SERVER, "terminationGracePeriodSeconds: 60", "terminationGracePeriodSeconds: 45"),
     (agreement.stop_faults, "sqlite/statefulset.yaml", "seconds: 10", "seconds: 1"),
     (agreement.replica_faults, "postgres/poddisruptionbudget.yaml", "minAvailable: 1", "minAvailable: 2"),
