@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from qirsh import __version__
 from qirsh.cli.main import qirsh
 from tests.cli.program import QIRSH, House
 from tests.forked import start
@@ -30,7 +31,7 @@ def parameters(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
 
 
 def test_the_program_says_its_version_and_lists_its_commands_and_settings(empty: House) -> None:
-    assert empty.run("--version").stdout.startswith("qirsh, version ")
+    assert empty.run("--version").stdout.startswith(f"qirsh {__version__}")
     text = empty.run("--help").stdout
     for word in ("demo", "serve", "status", "verify", "doctor", "operator", "deposit", "QIRSH_DATA_DIR"):
         assert word in text

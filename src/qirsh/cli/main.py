@@ -11,7 +11,6 @@ from typing import Any, Final
 import apsw
 import click
 
-from qirsh import __version__
 from qirsh.backup.lines import UnusableBackup
 from qirsh.cli.backup.backup import backup_group
 from qirsh.cli.backup.migrate_store import migrate_store_command
@@ -42,6 +41,7 @@ from qirsh.cli.status import status_command
 from qirsh.cli.verify import verify_command
 from qirsh.settings import SETTINGS, BadSetting
 from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
+from qirsh.version import version_and_commit
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
@@ -102,12 +102,25 @@ _SETTINGS_HELP = "\n".join(
 )
 
 
+def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001 - as click calls it
+    if is_asked and not context.resilient_parsing:
+        click.echo(f"qirsh {version_and_commit()}")
+        context.exit()
+
+
 @click.group(
     cls=_Commands,
     epilog=_SETTINGS_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-@click.version_option(__version__, prog_name="qirsh")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version, with the commit where it is known, and exit.",
+)
 def qirsh() -> None:
     """A payment service that one organisation can run by itself. `qirsh demo` shows it."""
 
