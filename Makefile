@@ -134,13 +134,17 @@ advisories: setup ## known weaknesses and the age of what the locks name
 	@$(BIN)/python -m tests.advisories
 
 wheel-check: setup ## the wheel holds every file of the package, and starts
-	@rm -rf build dist .venv-wheel
-	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w dist . && rm -r build
+	@rm -rf build .venv-wheel
 	@$(PYTHON) -m venv .venv-wheel
+	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w .venv-wheel/dist . && rm -r build
 	@.venv-wheel/bin/$(PIP_HASHED) -r requirements.txt
-	@.venv-wheel/bin/pip install -qq --no-deps --no-index dist/*.whl
+	@.venv-wheel/bin/pip install -qq --no-deps --no-index .venv-wheel/dist/*.whl
 	@diff -r -x __pycache__ src/qirsh .venv-wheel/lib/python3*/site-packages/qirsh
 	@.venv-wheel/bin/qirsh --help >/dev/null
+
+# The same bytes of the same commit, with the same Python: its zlib packs them.
+release: setup ## wheel, source archive, SBOM, notes and checksums of this commit, in dist
+	@$(BIN)/python -m release
 
 # The tests bring PostgreSQL 18 along; Debian's is the other one that the store is held to. Without it they say so.
 debian-postgresql:
@@ -190,5 +194,5 @@ cluster-setup: .venv-cluster/installed
 	  .venv-cluster/bin/pip check -q && sha256sum requirements-build.txt requirements-cluster.txt > .venv-cluster/lock; }
 	@touch $@
 
-.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check debian-postgresql \
+.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release debian-postgresql \
 	debian-browser debian-curl debian-php debian-java system
