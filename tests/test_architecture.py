@@ -21,6 +21,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
     "": {
         "__init__": -1,  # The package's own: it knows nothing of the rest.
         "domain": 0,
+        "metrics": 0,
         "version": 0,
         "contract": 1,
         "language": 1,
