@@ -9,7 +9,7 @@ import itertools
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from qirsh.metrics.catalogue import KEPT, OTHER, REQUEST_SECONDS, REQUESTS, SECONDS, STATUSES, VALUES, Metric
@@ -102,6 +102,7 @@ class Meters:
             self.cells[_LAYOUT] = self.layout.fingerprint
             self.cells[_GAUGES] = self.layout.gauges_end
         _clear_gauges(self.cells)
+        self.answered: Final = _adder_of_requests(self.cells)
 
     def place(self, metric: Metric, *values: str) -> int:
         """As the layout has it."""
@@ -121,17 +122,23 @@ class Meters:
         cells[place + bisect_left(metric.bounds, value)] += 1
         cells[place + len(metric.bounds) + 1] += value
 
-    def answered(self, route: int, status: int, seconds: float) -> None:
-        """A request, by the first cell of its route."""
-        cells = self.cells
-        cells[route + _STATUS_PLACES.get(status, 0)] += 1
-        cells[route + _TIMES + bisect_left(SECONDS, seconds)] += 1
-        cells[route + _TIME_SUM] += seconds
-
     def total(self) -> list[float]:
         """All rows of this layout, added up."""
         rows = [row[: self.layout.end].tolist() for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
         return [sum(cells) for cells in zip(*rows, strict=True)]
+
+
+def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float], None]:
+    """For each request there is, so all that it needs is at hand: half of the time was looking for it."""
+    places, times, time_sum, bounds, place_of = _STATUS_PLACES, _TIMES, _TIME_SUM, SECONDS, bisect_left
+
+    def answered(route: int, status: int, seconds: float) -> None:
+        """A request, by the first cell of its route."""
+        cells[route + places.get(status, 0)] += 1
+        cells[route + times + place_of(bounds, seconds)] += 1
+        cells[route + time_sum] += seconds
+
+    return answered
 
 
 def statuses_of(total: list[float], route: int) -> list[float]:

@@ -5,7 +5,6 @@ are only counted; those that went wrong have room of their own.
 """
 
 import re
-from time import monotonic
 from typing import Final
 
 import msgspec
@@ -58,8 +57,8 @@ class RequestLog:
         # Of each key: room for those that went well, for those that did not, and how many found none.
         self._of_keys: dict[str, list[int]] = {}
 
-    def note(self, caller: Caller, request: Request, response: Response, began: float) -> None:
-        """A call of an API key was answered; it began at this time, by the monotonic clock."""
+    def note(self, caller: Caller, request: Request, response: Response, seconds: float) -> None:
+        """A call of an API key was answered, in so many seconds."""
         of_key = self._of_keys.get(caller.key)
         if of_key is None:
             if len(self._of_keys) >= REQUESTS_KEYS_MAX:
@@ -84,7 +83,7 @@ class RequestLog:
                 body if len(body) <= _BODY_BYTES_MAX else b"",
                 request.peer,
                 request.headers.get(b"x-forwarded-for", b""),
-                int((monotonic() - began) * 1000),
+                int(seconds * 1000),
             )
         )
 

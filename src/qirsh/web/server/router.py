@@ -57,6 +57,7 @@ class Router:
         self.connection_limits = ConnectionLimits(context.trusted_proxies, meters=context.engine.meters)
         self._operator_networks = context.operator_networks
         self._meters = context.engine.meters
+        self._answered = self._meters.answered
         self._elsewhere = self._meters.layout.route("")
         self._tree = RouteTree(routes, self._meters.layout)
         self._refusals = FailureLog()
@@ -93,11 +94,12 @@ class Router:
         if request.used_session:
             keep_session_use(self._context, request, response)
         caller = request.caller
+        seconds = monotonic() - began
         if caller is not None and caller.key:
-            self._note(caller, request, response, began)
+            self._note(caller, request, response, seconds)
         response.request_id = request.id
         response.limits = request.limits
-        self._meters.answered(request.meter or self._elsewhere, response.status, monotonic() - began)
+        self._answered(request.meter or self._elsewhere, response.status, seconds)
         return response
 
     def _refused(self, problem: Problem, request: Request) -> Response:
