@@ -203,8 +203,9 @@ def _check_hosts(url: PostgresUrl) -> None:
 
 def base_url(text: str) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
-        message = "must be an absolute http or https address without query"
+    is_host = re.fullmatch(r"[\w.:%-]+", parts.hostname or "", re.ASCII)  # As a browser sends it.
+    if parts.scheme not in {"http", "https"} or not is_host or parts.query or parts.fragment:
+        message = "must be an absolute http or https address without query, such as https://pay.example.org"
         raise ValueError(message)
     return text.rstrip("/")
 
