@@ -31,7 +31,7 @@ class Running:
     def __init__(self, process: Process, printed: str) -> None:
         self.process = process
         self.printed = printed
-        found = re.search(r"http://[\w.]+:\d+", printed)
+        found = re.search(r"https?://[\w.]+:\d+", printed)
         assert found, printed
         self.url = found.group()
 

@@ -1,0 +1,140 @@
+"""The Compose files and what lies beside them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from qirsh.settings import BadSetting, Settings, read_settings
+from tests.deploy.containerfile import REPOSITORY, TOOLS
+
+FOLDER: Final = REPOSITORY / "deploy" / "compose"
+FILES: Final = ("sqlite.yaml", "postgres.yaml")
+# What somebody would write instead of the examples.
+OWN: Final = {
+    "DOMAIN": "pay.shop.sy",
+    "QIRSH_SUPPORT_CONTACT": "help@shop.sy",
+    "QIRSH_MAIL_FROM": "Shop <pay@shop.sy>",
+}
+
+
+def composed(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text())
+    return loaded
+
+
+def examples() -> dict[str, str]:
+    """What .env.example sets."""
+    lines = (FOLDER / ".env.example").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def settings_of(name: str, dotenv: dict[str, str], secrets: Path) -> Settings:
+    """What the service reads in its container, where the files of the host stand for what is mounted."""
+    service = composed(name)["services"]["qirsh"]
+    own = {key: value for key, value in dotenv.items() if key.startswith("QIRSH_")}
+    for key, value in service["environment"].items():
+        # As Compose does it, with no default but where one is given.
+        filled = re.sub(r"\$\{(\w+)(?::\?[^}]*|:-([^}]*))?\}", lambda m: dotenv.get(m[1], m[2] or ""), str(value))
+        own[key] = filled.replace("/run/secrets", str(secrets))
+        if key.endswith("_FILE"):
+            assert Path(value).name in service["secrets"], key
+    return read_settings(own)
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Path:
+    """Made as an operator makes them, with a mail server."""
+    shutil.copy(FOLDER / "make-secrets.sh", tmp_path)
+    subprocess.run([tmp_path / "make-secrets.sh"], check=True, capture_output=True)
+    made = tmp_path / "secrets"
+    (made / "smtp_url").chmod(0o600)
+    (made / "smtp_url").write_text("smtp+starttls://qirsh:long@mail.shop.sy:587\n")
+    return made
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_keeps_to_the_schema_of_compose_and_to_yamllint(name: str) -> None:
+    for words in (
+        [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", name],
+        [
+            str(TOOLS / "yamllint"),
+            "--strict",
+            "-d",
+            "{extends: default, rules: {line-length: {max: 120}, document-start: disable}}",
+            name,
+        ],
+    ):
+        told = subprocess.run(words, cwd=FOLDER, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_with_values_of_ones_own_the_service_is_told_what_it_needs(name: str, secrets: Path) -> None:
+    assert OWN.keys() == examples().keys()
+    settings = settings_of(name, OWN, secrets)
+    assert settings.base_url == "https://pay.shop.sy"
+    assert settings.smtp is not None
+    assert settings.secret_keys
+    assert settings.metrics_token
+    assert isinstance(settings.database, Path) == (name == "sqlite.yaml")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("left", OWN)
+def test_an_example_that_was_left_stops_the_start(name: str, left: str, secrets: Path) -> None:
+    setting = {"DOMAIN": "QIRSH_BASE_URL"}.get(left, left)
+    with pytest.raises(BadSetting, match=f"^{setting}: "):
+        settings_of(name, OWN | {left: examples()[left]}, secrets)
+
+
+def test_the_address_of_a_mail_server_that_was_left_stops_the_start(secrets: Path) -> None:
+    (secrets / "smtp_url").unlink()
+    told = subprocess.run([secrets.parent / "make-secrets.sh"], check=True, capture_output=True, text=True)
+    assert "secrets/smtp_url" in told.stdout
+    with pytest.raises(BadSetting, match=r"^QIRSH_SMTP_URL"):
+        settings_of("sqlite.yaml", OWN, secrets)
+
+
+def test_secrets_are_made_once_each_its_own_and_for_nobody_else_of_the_machine(secrets: Path) -> None:
+    kept = {file.name: file.read_text() for file in secrets.iterdir()}
+    subprocess.run([secrets.parent / "make-secrets.sh"], check=True, capture_output=True)
+    assert kept == {file.name: file.read_text() for file in secrets.iterdir()}
+    assert len(set(kept.values())) == len(kept)
+    assert secrets.stat().st_mode & 0o777 == 0o700
+    assert kept["database_password"].strip() in kept["database_url"]
+    wanted = {name for file in FILES for name in composed(file)["secrets"]}
+    assert wanted == kept.keys()
+    ignored = (FOLDER / ".gitignore").read_text().split()
+    assert {".env", "secrets/"} <= set(ignored)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_service_is_of_a_version_and_hardened_and_names_what_there_is(name: str) -> None:
+    whole = composed(name)
+    for service, told in whole["services"].items():
+        assert re.search(r":\d+\.\d+[\w.-]*$|\{IMAGE:-", told["image"]), service
+        assert "no-new-privileges:true" in told["security_opt"]
+        assert set(told.get("secrets", [])) <= whole["secrets"].keys()
+        assert {one.partition(":")[0] for one in told["volumes"] if one[0] != "."} <= whole["volumes"].keys()
+        for mounted in (one.partition(":")[0] for one in told["volumes"] if one[0] == "."):
+            assert (FOLDER / mounted).is_file()
+        if service != "postgres":
+            assert told["read_only"] is True
+            assert told["cap_drop"] == ["ALL"]
+
+
+def test_caddy_is_the_proxy_that_the_service_trusts_and_the_only_door() -> None:
+    services = composed("postgres.yaml")["services"]
+    proxy = services["caddy"]["networks"]["front"]["ipv4_address"]
+    assert services["qirsh"]["environment"]["QIRSH_TRUSTED_PROXIES"] == proxy
+    assert [name for name, told in services.items() if "ports" in told] == ["caddy"]
+    assert "443:443/udp" in services["caddy"]["ports"]
+    gateway = composed("sqlite.yaml")["networks"]["front"]["ipam"]["config"][0]["gateway"]
+    alone = composed("sqlite.yaml")["services"]["qirsh"]
+    assert alone["environment"]["QIRSH_TRUSTED_PROXIES"] == gateway
+    assert all(port.startswith("127.0.0.1:") for port in alone["ports"])
