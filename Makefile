@@ -32,7 +32,7 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser debian-curl debian-php ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -42,7 +42,7 @@ inner: setup
 	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
-test-all: debian-java cluster-setup test ## the slow ones, the cluster and the wheel too
+test-all: debian-java debian-buildah cluster-setup test ## the slow ones, the cluster and the wheel too
 	@$(MAKE) --no-print-directory on-cluster
 	@$(MAKE) --no-print-directory wheel-check
 
@@ -157,6 +157,14 @@ debian-curl:
 debian-php:
 	@command -v php >/dev/null || $(call apt,php-cli)
 
+# In front of the service, with deploy/compose/Caddyfile. Without it the tests say so.
+debian-caddy:
+	@test -x /usr/bin/caddy || $(call apt,caddy) || true
+
+# An image is built from deploy/Containerfile. Without them the tests say so.
+debian-buildah:
+	@{ command -v buildah && command -v debootstrap; } >/dev/null || $(call apt,buildah debootstrap) || true
+
 # For a generator of clients. PyPI has Java too, of 108 MB that every environment would carry.
 debian-java:
 	@command -v java >/dev/null || $(call apt,default-jre-headless)
@@ -195,4 +203,4 @@ cluster-setup: .venv-cluster/installed
 	@touch $@
 
 .PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release debian-postgresql \
-	debian-browser debian-curl debian-php debian-java system
+	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java system

@@ -99,7 +99,7 @@ class Image:
         *files, to = words
         target = _inside(layer, os.path.join(folder, to))  # noqa: PTH118 - of the image, where an absolute one wins
         for file in files:
-            _copy(_inside(source, file), target / file if to.endswith("/") else target)
+            _copy(_inside(source, file), target / Path(file).name if to.endswith("/") else target)
 
 
 def _run(step: str, layer: Path, folder: str, environment: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ from tests.deploy.containerfile import REPOSITORY
 from tests.live import LOOK_S, TIED, free_port
 
 CADDYFILE: Final = REPOSITORY / "deploy" / "compose" / "Caddyfile"
+CADDY: Final = "/usr/bin/caddy"
 INSIDE: Final = "127.0.0.5"  # Where operators are.
 OUTSIDE: Final = "127.0.0.6"
 TOKEN: Final = "metrics-token-of-the-caddy-tests-1"
@@ -26,7 +27,7 @@ _LOOKS_MAX: Final = 1500
 _QUIC: Final = b"\xc0\x1a\x2a\x3a\x4a\x08" + bytes(8) + b"\x08" + bytes(1200)
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("caddy") is None, reason="NOT TESTED: the Caddyfile, since Debian's caddy is not installed"
+    not Path(CADDY).exists(), reason="NOT TESTED: the Caddyfile, since Debian's caddy is not installed"
 )
 
 
@@ -73,7 +74,7 @@ def caddy(folder: Path, upstream: str, port: int) -> Iterator[Caddy]:
     config = folder / "Caddyfile"
     config.write_text(CADDYFILE.read_text().replace("{\n", own, 1))
     environment = {"DOMAIN": "localhost", "UPSTREAM": upstream, "XDG_DATA_HOME": str(folder), "HOME": str(folder)}
-    words = [*TIED[:-1], "/usr/bin/caddy", "run", "--config", str(config)]
+    words = [*TIED[:-1], CADDY, "run", "--config", str(config)]
     with (folder / "log").open("w") as log, subprocess.Popen(words, env=environment, stderr=log, stdout=log) as process:
         try:
             running = Caddy(folder, port)
@@ -116,11 +117,11 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 def test_caddy_takes_the_file_and_would_write_it_in_the_same_way(tmp_path: Path) -> None:
     environment = {"DOMAIN": "pay.example.org", "HOME": str(tmp_path)}
-    words = ["/usr/bin/caddy", "validate", "--adapter", "caddyfile", "--config", str(CADDYFILE)]
+    words = [CADDY, "validate", "--adapter", "caddyfile", "--config", str(CADDYFILE)]
     told = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     copy = Path(shutil.copy(CADDYFILE, tmp_path))
-    subprocess.run(["/usr/bin/caddy", "fmt", "--overwrite", copy], check=True, capture_output=True)
+    subprocess.run([CADDY, "fmt", "--overwrite", copy], check=True, capture_output=True)
     assert copy.read_text() == CADDYFILE.read_text()
 
 
