@@ -61,15 +61,16 @@ class Buildah:
         )
 
 
-class Built(NamedTuple):
-    """The image, and whether its base is the true one."""
+class Base(NamedTuple):
+    """What the image is built on: a name, and why it is not the one of the file."""
 
     buildah: Buildah
-    why_other_base: str
+    name: str
+    why_other: str
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: the image, since buildah's isolation by chroot takes root")
     for program in ("buildah", "debootstrap"):
@@ -80,24 +81,30 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         buildah.do("rm", buildah.do("from", "scratch"))
     except AssertionError as error:
         pytest.skip(f"NOT TESTED: the image, since buildah does not work here: {error}")
-    base, why = _base(buildah)
-    # How the outside is reached from this machine is not the image's matter.
-    outside = ("--volume", f"{_CERTIFICATES}:{_CERTIFICATES}:ro") if why else ()
-    words = ("--format", "docker", "--isolation", "chroot", "--build-arg", f"BASE={base}", *outside)
-    buildah.do("build", "-q", *words, "-f", str(CONTAINERFILE), "-t", _NAME, ".")
-    yield Built(buildah, why)
+    name = read_stages()[0].base
+    try:
+        buildah.do("pull", "-q", name, timeout_s=_PULL_S_MAX)
+    except AssertionError as error:
+        yield Base(buildah, _STAND_IN, str(error).splitlines()[0])
+    else:
+        yield Base(buildah, name, "")
     shutil.rmtree(buildah.folder)
 
 
-def _base(buildah: Buildah) -> tuple[str, str]:
-    """What the image is built on, and why not on the base that the file names."""
-    base = read_stages()[0].base
-    try:
-        buildah.do("pull", "-q", base, timeout_s=_PULL_S_MAX)
-    except AssertionError as error:
-        why = str(error).splitlines()[0]
-    else:
-        return base, ""
+@pytest.fixture(scope="module")
+def built(base: Base) -> Buildah:
+    """With the image."""
+    buildah, name, why_other = base
+    if why_other:
+        _make_stand_in(buildah)
+    # How the outside is reached from this machine is not the image's matter.
+    outside = ("--volume", f"{_CERTIFICATES}:{_CERTIFICATES}:ro") if why_other else ()
+    words = ("--format", "docker", "--isolation", "chroot", "--build-arg", f"BASE={name}", *outside)
+    buildah.do("build", "-q", *words, "-f", str(CONTAINERFILE), "-t", _NAME, ".")
+    return buildah
+
+
+def _make_stand_in(buildah: Buildah) -> None:
     tree = buildah.folder / "tree"
     words = ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", str(tree)]
     made = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -106,34 +113,31 @@ def _base(buildah: Buildah) -> tuple[str, str]:
     buildah.do("add", "-q", container, str(tree), "/")
     buildah.do("commit", "-q", "--rm", container, _STAND_IN)
     shutil.rmtree(tree)
-    return _STAND_IN, why
 
 
-def test_the_image_says_how_it_is_run(built: Built) -> None:
-    told = json.loads(built.buildah.do("inspect", "--type", "image", _NAME))["Docker"]["config"]
+def test_the_image_shows_the_demo_and_serves_and_a_payment_is_paid(built: Buildah) -> None:
+    told = json.loads(built.do("inspect", "--type", "image", _NAME))["Docker"]["config"]
     assert (told["User"], told["Entrypoint"], told["Cmd"]) == ("10001:10001", ["entrypoint"], ["serve"])
     assert told["Healthcheck"]["Test"] == ["CMD", "qirsh", "healthcheck"]
     assert list(told["ExposedPorts"]) == ["8420/tcp"]
     assert list(told["Volumes"]) == ["/data"]
-
-
-def test_the_image_shows_the_demo_and_serves_and_a_payment_is_paid(built: Built) -> None:
-    container = built.buildah.do("from", "--pull-never", _NAME)
+    container = built.do("from", "--pull-never", _NAME)
 
     def entered(*words: str, **variables: str) -> subprocess.Popen[str]:
-        return built.buildah.run(container, "entrypoint", *(words or ("serve",)), **variables)
+        return built.run(container, *told["Entrypoint"], *(words or told["Cmd"]), **variables)
 
     try:
-        assert ended(built.buildah.run(container, "id", "-u")) == (0, "10001")
-        try_image(entered, lambda: ended(built.buildah.run(container, "qirsh", "healthcheck"))[0])
+        assert ended(built.run(container, "id", "-u")) == (0, "10001")
+        try_image(entered, lambda: ended(built.run(container, *told["Healthcheck"]["Test"][1:]))[0])
     finally:
-        built.buildah.do("rm", container)
+        built.do("rm", container)
 
 
-def test_the_image_on_its_true_base_has_at_most_250_mb(built: Built) -> None:
-    if built.why_other_base:
-        pytest.skip(f"NOT TESTED: the size on the base that is named, which cannot be had: {built.why_other_base}")
-    [image] = json.loads(built.buildah.do("images", "--json", _NAME))
+def test_the_image_on_its_true_base_has_at_most_250_mb(base: Base, request: pytest.FixtureRequest) -> None:
+    if base.why_other:
+        pytest.skip(f"NOT TESTED: the size on the base that is named, which cannot be had: {base.why_other}")
+    buildah: Buildah = request.getfixturevalue("built")
+    [image] = json.loads(buildah.do("images", "--json", _NAME))
     assert _bytes(image["size"]) <= IMAGE_BYTES_MAX
 
 
