@@ -11,6 +11,7 @@ import yaml
 
 from qirsh.settings import BadSetting, Settings, read_settings
 from tests.deploy.containerfile import REPOSITORY, TOOLS
+from tests.postgres import server
 
 FOLDER: Final = REPOSITORY / "deploy" / "compose"
 FILES: Final = ("sqlite.yaml", "postgres.yaml")
@@ -138,3 +139,43 @@ def test_caddy_is_the_proxy_that_the_service_trusts_and_the_only_door() -> None:
     alone = composed("sqlite.yaml")["services"]["qirsh"]
     assert alone["environment"]["QIRSH_TRUSTED_PROXIES"] == gateway
     assert all(port.startswith("127.0.0.1:") for port in alone["ports"])
+
+
+def test_postgresql_is_made_with_a_role_that_is_no_superuser(secrets: Path) -> None:
+    script = (FOLDER / "postgres-init.sql").read_text().replace("/run/secrets", str(secrets))
+    password = (secrets / "database_password").read_text().strip()
+    asked = [
+        "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user",
+        "SELECT pg_get_userbyid(datdba), pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'qirsh'",
+    ]
+    with server() as postgres:  # Of its own: a role is there for every database.
+        psql = [str(postgres.binaries / "psql"), "-X", "-qAt", "-v", "ON_ERROR_STOP=1"]
+        made = subprocess.run([*psql, postgres.url()], input=script, capture_output=True, text=True, check=False)
+        assert (made.returncode, made.stderr) == (0, "")
+        url = f"postgresql://qirsh:{password}@127.0.0.1:{postgres.port}/qirsh"
+        words = [word for sql in asked for word in ("-c", sql)]
+        told = subprocess.run([*psql, url, *words], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["f|f|f", "qirsh|UTF8"]
+
+
+def test_a_backup_that_failed_is_tried_again_soon_and_the_next_one_a_day_later(tmp_path: Path) -> None:
+    service = composed("postgres.yaml")["services"]["backup"]
+    [loop] = service["command"]
+    done = tmp_path / "done"
+    # The first backup fails. In its third pause the container is stopped.
+    programs = {
+        "qirsh": f'echo "$*" >> {done}; [ "$(grep -c backup {done})" != 1 ]',
+        "sleep": f'echo "$1" >> {done}; [ "$(wc -l < {done})" -lt 6 ] || kill -TERM "$PPID"',
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    told = subprocess.run(
+        [*service["entrypoint"], loop.replace("$$", "$")],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        check=False,
+        timeout=60,
+    )
+    assert told.returncode == 0
+    act = "backup /data/backups --keep 14"
+    assert done.read_text().splitlines() == [act, "600", act, "86400", act, "86400"]

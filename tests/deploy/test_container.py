@@ -3,6 +3,7 @@
 import fnmatch
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,28 @@ def test_the_entrypoint_lets_the_demo_be_published_and_changes_nothing_else(
         check=True,
     )
     assert told.stdout.strip() == run.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_lock_has_a_wheel_of_everything_for_both_machines(tmp_path: Path, machine: str) -> None:
+    found = re.search(r"python:3\.(\d+)", read_stages()[0].base)
+    assert found
+    # Debian 12 has glibc 2.36, and takes what was built for any before it.
+    platforms = [f"manylinux_2_{minor}_{machine}" for minor in range(17, 37)] + [f"manylinux2014_{machine}"]
+    told = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "download", "-qq", "--require-hashes", "--only-binary=:all:"),
+            *(word for platform in platforms for word in ("--platform", platform)),
+            *(word for abi in (f"cp3{found[1]}", "abi3", "none") for word in ("--abi", abi)),
+            *("--python-version", f"3.{found[1]}", "--implementation", "cp", "-d", str(tmp_path)),
+            *("-r", str(REPOSITORY / "requirements.txt")),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    built = [file.name for file in tmp_path.iterdir() if not file.name.endswith("-any.whl")]
+    assert built
+    assert all(f"_{machine}.whl" in name for name in built)
