@@ -151,6 +151,8 @@ def test_the_clients_own_address_arrives_and_no_other_that_it_claims(guarded: Gu
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/", "//metrics", "/METRICS", "/a/../metrics", "/%6detrics"])
 def test_metrics_are_not_passed_on_whatever_is_sent(guarded: Guarded, path: str) -> None:
     token = ("-H", f"Authorization: Bearer {TOKEN}")
+    own = subprocess.run(["curl", "-sS", *token, f"{guarded.service.url}/metrics"], capture_output=True, check=True)
+    assert b"# HELP qirsh_" in own.stdout
     answer = guarded.front.ask(path, "--path-as-is", *token)
     # The service's own answers have a body, whatever they are: this one is Caddy's.
     assert (answer.status, answer.body) == (404, "")
