@@ -32,7 +32,7 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy debian-systemd ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -165,6 +165,10 @@ debian-caddy:
 debian-buildah:
 	@{ command -v buildah && command -v debootstrap; } >/dev/null || $(call apt,buildah debootstrap) || true
 
+# Reads the units of deploy/systemd; it need not run. Without it the tests say so.
+debian-systemd:
+	@command -v systemd-analyze >/dev/null || $(call apt,systemd) || true
+
 # For a generator of clients. PyPI has Java too, of 108 MB that every environment would carry.
 debian-java:
 	@command -v java >/dev/null || $(call apt,default-jre-headless)
@@ -203,4 +207,4 @@ cluster-setup: .venv-cluster/installed
 	@touch $@
 
 .PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release debian-postgresql \
-	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java system
+	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java debian-systemd system

@@ -1,0 +1,83 @@
+"""Tries what a restricted service may and may not do, and prints what came of it as JSON. Needs nothing but Python."""
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+_NEW_USERS: Final = 0x10000000
+
+
+def _tried(act: Callable[[], object]) -> str:
+    try:
+        act()
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "done"
+
+
+def _called(name: str, *arguments: object) -> Callable[[], None]:
+    def call() -> None:
+        if getattr(_libc, name)(*arguments) < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, name)
+
+    return call
+
+
+def _writes(folder: str) -> Callable[[], None]:
+    def write() -> None:
+        file = Path(folder, f"probe-{os.getpid()}")
+        file.write_text("probe")
+        file.unlink()
+
+    return write
+
+
+def _sets_user_bit() -> None:
+    file = Path("/tmp/suid")  # noqa: S108 - the unit's own
+    file.touch()
+    file.chmod(0o4755)
+
+
+def main(folders: list[str]) -> None:
+    state = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
+    told: dict[str, object] = {f"write {folder}": _tried(_writes(folder)) for folder in folders}
+    acts: dict[str, Callable[[], object]] = {
+        "list /root": lambda: os.listdir("/root"),
+        "list /home": lambda: os.listdir("/home"),
+        "open /dev/kmsg": lambda: os.open("/dev/kmsg", os.O_RDONLY),
+        "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
+        "packet": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW),
+        "inet": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),
+        "writable code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC),
+        "namespace": _called("unshare", _NEW_USERS),
+        "root": lambda: os.setuid(0),
+        "suid": _sets_user_bit,
+        "host name": lambda: socket.sethostname("probe"),
+        "clock": lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()),
+        "nice": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
+        "mount": _called("mount", b"none", b"/tmp", b"tmpfs", 0, None),
+        "personality": _called("personality", 8),
+        "kernel log": _called("klogctl", 3, ctypes.create_string_buffer(8), 8),
+        "tunable": lambda: Path("/sys/kernel/mm/transparent_hugepage/enabled").open("w"),
+        "memory of the machine": lambda: Path("/proc/meminfo").read_text(),
+        "first process": lambda: os.listdir("/proc/1"),
+        "own file": lambda: os.chown(Path("/tmp/own").open("w").fileno(), -1, os.getgid()),  # noqa: S108, SIM115
+    }
+    told |= {name: _tried(act) for name, act in acts.items()}
+    told |= {name: state[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")}
+    told["devices"] = sorted(os.listdir("/dev"))
+    print(json.dumps(told))  # noqa: T201 - what it is for
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
