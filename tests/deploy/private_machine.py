@@ -1,6 +1,6 @@
-"""This machine once more, for root: its own /etc, /opt, /run, /var and /usr/local, in which whatever is written is forgotten.
+"""The machine once more, with an /etc, /opt, /run, /var and /usr/local of its own: what is written there is forgotten.
 
-So that an installation has the paths that its units name, and the machine itself is left alone.
+So that an installation has the paths that its units name, and the machine itself is left alone. Takes root.
 """
 
 import subprocess
@@ -34,9 +34,9 @@ class PrivateMachine:
         self.files = Path(f"/proc/{process}/root")  # As seen from outside.
         self._systemctl = write_systemctl(folder / "systemctl")
 
-    def run(self, *words: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
-        """A program, to its end."""
-        done = subprocess.run(
+    def attempt(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """A program, to its end, whatever that is."""
+        return subprocess.run(
             ["nsenter", "--mount", "--pid", f"--target={self._process}", "--", *words],
             env=clean_environment() | {"RESTRICTED": "1", "SYSTEMCTL": str(self._systemctl)} | variables,
             capture_output=True,
@@ -44,12 +44,16 @@ class PrivateMachine:
             check=False,
             timeout=_PATIENCE_S,
         )
-        assert done.returncode == 0 or not check, f"{words}: {done.stdout}{done.stderr}{self.log()}"
-        return done
+
+    def run(self, *words: str, **variables: str) -> str:
+        """What a program prints that must end well."""
+        done = self.attempt(*words, **variables)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}{self.log()}"
+        return done.stdout
 
     def install(self, *words: str) -> str:
         """What `install.sh` says."""
-        return self.run("sh", str(INSTALL), *words).stdout
+        return self.run("sh", str(INSTALL), *words)
 
     def control(self, *words: str) -> None:
         """As `systemctl`."""

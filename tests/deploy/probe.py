@@ -42,18 +42,18 @@ def _writes(folder: str) -> Callable[[], None]:
     return write
 
 
-def _sets_user_bit() -> None:
-    file = Path("/tmp/suid")  # noqa: S108 - the unit's own
+def _new_file(name: str) -> Path:
+    file = Path("/tmp", name)  # noqa: S108 - the unit's own
     file.touch()
-    file.chmod(0o4755)
+    return file
 
 
 def main(folders: list[str]) -> None:
     state = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
     told: dict[str, object] = {f"write {folder}": _tried(_writes(folder)) for folder in folders}
     acts: dict[str, Callable[[], object]] = {
-        "list /root": lambda: os.listdir("/root"),
-        "list /home": lambda: os.listdir("/home"),
+        "list /root": lambda: list(Path("/root").iterdir()),
+        "list /home": lambda: list(Path("/home").iterdir()),
         "open /dev/kmsg": lambda: os.open("/dev/kmsg", os.O_RDONLY),
         "netlink": lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW),
         "packet": lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW),
@@ -61,21 +61,21 @@ def main(folders: list[str]) -> None:
         "writable code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC),
         "namespace": _called("unshare", _NEW_USERS),
         "root": lambda: os.setuid(0),
-        "suid": _sets_user_bit,
+        "suid": lambda: _new_file("suid").chmod(0o4755),
         "host name": lambda: socket.sethostname("probe"),
         "clock": lambda: time.clock_settime(time.CLOCK_REALTIME, time.time()),
         "nice": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
         "mount": _called("mount", b"none", b"/tmp", b"tmpfs", 0, None),
         "personality": _called("personality", 8),
         "kernel log": _called("klogctl", 3, ctypes.create_string_buffer(8), 8),
-        "tunable": lambda: Path("/sys/kernel/mm/transparent_hugepage/enabled").open("w"),
+        "tunable": lambda: os.open("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY),
         "memory of the machine": lambda: Path("/proc/meminfo").read_text(),
-        "first process": lambda: os.listdir("/proc/1"),
-        "own file": lambda: os.chown(Path("/tmp/own").open("w").fileno(), -1, os.getgid()),  # noqa: S108, SIM115
+        "first process": lambda: list(Path("/proc/1").iterdir()),
+        "own file": lambda: os.chown(_new_file("own"), -1, os.getgid()),
     }
     told |= {name: _tried(act) for name, act in acts.items()}
     told |= {name: state[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")}
-    told["devices"] = sorted(os.listdir("/dev"))
+    told["devices"] = sorted(path.name for path in Path("/dev").iterdir())
     print(json.dumps(told))  # noqa: T201 - what it is for
 
 

@@ -1,7 +1,7 @@
-"""Starts a program as systemd would start a unit's: `python -m tests.deploy.restrictions UNIT USER GROUPS -- PROGRAM...`
+"""Starts a program as systemd would start that of a unit, for root, where no systemd runs.
 
-For root, where no systemd runs: namespaces and mounts, capabilities, system call filters, the user. What a unit says and
-this does not apply stands in `NOT_APPLIED`, and a key that stands nowhere here is refused.
+`python -m tests.deploy.restrictions UNIT USER GROUPS -- PROGRAM...`: namespaces and mounts, capabilities, system call
+filters, the user. What a unit says and this does not apply stands in `NOT_APPLIED`; a key that nobody knows is refused.
 """
 
 import ctypes
@@ -21,7 +21,15 @@ from tests.deploy.unit_file import Unit, read_unit
 APPLIED: Final = frozenset(
     {
         *("NoNewPrivileges", "CapabilityBoundingSet", "AmbientCapabilities", "UMask", "User", "Group", "Nice"),
-        *("ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateIPC", "PrivateMounts", "PrivateUsers"),
+        *(
+            "ProtectSystem",
+            "ProtectHome",
+            "PrivateTmp",
+            "PrivateDevices",
+            "PrivateIPC",
+            "PrivateMounts",
+            "PrivateUsers",
+        ),
         *("ProtectHostname", "ProtectClock", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs"),
         *("ProtectControlGroups", "ProtectProc", "ProcSubset", "ReadWritePaths", "StateDirectory", "RuntimeDirectory"),
         *("RestrictAddressFamilies", "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID", "LockPersonality"),
@@ -30,7 +38,7 @@ APPLIED: Final = frozenset(
 )
 # What only systemd itself can do.
 NOT_APPLIED: Final = frozenset({"DevicePolicy", "RemoveIPC", "KeyringMode", "IOSchedulingClass"})
-# Not of what a program may do, but of when and how it is started: the service manager of the tests knows them, or nobody.
+# Of when and how it is started and ended, and not of what it may do.
 NO_RESTRICTION: Final = frozenset(
     {
         *("Type", "ExecStart", "ExecReload", "EnvironmentFile", "Environment", "LoadCredential", "StateDirectoryMode"),
@@ -93,8 +101,8 @@ def _set_read_only(path: Path, *, is_read_only: bool = True) -> None:
 
 def _mount(unit: Unit) -> None:
     if unit.is_on("PrivateTmp"):
-        for folder in ("/tmp", "/var/tmp"):  # noqa: S108 - the unit's own
-            _do("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", folder)
+        for place in ("/tmp", "/var/tmp"):  # noqa: S108 - the unit's own
+            _do("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", place)
     if unit.is_on("ProtectHome"):
         _hide("/home", "/root", "/run/user")
     if unit.is_on("ProtectKernelModules"):
@@ -123,7 +131,7 @@ def _hide(*folders: str) -> None:
 
 
 def _make_devices() -> None:
-    kept = {name: os.stat(f"/dev/{name}") for name in ("null", "zero", "full", "random", "urandom", "tty")}
+    kept = {name: Path("/dev", name).stat() for name in ("null", "zero", "full", "random", "urandom", "tty")}
     with_shm = os.open("/dev/shm", os.O_PATH)  # noqa: S108 - as systemd keeps it
     _do("mount", "-t", "tmpfs", "-o", "mode=755,nosuid,noexec", "tmpfs", "/dev")
     for name, found in kept.items():
@@ -132,7 +140,8 @@ def _make_devices() -> None:
     for link, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         Path("/dev", link).symlink_to(target)
     Path("/dev/shm").mkdir()  # noqa: S108 - as systemd keeps it
-    subprocess.run(["mount", "--bind", f"/proc/self/fd/{with_shm}", "/dev/shm"], check=True, pass_fds=[with_shm])
+    words = ["mount", "--bind", f"/proc/self/fd/{with_shm}", "/dev/shm"]  # noqa: S108 - the same
+    subprocess.run(words, check=True, pass_fds=[with_shm])
     os.close(with_shm)
 
 

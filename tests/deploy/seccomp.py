@@ -6,7 +6,7 @@ import mmap
 import socket
 import stat
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 _ALLOW: Final = 0x7FFF0000
@@ -143,7 +143,7 @@ def _no_calls(*names: str) -> Filter:
     return made
 
 
-_BY_KEY: Final = {
+_BY_KEY: Final[dict[str, Callable[[], Filter]]] = {
     "MemoryDenyWriteExecute": _no_writable_code,
     "RestrictNamespaces": _no_namespaces,
     "RestrictSUIDSGID": _no_suid,

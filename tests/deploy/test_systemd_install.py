@@ -45,7 +45,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> House:
     return house
 
 
-def test_a_wheel_of_another_name_a_missing_lock_and_no_version_are_refused(machine: Installation, tmp_path: Path) -> None:
+def test_a_wheel_of_another_name_a_missing_lock_and_no_version_are_refused(
+    machine: Installation, tmp_path: Path
+) -> None:
     (tmp_path / "other-1.0-py3-none-any.whl").touch()
     assert "is not named qirsh-VERSION" in machine.run("install", f"{tmp_path}/other-1.0-py3-none-any.whl").stderr
     (tmp_path / "qirsh-1.0-py3-none-any.whl").touch()

@@ -21,7 +21,9 @@ from tests.drill.shop import Shop
 
 pytestmark = pytest.mark.slow
 SERVICES: Final = ("qirsh.service", "qirsh-backup.service")
-WRITTEN: Final = ("/var/lib/qirsh", "/run/qirsh", "/var/backups/qirsh", "/tmp", "/etc", "/opt/qirsh", "/var/lib", "/usr")  # noqa: S108
+WRITTEN: Final = tuple(
+    "/var/lib/qirsh /run/qirsh /var/backups/qirsh /tmp /etc /opt/qirsh /var/lib /usr".split()  # noqa: SIM905 - shorter
+)
 # What comes of each try, of both services.
 REFUSED: Final = {
     "list /root": "EACCES",
@@ -63,7 +65,7 @@ OF_ONE: Final = {
 }
 # Imports all of the program, and uses what is compiled and not called by a payment.
 NATIVE: Final = """
-import importlib, io, pkgutil, qirsh
+import importlib.resources, io, pkgutil, qirsh
 for module in pkgutil.walk_packages(qirsh.__path__, "qirsh."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
@@ -75,8 +77,9 @@ picture = io.BytesIO()
 segno.make("a code").save(picture, kind="png", scale=5)
 [read] = zxingcpp.read_barcodes(Image.open(picture))
 assert read.text == "a code"
-font = uharfbuzz.Font(uharfbuzz.Face(uharfbuzz.Blob.from_file_path(str(next(
-    file for file in importlib.resources.files("qirsh.web.documents").joinpath("fonts").iterdir() if file.suffix == ".ttf")))))
+fonts = importlib.resources.files("qirsh.web.documents").joinpath("fonts").iterdir()
+file = next(str(file) for file in fonts if file.suffix == ".ttf")
+font = uharfbuzz.Font(uharfbuzz.Face(uharfbuzz.Blob.from_file_path(file)))
 buffer = uharfbuzz.Buffer()
 buffer.add_str("text")
 buffer.guess_segment_properties()
@@ -98,7 +101,7 @@ class Served(NamedTuple):
         found = (self.machine.files / "var/lib/qirsh").stat()
         line = f"cd {REPOSITORY} && exec {sys.executable} -m tests.deploy.restrictions"
         owner = [f"/etc/systemd/system/{unit}", str(found.st_uid), str(found.st_gid)]
-        return self.machine.run("sh", "-c", f'{line} "$@"', "sh", *owner, "--", *words, check=False)
+        return self.machine.attempt("sh", "-c", f'{line} "$@"', "sh", *owner, "--", *words)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +156,7 @@ def test_a_payment_is_paid_and_backed_up(served: Served) -> None:
     [file] = (served.machine.files / "var/backups/qirsh").glob("qirsh-*.jsonl.gz")
     inside = f"/var/backups/qirsh/{file.name}"
     assert f"{inside} is whole" in served.machine.install("run", "backup", "check", inside)
-    assert "invariants hold" in served.machine.install("run", "verify")
+    assert "rules hold" in served.machine.install("run", "verify")
 
 
 def test_operators_reach_the_service_and_others_do_not(served: Served) -> None:
@@ -162,15 +165,17 @@ def test_operators_reach_the_service_and_others_do_not(served: Served) -> None:
         machine.run("useradd", "--no-create-home", user)
     machine.run("usermod", "--append", "--groups", "qirsh-operators", "alice")
     words = ("/usr/local/bin/qirsh", "audit", "export")
-    as_user = {user: ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups") for user in ("alice", "mallory")}
+    as_user = {
+        user: ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups") for user in ("alice", "mallory")
+    }
     told = proof(served.demo["operator"])
-    done = machine.run(*as_user["alice"], *words, **told)
-    assert "audit" in done.stdout
-    again = machine.run(*as_user["alice"], *words, check=False, **told)
-    assert "os user alice" in again.stdout + done.stdout + again.stderr
-    refused = machine.run(*as_user["mallory"], *words, check=False, **told)
+    machine.run(*as_user["alice"], *words, **told)
+    # That she did is an entry by now. A code serves once, so another operator looks.
+    done = machine.run(*as_user["alice"], *words, **proof(served.demo["operator2"]))
+    assert "os user alice" in done
+    refused = machine.attempt(*as_user["mallory"], *words, **told)
     assert refused.returncode != 0
-    assert "ermission" in refused.stderr
+    assert "you may not use /run/qirsh/control.sock" in refused.stderr
 
 
 @pytest.mark.parametrize("unit", SERVICES)

@@ -151,7 +151,11 @@ def test_shellcheck_finds_nothing_in_the_scripts() -> None:
     assert all(os.access(path, os.X_OK) for path in scripts)
     assert all(len(path.read_text().splitlines()) <= 400 for path in scripts)
     done = subprocess.run(
-        [str(Path(sys.executable).with_name("shellcheck")), "--enable=check-unassigned-uppercase,deprecate-which", *map(str, scripts)],
+        [
+            str(Path(sys.executable).with_name("shellcheck")),
+            "--enable=check-unassigned-uppercase,deprecate-which",
+            *map(str, scripts),
+        ],
         capture_output=True,
         text=True,
         check=False,
