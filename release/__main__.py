@@ -1,4 +1,4 @@
-"""`make release`: wheel, source archive, SBOM, notes and checksums of the commit that is checked out, in `dist/`."""
+"""`make release`: wheel, source archive, lock, SBOM, notes and checksums of the commit that is checked out, in `dist/`."""
 
 import os
 import shutil
@@ -29,6 +29,7 @@ def make_release(root: Path) -> str:
         write_archives(tree, commit, version, made)
         (made / f"qirsh-{version}.cdx.json").write_text(sbom(locked, direct, version, commit))
         (made / f"qirsh-{version}.notes.md").write_text(notes)
+        shutil.copyfile(tree / "requirements.txt", made / f"qirsh-{version}.requirements.txt")
         sums = write_sums(made)
         shutil.rmtree(root / "dist", ignore_errors=True)
         shutil.copytree(made, root / "dist")

@@ -93,6 +93,7 @@ def test_the_same_commit_gives_the_same_bytes_elsewhere_and_at_another_time(
         GIT_CONFIG_GLOBAL=str(tmp_path / "config"),
     )
     names = {"SHA256SUMS", WHEEL, SOURCE, f"qirsh-{VERSION}.cdx.json", f"qirsh-{VERSION}.notes.md"}
+    names.add(f"qirsh-{VERSION}.requirements.txt")
     assert {file.name for file in made.iterdir()} == {file.name for file in other.iterdir()} == names
     assert [name for name in sorted(names) if (made / name).read_bytes() != (other / name).read_bytes()] == []
 
