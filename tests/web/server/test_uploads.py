@@ -175,12 +175,11 @@ STRANGERS = {
 
 @pytest.mark.parametrize("session", STRANGERS.values(), ids=STRANGERS)
 def test_anybody_else_gets_413_before_a_body(place: Place, session: str | None) -> None:
-    began = time.monotonic()
+    # Whoever was waited for in vain would be told 408.
     status, received = place.exchange(head(LARGE, session))
     assert status == 413
     assert b"text/html" in received
     assert b"no longer signed in" in received
-    assert time.monotonic() - began < RECEIVE_S
     spoken = place.exchange(head(LARGE, session, "Accept-Language: ar"))[1]
     assert b'lang="ar" dir="rtl"' in spoken
     # As much as everybody sends they may.
@@ -365,5 +364,5 @@ def test_an_upload_does_not_hold_up_a_stop(tmp_path: Path) -> None:
         sending.start()
         eventually(lambda: place.under_way() == 1)
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20  # The upload has 30 seconds.
     sending.join()
