@@ -36,12 +36,13 @@ from qirsh.engine.passwords import Passwords
 from qirsh.service import opened
 from qirsh.settings import Settings, read_settings
 from qirsh.store.integrity import invariants
+from qirsh.tracing.spans import Tracer
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, stream_head, wire
 from qirsh.web.http.rate_limit import RateLimits
 from qirsh.web.operator.control import OperatorReply, OperatorRequest, perform
 from qirsh.web.routes import ROUTES
-from qirsh.web.server.router import Router
+from qirsh.web.server.traced_router import make_router
 from qirsh.workers.payment_expirer import PaymentExpirer
 from tests.database import Select, database_at
 from tests.forked import Process, start
@@ -460,8 +461,11 @@ class InProcess(World):
     Several services know as little of each other as several processes would, and take calls and acts in turn.
     """
 
-    def __init__(self, settings: Settings, clock: Clock | None = None, services: int = 1) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock | None = None, services: int = 1, tracer: Tracer | None = None
+    ) -> None:
         super().__init__(settings)
+        self._tracer = tracer
         self._services = services
         self.clock = ManualClock(START)
         self._behind_ms = 0
@@ -477,7 +481,7 @@ class InProcess(World):
 
     def __enter__(self) -> Self:
         for _ in range(self._services):
-            opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock))
+            opening = self._stack.enter_async_context(opened(self.settings, clock=self._clock, tracer=self._tracer))
             context = self.run(_waited(opening))
             self._all.append(msgspec.structs.replace(context, passwords=_QuickPasswords(), limits=None))
         self.context = self._all[0]
@@ -497,7 +501,7 @@ class InProcess(World):
         self.run(self._stack.aclose())
 
     def _connect(self) -> None:
-        self._apps = itertools.cycle([Router(context, ROUTES) for context in self._all])
+        self._apps = itertools.cycle([make_router(context, ROUTES) for context in self._all])
         self._peer = "127.0.0.1"
 
     async def begun(self, call: Call) -> Response:
@@ -742,13 +746,14 @@ def in_process(
     services: int = 1,
     more: Mapping[str, str] = {},
     clock: Clock | None = None,
+    tracer: Tracer | None = None,
 ) -> Iterator[InProcess]:
     """A small world in process, in a file unless a server is given, with more settings if told.
 
     Its clock is its own, which stands still, unless one is given that begins with today.
     """
     settled = _settled(server, shops, people, is_now=clock is not None)
-    with _copy(settled, server, more=more) as [settings], InProcess(settings, clock, services=services) as world:
+    with _copy(settled, server, more=more) as [settings], InProcess(settings, clock, services, tracer) as world:
         settled.hand_over(world, shops, people)
         yield world
 

@@ -27,6 +27,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "language": 1,
         "outbound": 1,
         "store": 1,
+        "tracing": 1,
         "backup": 2,
         "engine": 2,
         "web": 3,

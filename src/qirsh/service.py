@@ -42,6 +42,7 @@ from qirsh.store.reads import queries
 from qirsh.store.sqlite.files import has_bytes
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.verify import verify
+from qirsh.tracing.spans import Tracer, TracingNotInstalled, open_tracer
 from qirsh.web.http.authentication import Callers
 from qirsh.web.http.context import Context
 from qirsh.web.http.installation import Installation
@@ -57,7 +58,7 @@ from qirsh.web.operator.control import Control
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.certificate import CertificateEnd
 from qirsh.web.server.connection import Connection
-from qirsh.web.server.router import Router
+from qirsh.web.server.traced_router import make_router
 from qirsh.web.site.information_files import BadInformationFile, read_information_files
 from qirsh.workers.chain_watch import ChainWatch
 from qirsh.workers.sealer import Sealer
@@ -78,6 +79,7 @@ async def opened(
     clock: Clock = system_clock,
     entropy: Entropy = system_entropy,
     meters: Meters | None = None,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Context]:
     """The parts, working, without any face: for the CLI when no server runs, and under the server."""
     meters = meters or Meters(layout())
@@ -85,7 +87,7 @@ async def opened(
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     memory = ChainMemory(settings.data_dir)
     store = await _store(settings, clock, entropy, _expected(memory))
-    engine = Engine(store, on_fatal=_end_process, meters=meters)
+    engine = Engine(store, on_fatal=_end_process, meters=meters, tracer=tracer)
     passwords = Passwords()
     outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=clock)
     try:
@@ -130,6 +132,22 @@ async def opened(
         outbound.close()
         passwords.close()
         await store.close()
+
+
+@asynccontextmanager
+async def opened_tracer(settings: Settings) -> AsyncIterator[Tracer | None]:
+    """For who serves; None: nobody asked for traces."""
+    if not settings.has_traces:
+        yield None
+        return
+    try:
+        tracer = open_tracer()
+    except TracingNotInstalled as error:
+        raise BadSetting(f"QIRSH_TRACES: {error}") from None
+    try:
+        yield tracer
+    finally:
+        await tracer.close()
 
 
 async def _begin(store: Store, engine: Engine) -> None:
@@ -259,7 +277,7 @@ async def serve(
     if not isinstance(settings.database, Path):
         _look_for_garbage_less_often()
     config = uvicorn.Config(
-        Router(context, ROUTES),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
+        make_router(context, ROUTES),  # type: ignore[arg-type]  # Connections call it; uvicorn only hands it over.
         host=settings.host,
         port=settings.port,
         http=Connection,

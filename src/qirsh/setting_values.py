@@ -146,6 +146,13 @@ def text_or_json(text: str) -> bool:
     return text == "json"
 
 
+def otlp_or_off(text: str) -> bool:
+    if text not in {"otlp", "off"}:
+        message = "must be otlp or off"
+        raise ValueError(message)
+    return text == "otlp"
+
+
 def token(text: str) -> bytes:
     secret = text.encode()
     if text and not (_is_secret(secret) and text.isascii() and text.isprintable() and " " not in text):

@@ -74,6 +74,10 @@ SETTINGS: Final = {
         "at least 32 characters, which a scrape of /metrics sends as its bearer token (default: none, and there is no"
         " /metrics)"
     ),
+    "QIRSH_TRACES": (
+        "off, or otlp: spans of requests, batches and webhooks go where OTEL_EXPORTER_OTLP_ENDPOINT says (default: off;"
+        " needs pip install 'qirsh[otel]')"
+    ),
     "QIRSH_SECRET_KEY": "at least 32 characters; `new,old` while rotating (default: made at first start, 0600)",
 }
 # A file instead of the value, for each of them: QIRSH_SECRET_KEY_FILE=/run/secrets/key.
@@ -133,6 +137,7 @@ class Settings(msgspec.Struct, frozen=True):
     deposit_hint: str  # Empty: wallets say no more than that operators book deposits.
     is_log_json: bool
     metrics_token: bytes  # Empty: nobody sees metrics.
+    has_traces: bool
     secret_keys: tuple[bytes, ...]  # Empty: the service keeps its own beside the data.
     identity_days: int
     delivery_days: int
@@ -179,6 +184,7 @@ _SHOWN: Final[dict[str, Callable[[Settings], object]]] = {
     "QIRSH_DELIVERY_DAYS": lambda own: own.delivery_days,
     "QIRSH_LOG": lambda own: "json" if own.is_log_json else "text",
     "QIRSH_METRICS_TOKEN": lambda own: "set" if own.metrics_token else "",
+    "QIRSH_TRACES": lambda own: "otlp" if own.has_traces else "off",
     "QIRSH_SECRET_KEY": lambda own: "set" if own.secret_keys else "",
 }
 
@@ -237,6 +243,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         pages_dir=_read(values, "QIRSH_PAGES_DIR", "", setting_values.pages_dir),
         is_log_json=_read(values, "QIRSH_LOG", "text", setting_values.text_or_json),
         metrics_token=_read(values, "QIRSH_METRICS_TOKEN", "", setting_values.token),
+        has_traces=_read(values, "QIRSH_TRACES", "off", setting_values.otlp_or_off),
         secret_keys=_read(values, "QIRSH_SECRET_KEY", "", setting_values.secret_keys),
         identity_days=_read(values, "QIRSH_IDENTITY_DAYS", "30", setting_values.identity_days),
         delivery_days=_read(values, "QIRSH_DELIVERY_DAYS", "30", setting_values.delivery_days),

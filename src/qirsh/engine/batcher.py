@@ -18,9 +18,11 @@ from qirsh.domain.refusal import Refused
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.engine.money_stop import MoneyStop
 from qirsh.engine.payment_meter import PaymentMeter
+from qirsh.engine.traced_store import TracedStore, Transacts, traced_submission
 from qirsh.metrics.catalogue import BATCH_COMMANDS, BATCH_SECONDS, COMMITS, RERUNS, UNKNOWN_OUTCOMES
 from qirsh.metrics.meters import Meters
 from qirsh.store.interface import OutcomeUnknown, Store, StoreBroken, StoreUnavailable
+from qirsh.tracing.spans import Tracer
 
 R = TypeVar("R")
 # What is to be done, who waits for its outcome, and how often late callers had been answered when it came.
@@ -47,14 +49,27 @@ class Overloaded(Exception):
 class Engine:
     """Takes commands. Started and closed by the service; used by faces and workers."""
 
-    def __init__(self, store: Store, *, on_fatal: Callable[[], None], meters: Meters | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        on_fatal: Callable[[], None],
+        meters: Meters | None = None,
+        tracer: Tracer | None = None,
+    ) -> None:
         self.meters: Final = meters or Meters()
+        self.tracer: Final = tracer  # None: nobody asked for traces.
+        # Decided once, so that without traces nothing is asked or called for them.
+        self._submission: Callable[..., Submission] = Submission if tracer is None else traced_submission
+        transacts: Transacts = store if tracer is None else TracedStore(store, tracer)
         self.money_stop = MoneyStop(lambda: store.loss)
         self.role_troubles: dict[str, str] = {}  # Of roles that fail each time, in words, told by themselves.
         self._store = store
         # Called with the state of each batch after its commit: this is how waiting readers hear of changes.
         self.listeners: list[Callable[[UnitOfWork], None]] = [self.money_stop.hear, PaymentMeter(self.meters).hear]
-        self._lanes = [_Lane(store, self.money_stop, self.listeners, on_fatal, self.meters) for _ in range(store.lanes)]
+        self._lanes = [
+            _Lane(transacts, self.money_stop, self.listeners, on_fatal, self.meters) for _ in range(store.lanes)
+        ]
         # Where there is room for two batches at once, creates do not wait behind the locks of money movements.
         self._creates, self._others = self._lanes[0], self._lanes[-1]
 
@@ -79,7 +94,7 @@ class Engine:
 
     async def submit(self, command: Command[R]) -> R | Refused:
         """The command's result, after it is durable. A caller that goes away does not take its command along."""
-        return cast("R | Refused", await self._lane(command).put(Submission(command)))
+        return cast("R | Refused", await self._lane(command).put(self._submission(command)))
 
     async def submit_and_render(
         self,
@@ -89,7 +104,9 @@ class Engine:
         idempotency_key: IdempotencyKey | None = None,
     ) -> Answer | Refused:
         """The same as an answer, which under an idempotency key is kept with what was done, and given again."""
-        return cast("Answer | Refused", await self._lane(command).put(Submission(command, idempotency_key, render)))
+        return cast(
+            "Answer | Refused", await self._lane(command).put(self._submission(command, idempotency_key, render))
+        )
 
     def answer_late_callers(self) -> None:
         """Who has waited for too long hears so, with what is known; called once a second by the service."""
@@ -130,7 +147,7 @@ class _Lane:
 
     def __init__(
         self,
-        store: Store,
+        store: Transacts,
         money_stop: MoneyStop,
         listeners: Sequence[Callable[[UnitOfWork], None]],
         on_fatal: Callable[[], None],

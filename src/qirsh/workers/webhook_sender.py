@@ -23,6 +23,7 @@ from qirsh.store.interface import OutcomeUnknown, Store, StoreUnavailable
 from qirsh.store.reads import webhooks
 from qirsh.store.reads.webhooks import BusyQueue
 from qirsh.workers.role import Role
+from qirsh.workers.traced_post import traced_post
 from qirsh.workers.webhook_brake import LOOK_S, Brake
 from qirsh.workers.webhook_lane import OPEN_MAX, Lane, Try
 from qirsh.workers.webhook_pace import Floor, Slot
@@ -62,7 +63,7 @@ class WebhookSender:
         self._engine = engine
         self._clock = clock
         self._secrets = secrets
-        self._poster = poster
+        self._post_once = poster.post if engine.tracer is None else traced_post(engine.tracer, poster.post)
         self._parcels = parcels
         self._networks = networks
         self._lanes: dict[str, Lane] = {}
@@ -357,7 +358,7 @@ class WebhookSender:
     async def _post(self, lane: Lane, parcel: Parcel, at: int) -> Outcome:
         assert lane.target is not None
         headers = signed_headers(parcel.id, at // 1000, parcel.body, lane.keys(at))
-        return await self._poster.post(lane.target, headers, parcel.body)
+        return await self._post_once(lane.target, headers, parcel.body)
 
     def _places(self, results: Sequence[WebhookResult], moved: set[str]) -> tuple[tuple[str, int, str], ...]:
         """How far queues have come once these results are recorded."""

@@ -41,9 +41,10 @@ from qirsh.cli.serve.command import (
 )
 from qirsh.doctor.database_probe import shown
 from qirsh.domain.tables import Tables
-from qirsh.service import opened
+from qirsh.service import opened, opened_tracer
 from qirsh.setting_values import is_loopback, networks
 from qirsh.settings import Settings, read_settings
+from qirsh.tracing.spans import Tracer
 from qirsh.web.http.client_address import Networks
 from qirsh.web.http.context import Context
 from qirsh.web.http.site import Site, contact
@@ -106,8 +107,12 @@ async def _run(settings: Settings) -> None:
     # Said before a week of payments is made. Who serves from this folder already is told of below.
     if control_client.found(settings) is None:
         check_port(settings)
-    demo = await prepared(settings)
-    async with opened(settings) as context:
+    async with opened_tracer(settings) as tracer:
+        await _serve_demo(settings, await prepared(settings), tracer)
+
+
+async def _serve_demo(settings: Settings, demo: Demo, tracer: Tracer | None) -> None:
+    async with opened(settings, tracer=tracer) as context:
         # Every demo has the same people; the number of a shop is its own.
         login = await context.store.find(Tables.logins, demo.operator.email)
         if login is None or await context.store.find(Tables.accounts, int(demo.shop_account or 0)) is None:

@@ -23,7 +23,7 @@ from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.cli.serve.systemd import Systemd
 from qirsh.metrics.meters import Meters, mapped, shared_memory
-from qirsh.service import layout, opened, serve
+from qirsh.service import layout, opened, opened_tracer, serve
 from qirsh.setting_values import is_loopback
 from qirsh.settings import Settings, read_settings, service_manager
 from qirsh.store.reads import queries
@@ -70,7 +70,7 @@ def serve_command(orders: str | None) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    async with opened(settings) as context:
+    async with opened_tracer(settings) as tracer, opened(settings, tracer=tracer) as context:
         [(operators,)] = await context.store.select(queries.OPERATORS)
         await serve_and_announce(settings, context, lambda base_url: _announce(settings, base_url, operators))
 
@@ -207,7 +207,10 @@ async def _serve_as_child(settings: Settings, orders: _Orders) -> None:
         asyncio.get_running_loop().add_reader(line, miss_parent)
         try:
             meters = Meters(layout(), mapped(orders.memory), orders.row) if orders.memory >= 0 else None
-            async with opened(settings, meters=meters) as context:
+            async with (
+                opened_tracer(settings) as tracer,
+                opened(settings, meters=meters, tracer=tracer) as context,
+            ):
                 [(operators,)] = await context.store.select(queries.OPERATORS)
 
                 def on_ready() -> None:
