@@ -1,4 +1,4 @@
-"""`make release`: wheel, source archive, lock, SBOM, notes and checksums of the commit that is checked out, in `dist/`."""
+"""`make release`: wheel, lock, source archive, SBOM, notes and checksums of the commit checked out, in `dist/`."""
 
 import os
 import shutil

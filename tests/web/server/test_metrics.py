@@ -59,11 +59,13 @@ def test_requests_payments_refunds_and_refusals_are_counted(world: InProcess) ->
     world.data(retrieve(merchant.key, payment))
     world.data(refund(merchant.key, payment, amount=100))
     refused(world.send(pay(customer, payment)), 409, "already_paid")
+    assert world.send(retrieve(merchant.key, payment)._replace(method="HEAD")).status_code == 200
     refused(world.send(create("qk_live_nobody")), 401, "unauthorized")
     route = "POST /api/v1/remote-payments"
     assert grown(world, before, "qirsh_requests_total", route=route, status="201") == 1
     assert grown(world, before, "qirsh_requests_total", route=route, status="401") == 1
     assert grown(world, before, "qirsh_request_seconds_count", route=route) == 2
+    assert grown(world, before, "qirsh_request_seconds_count", route="GET /api/v1/remote-payments/{id}") == 2
     assert grown(world, before, "qirsh_payments_total", outcome="created", mode="live", currency="USD") == 1
     assert grown(world, before, "qirsh_payments_total", outcome="paid", mode="live", currency="USD") == 1
     assert grown(world, before, "qirsh_refunds_total", mode="live", currency="USD") == 1

@@ -164,12 +164,13 @@ class Router:
         if found is None or (self._operator_networks and not self._is_there(request)):
             return None, None
         resource, request.arguments = found
-        request.meter = resource.meters.get(request.method, 0)
         if resource.is_page:
             request.is_page = True
             find_language(self._context, request)
         # HEAD is GET without the body, which the connection leaves out.
-        return resource, resource.routes.get("GET" if request.method == "HEAD" else request.method)
+        method = "GET" if request.method == "HEAD" else request.method
+        request.meter = resource.meters.get(method, 0)
+        return resource, resource.routes.get(method)
 
     def _is_there(self, request: Request) -> bool:
         """Whether the address is one from here: the operator console may be for some networks only."""
