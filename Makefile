@@ -32,7 +32,7 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy debian-systemd ## check, then every test but the slow ones
+test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy debian-systemd debian-prometheus ## check, then every test but the slow ones
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -173,6 +173,17 @@ debian-systemd:
 debian-java:
 	@command -v java >/dev/null || $(call apt,default-jre-headless)
 
+# promtool checks the alerts. The package would also start a server and bring its pages along: only its two programs are
+# taken out of it. Without them the tests say so.
+PROMETHEUS := .venv-prometheus
+debian-prometheus:
+	@command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { set -e; \
+	  folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; \
+	  get() { (cd $$folder && apt-get -qq -o APT::Sandbox::User=root download prometheus 2>/dev/null); }; \
+	  get || { test "$$(id -u)" = 0 && apt-get -qq update && get; } || { echo "as root: apt-get update, for promtool" >&2; exit 1; }; \
+	  mkdir -p $(PROMETHEUS); dpkg-deb --fsys-tarfile $$folder/*.deb | \
+	    tar -x -C $(PROMETHEUS) ./usr/bin/promtool ./usr/bin/prometheus; } || true
+
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:
 	@for package in chromium-headless-shell fonts-noto-core libatomic1; do \
@@ -207,4 +218,4 @@ cluster-setup: .venv-cluster/installed
 	@touch $@
 
 .PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release debian-postgresql \
-	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java debian-systemd system
+	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java debian-prometheus debian-systemd system
