@@ -828,6 +828,8 @@ def environment(settings: Settings) -> dict[str, str]:
         told["QIRSH_WEBHOOK_NETWORKS"] = ",".join(map(str, settings.webhook_networks))
     if settings.smtp is not None:
         told |= {"QIRSH_SMTP_URL": settings.smtp.url, "QIRSH_MAIL_FROM": str(settings.mail_from)}
+    if settings.metrics_token:
+        told["QIRSH_METRICS_TOKEN"] = settings.metrics_token.decode()
     if settings.secret_keys:
         told["QIRSH_SECRET_KEY"] = ",".join(key.decode() for key in settings.secret_keys)
     return told

@@ -1,0 +1,126 @@
+"""A real Prometheus, with the example's configuration, scrapes two servers whose database goes away and comes back."""
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+import yaml
+
+from tests.deploy.prometheus_rules import FOLDER
+from tests.deploy.prometheus_tools import tool
+from tests.live import Live, free_port, live
+from tests.postgres import server as postgres_server
+
+TOKEN: Final = "metrics-0123456789-abcdefghijklmn"
+TIED: Final = ("setpriv", "--pdeathsig=KILL", "--")  # No run of tests that is killed leaves it behind.
+FASTER: Final = 8  # Of the rules' minutes each takes seven seconds: a window has several scrapes.
+LOOKS_MAX: Final = 400  # Looks, not seconds: a machine that stands still meanwhile is not slow.
+LOOK_S: Final = 0.2
+
+
+def hurried(rules: str) -> str:
+    """The same rules, with every window and wait shorter."""
+    sizes = {"m": 60, "h": 3600, "d": 86400}
+
+    def shorter(found: re.Match[str]) -> str:
+        return f"{found[1]}{int(found[2]) * sizes[found[3]] // FASTER}s{found[4]}"
+
+    rules = re.sub(r"(\[)(\d+)([mhd])(\])", shorter, rules)
+    return re.sub(r"( for: | offset )(\d+)([mhd])\b()", shorter, rules)
+
+
+class Prometheus:
+    """One that runs."""
+
+    def __init__(self, port: int) -> None:
+        self._address = f"http://127.0.0.1:{port}"
+
+    def ask(self, path: str) -> dict[str, Any]:
+        """What it tells; nothing while it does not answer."""
+        try:
+            answer = httpx2.get(f"{self._address}/api/v1/{path}", timeout=10)
+        except httpx2.TransportError:
+            return {}
+        told: dict[str, Any] = answer.json()["data"] if answer.status_code == 200 else {}
+        return told
+
+    def healthy(self) -> int:
+        """Servers that it reaches."""
+        return [target["health"] for target in self.ask("targets").get("activeTargets", [])].count("up")
+
+    def evaluated(self) -> int:
+        """How many groups of rules it has looked at without an error."""
+        rules = [rule for group in self.ask("rules").get("groups", []) for rule in group["rules"]]
+        assert not [rule for rule in rules if rule["health"] == "err"]
+        return sum(rule["health"] == "ok" for rule in rules)
+
+    def firing(self) -> dict[str, str]:
+        """Names and severities."""
+        told = self.ask("alerts").get("alerts", [])
+        return {one["labels"]["alertname"]: one["labels"]["severity"] for one in told if one["state"] == "firing"}
+
+
+@contextmanager
+def prometheus(folder: Path, world: Live) -> Iterator[Prometheus]:
+    """With the files of the repository, other addresses and less patience."""
+    program = tool("prometheus")
+    config = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
+    # While the database is away it takes two seconds to give up asking it.
+    config["global"] = {"scrape_interval": "4s", "scrape_timeout": "4s", "evaluation_interval": "2s"}
+    config["scrape_configs"][0]["static_configs"] = [{"targets": [f"127.0.0.1:{port}" for port in world.ports]}]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    (folder / "rules.yml").write_text(hurried((FOLDER / "rules.yml").read_text()))
+    (folder / "qirsh-metrics-token").write_text(TOKEN)
+    port = free_port()
+    words = ("--config.file=prometheus.yml", "--storage.tsdb.path=data", f"--web.listen-address=127.0.0.1:{port}")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*TIED, program, *words], cwd=folder, stdout=log, stderr=log)
+    try:
+        yield Prometheus(port)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def wait_until(what: str, holds: Callable[[], bool]) -> None:
+    for _ in range(LOOKS_MAX):
+        if holds():
+            return
+        time.sleep(LOOK_S)
+    pytest.fail(f"it never came to be that {what}")
+
+
+@pytest.mark.slow
+def test_an_alert_fires_while_the_database_is_away_and_clears_when_it_is_back(tmp_path: Path) -> None:
+    more = {"QIRSH_METRICS_TOKEN": TOKEN}
+    with (
+        postgres_server() as database,
+        live(database, shops=0, people=0, processes=2, more=more) as world,
+        prometheus(tmp_path, world) as scraper,
+    ):
+        wait_until("both servers are reached with the token", lambda: scraper.healthy() == 2)
+        wait_until("each rule was looked at", lambda: scraper.evaluated() > 30)
+        assert scraper.firing() == {}
+        database.stop()
+        try:
+            wait_until("the alert fires", lambda: scraper.firing().get("QirshDatabaseAway") == "page")
+            assert scraper.healthy() == 2
+        finally:
+            assert database.start()
+        wait_until("it has cleared", lambda: "QirshDatabaseAway" not in scraper.firing())
+        wait_until("nothing else fires", lambda: "page" not in scraper.firing().values())
+
+
+def test_the_hurried_rules_are_the_same_but_for_their_times() -> None:
+    rules = (FOLDER / "rules.yml").read_text()
+    assert hurried("rate(a[2m]) for: 1m\n x offset 1h") == "rate(a[15s]) for: 7s\n x offset 450s"
+    assert len(hurried(rules).splitlines()) == len(rules.splitlines())
+    assert not re.search(r"\[\d+[mhd]\]| for: \d+[mhd]", hurried(rules))
+    assert shutil.which("setpriv")
