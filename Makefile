@@ -175,14 +175,14 @@ debian-java:
 
 # promtool checks the alerts. The package would also start a server and bring its pages along: only its two programs are
 # taken out of it. Without them the tests say so.
-PROMETHEUS := .venv-prometheus
+PROMETHEUS := .venv-prometheus/bin
 debian-prometheus:
-	@command -v promtool >/dev/null || test -x $(PROMETHEUS)/usr/bin/promtool || { set -e; \
-	  folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; \
+	@command -v promtool >/dev/null || test -x $(PROMETHEUS)/promtool || ( folder=$$(mktemp -d); trap "rm -rf $$folder" EXIT; \
 	  get() { (cd $$folder && apt-get -qq -o APT::Sandbox::User=root download prometheus 2>/dev/null); }; \
-	  get || { test "$$(id -u)" = 0 && apt-get -qq update && get; } || { echo "as root: apt-get update, for promtool" >&2; exit 1; }; \
-	  mkdir -p $(PROMETHEUS); dpkg-deb --fsys-tarfile $$folder/*.deb | \
-	    tar -x -C $(PROMETHEUS) ./usr/bin/promtool ./usr/bin/prometheus; } || true
+	  { get || { test "$$(id -u)" = 0 && apt-get -qq update && get; }; } && \
+	  dpkg-deb --fsys-tarfile $$folder/*.deb | tar -x -C $$folder ./usr/bin/promtool ./usr/bin/prometheus && \
+	  mkdir -p $(PROMETHEUS) && mv $$folder/usr/bin/* $(PROMETHEUS) || \
+	  echo "as root: apt-get update && make debian-prometheus, or the alerts are not tested" >&2 )
 
 # libatomic1 is what Playwright's driver needs of a bare Debian.
 debian-browser:

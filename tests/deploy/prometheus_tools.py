@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-_FETCHED: Final = ROOT / ".venv-prometheus/usr/bin"
+_FETCHED: Final = ROOT / ".venv-prometheus/bin"
 # Of a short run most of the work would be to collect what it has thrown away.
 _ENVIRONMENT: Final = {**os.environ, "GOGC": "400"}
 

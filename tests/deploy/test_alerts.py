@@ -10,6 +10,8 @@ from typing import Any, Final
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
+from yamllint import linter  # type: ignore[import-untyped]  # it has no types
+from yamllint.config import YamlLintConfig  # type: ignore[import-untyped]  # the same
 
 from qirsh.metrics.catalogue import ASKED, KEPT
 from qirsh.service import layout
@@ -19,6 +21,8 @@ from tests.deploy.prometheus_tools import ROOT, promtool
 from tests.live import Call, in_process
 
 TOKEN: Final = "metrics-0123456789-abcdefghijklmn"
+# A sentence is one line, and so is a moment of a test.
+STYLE: Final = YamlLintConfig("{extends: default, rules: {line-length: disable, document-start: disable}}")
 ALERTS: Final = checks.alerts()
 PAGES: Final = ("docs/alerts.md",)
 HEADINGS: Final = {page: checks.headings_in((ROOT / page).read_text()) for page in PAGES}
@@ -50,6 +54,11 @@ def told_names(scraped: str) -> set[str]:
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", scraped, re.MULTILINE):
         found |= {f"{name}_{end}" for end in ("bucket", "sum", "count")} if kind == "histogram" else {name}
     return found
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.iterdir()), ids=lambda file: file.name)
+def test_the_files_are_well_written(file: Path) -> None:
+    assert [str(problem) for problem in linter.run(file.read_text(), STYLE)] == []
 
 
 def test_the_rules_are_valid() -> None:
