@@ -10,6 +10,8 @@ import pytest
 from qirsh.domain.limits import LEASE_MS
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
+from qirsh.metrics.catalogue import ROLES
+from qirsh.store.interface import StoreUnavailable
 from qirsh.workers.ledger_auditor import LedgerAuditor
 from qirsh.workers.role import Role
 from qirsh.workers.sealer import Sealer
@@ -60,6 +62,25 @@ def test_a_role_that_others_can_wait_for_is_told_by_the_log_alone(
     told = played(tmp_path, is_vital=False, fails=lambda _: True, looks=6)
     assert told == [[]] * 6
     assert [record.getMessage() for record in caplog.records] == ["the sweeper failed"] * 5
+
+
+def test_a_process_that_cannot_hold_its_role_does_not_count_as_one_that_plays_it(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_process(postgres) as world:
+        engine = world.context.engine
+        role = Role("sealer", world.context.store, engine)
+        place = engine.meters.place(ROLES, "sealer")
+        assert (world.run(role.is_held()), engine.meters.cells[place]) == (True, 1)
+
+        async def refuse(_command: object) -> None:
+            raise StoreUnavailable("away")
+
+        monkeypatch.setattr(engine, "submit", refuse)
+        monkeypatch.setattr(role, "_next_look", 0.0)
+        with pytest.raises(StoreUnavailable):
+            world.run(role.is_held())
+        assert engine.meters.cells[place] == 0
 
 
 def unreadable_chain(world: InProcess) -> str:

@@ -110,7 +110,11 @@ class Role:
             self._next_look = loop.time() + LEASE_RENEWAL_MS / 1000
             was_held, self._is_held = self._is_held, False
             self._may_be_held = True
-            held = granted(await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS)))
+            try:
+                held = granted(await self._engine.submit(HoldLease(self._name, self._holder, LEASE_MS)))
+            except BaseException:
+                self._engine.meters.cells[self._place] = 0
+                raise
             self._is_held = self._may_be_held = held
             self._engine.meters.cells[self._place] = held
             if self._is_held and not was_held:
