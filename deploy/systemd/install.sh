@@ -9,8 +9,8 @@
 #   install.sh units                       units and drop-ins anew, after a new file in /etc/qirsh/credentials
 #   install.sh run COMMAND...              `qirsh COMMAND...` as the service's user with the service's settings
 #
-# WHEEL is qirsh-VERSION-py3-none-any.whl. LOCK is the requirements.txt of the same release: exact versions with hashes;
-# without it, the one beside the wheel. pip's own variables work, such as PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels for a
+# WHEEL is qirsh-VERSION-py3-none-any.whl. LOCK is qirsh-VERSION.requirements.txt of the same release: exact versions with
+# hashes; without it, the one beside the wheel. pip's own variables work, such as PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels for a
 # machine that does not reach PyPI.
 #
 # Variables: ROOT (a folder to install into instead of /; nothing of the machine itself is changed), PYTHON (3.11 to
@@ -162,7 +162,7 @@ python() {
 # make_program WHEEL LOCK: the version beside those that are there. The sums are written last: without them it is not whole.
 make_program() {
     [ -f "$1" ] || fail "there is no wheel $1"
-    [ -f "$2" ] || fail "there is no lock $2: name the requirements.txt of this release behind the wheel"
+    [ -f "$2" ] || fail "there is no lock $2: name the one of this release behind the wheel"
     version=$(version_of "$1")
     sums="$(sha256sum <"$1") $(sha256sum <"$2")"
     if [ -e "$OPT/$version/installed-from" ]; then
@@ -180,7 +180,7 @@ make_program() {
     echo "$sums" >"$OPT/$version/installed-from"
 }
 
-lock_for() { echo "${2:-$(dirname "$1")/requirements.txt}"; }
+lock_for() { echo "${2:-${1%-py3-none-any.whl}.requirements.txt}"; }
 current() { if [ -L "$OPT/current" ]; then readlink "$OPT/current"; fi; }
 
 # In one step: at any moment the link leads to a whole version.

@@ -81,7 +81,9 @@ def test_what_an_installation_makes_is_made_once_and_closed_to_others(machine: I
 def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installation, demo: House, tmp_path: Path) -> None:
     known = machine.settle(demo)
     first, second = wheel_of(tmp_path, THIS_VERSION), wheel_of(tmp_path, NEXT)
-    shutil.copy(LOCK, tmp_path)  # Beside the wheel it need not be named.
+    for version in (THIS_VERSION, NEXT):  # Beside the wheel, as a release has it, it need not be named.
+        shutil.copy(LOCK, first.parent / f"qirsh-{version}.requirements.txt")
+    assert second.parent == first.parent
     machine.must("install", str(first))
     assert machine.run("start").returncode == 1, "nobody has said yet where the service is reached"
     machine.set()
