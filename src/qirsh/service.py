@@ -23,9 +23,10 @@ from qirsh.domain.commands.constant import FixConstant
 from qirsh.domain.constant import SECRET_CHECK
 from qirsh.domain.money import CURRENCIES
 from qirsh.domain.refusal import granted
+from qirsh.domain.restore import awaits_restore
 from qirsh.domain.tables import Tables
 from qirsh.engine.batcher import Engine
-from qirsh.engine.chain_memory import ChainMemory, expected_of
+from qirsh.engine.chain_memory import WHAT_TO_DO, ChainMemory, expected_of
 from qirsh.engine.clock import Clock, system_clock
 from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
@@ -91,6 +92,7 @@ async def opened(
     passwords = Passwords()
     outbound = Outbound(Guard(networks=settings.webhook_networks), now_ms=clock)
     try:
+        await _refuse_set_back(store)
         engine.start()
         keyring = await _keyring(settings, store, engine, entropy)
         await _begin(store, engine)
@@ -148,6 +150,14 @@ async def opened_tracer(settings: Settings) -> AsyncIterator[Tracer | None]:
         yield tracer
     finally:
         await tracer.close()
+
+
+async def _refuse_set_back(store: Store) -> None:
+    """What another process has found, and written down, although nobody here has seen what is gone."""
+    [(last, _)] = await store.select(queries.LAST_STOP)
+    stop = await store.find(Tables.stops, last)
+    if stop is not None and stop.lifted_at is None and awaits_restore(stop, store.instance.last_restore):
+        raise UnusableDatabase(f"{stop.reason}; {WHAT_TO_DO}")
 
 
 async def _begin(store: Store, engine: Engine) -> None:

@@ -1,9 +1,11 @@
 """A store moves from engine to engine as it is, and only one of the two is ever served."""
 
 import asyncio
+import io
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -14,11 +16,13 @@ from qirsh.backup.layout import layout
 from qirsh.backup.lines import UnusableBackup
 from qirsh.backup.move import move_store
 from qirsh.backup.progress import Progress
-from qirsh.backup.take import source_of
+from qirsh.backup.take import source_of, take_backup
+from qirsh.engine.chain_memory import SeenHead, fingerprint, set_back
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
-from qirsh.store.interface import CannotTell, DatabaseInUse, UnusableDatabase
+from qirsh.store.interface import CannotTell, DatabaseInUse, Expected, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
+from qirsh.store.reads.chain_state import read_state, state_query
 from qirsh.store.sqlite.store import SqliteStore, lock_file
 from qirsh.store.verify import verify
 from tests.backup.conftest import Place, Placed
@@ -50,7 +54,27 @@ def test_all_of_it_is_there_and_the_old_one_is_never_served_again(
     assert verify(to, lambda _: None) == []
     with pytest.raises(UnusableDatabase, match="was moved to the new place"):
         _open(place)
+    with source_of(place) as source, pytest.raises(UnusableDatabase, match="was moved to the new place"):
+        take_backup(source, io.BytesIO(), system_clock, Progress())
     _open(to)
+
+
+@BOTH_WAYS
+def test_a_store_that_was_set_back_is_not_moved(old: str, new: str, filled_copy: Placed, empty: Placed) -> None:
+    place, to = filled_copy(old), empty(new)
+    before = everything(place)
+
+    def judge(rows: list[tuple[Any, ...]]) -> None:
+        state = read_state(rows)
+        assert state is not None
+        seen = SeenHead(fingerprint(state), state.epoch, state.number + 1, "00", 0)
+        if (how := set_back(seen, state)) is not None:
+            raise UnusableDatabase(how)
+
+    with pytest.raises(UnusableDatabase, match="set back"):
+        move_store(place, to, "elsewhere", Progress(), Expected(state_query([1]), judge))
+    assert everything(place) == before
+    _open(place)
 
 
 @BOTH_WAYS

@@ -77,6 +77,19 @@ def test_a_backup_goes_through_a_pipe(house: House) -> None:
     assert gzip.decompress(ended.stdout).splitlines()[-1].startswith(b'{"line":"manifest",')
 
 
+def test_a_backup_that_is_cut_on_its_way_out_is_none_whatever_python_does_with_its_output(
+    house: House, tmp_path: Path
+) -> None:
+    """A write that only a part of fits into is no error of its own."""
+    cut = ["prlimit", "--fsize=32768", sys.executable, *QIRSH, "backup", "-"]
+    for more in ({}, {"PYTHONUNBUFFERED": "1"}):
+        with (tmp_path / "cut").open("wb") as output:
+            ended = subprocess.run(
+                cut, env=house.environment(**more), stdout=output, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert (ended.returncode, "File too large" in ended.stderr) == (2, True), ended.stderr
+
+
 def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_path: Path, backup: Path) -> None:
     for words, said in (
         ((str(tmp_path / "nowhere" / "file"),), "there is no directory"),

@@ -10,6 +10,7 @@ from qirsh.domain.counter import NOTIFIED
 from qirsh.domain.limits import EPOCH_ACCOUNTS
 from qirsh.domain.stop import SET_BACK
 from qirsh.domain.tables import Tables
+from qirsh.store.interface import UnusableDatabase
 from qirsh.store.reads.webhooks import busy_queues
 from qirsh.store.verify import verify
 from qirsh.workers.ledger_auditor import LedgerAuditor
@@ -242,7 +243,6 @@ def test_an_export_has_the_same_ids_as_the_api(world: InProcess) -> None:
 def test_a_stop_of_a_database_that_was_set_back_is_lifted_after_an_epoch_alone(world: InProcess) -> None:
     how = f"{SET_BACK}: seal 7 is gone"
     world.run(world.context.engine.submit(StopMoney(1, how, "chain watch")))
-    world.reopen()  # Nobody in this process has seen anything.
     refusal = world.run(world.tried("audit lift", {"reason": "looks fine"}, 0))
     assert refusal.code == "move_not_allowed"
     assert how in refusal.detail
@@ -250,3 +250,22 @@ def test_a_stop_of_a_database_that_was_set_back_is_lifted_after_an_epoch_alone(w
     assert restore(world).epoch == 1
     lift(world)
     world.data(pay(world.anew(world.customers[0]), world.payment(world.merchants[0])))
+
+
+def test_what_another_process_has_found_keeps_the_next_start_out(world: InProcess) -> None:
+    how = f"{SET_BACK}: seal 7 is gone"
+    world.run(world.context.engine.submit(StopMoney(1, how, "chain watch")))
+    with pytest.raises(UnusableDatabase, match=f"{how}; .*qirsh restored"):
+        world.reopen()
+
+
+def test_a_process_that_has_found_a_loss_gives_out_no_more_ids(world: InProcess) -> None:
+    [merchant] = world.merchants
+    payment = world.payment(merchant)
+    counts = world.counts()
+    world.context.engine.money_stop.find(f"{SET_BACK}: test")
+    answers = world.together([create(merchant.key), create(merchant.key), cancel(merchant.key, payment)])
+    assert [answer.status_code for answer in answers] == [503, 503, 200]
+    refused(answers[0], 503, "unavailable")
+    assert world.data(Call("GET", f"/api/v1/remote-payments/{payment}", merchant.key))["status"] == "cancelled"
+    assert world.counts()["payment"] == counts["payment"]

@@ -37,6 +37,8 @@ class Watched:
         self.engine = engine
         self.memory = ChainMemory(world.settings.data_dir)
         self.watch = self.another()
+        # Made before anything is lost: afterwards nobody makes any.
+        self._payments = [world.payment(world.merchants[0]) for _ in range(9)]
 
     def another(self) -> ChainWatch:
         context = self.world.context
@@ -63,7 +65,7 @@ class Watched:
 
     def pay(self) -> str:
         """The code of the answer; empty when it is paid."""
-        answer = self.world.send(pay(self.world.customers[0], self.world.payment(self.world.merchants[0])))
+        answer = self.world.send(pay(self.world.customers[0], self._payments.pop()))
         return "" if answer.status_code == 200 else str(refused(answer, 503, "money_stopped")["code"])
 
 

@@ -34,7 +34,7 @@ from qirsh.backup.sqlite import sqlite_source, sqlite_target
 from qirsh.domain.constant import MOVED
 from qirsh.store import migrate
 from qirsh.store.integrity.invariant import Violation
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import Expected, UnusableDatabase
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.postgres.connection import connect_alone
 from qirsh.store.sqlite import verify as sqlite_verify
@@ -56,9 +56,13 @@ class OldStore(msgspec.Struct, frozen=True):
     mark: Callable[[bytes], None]
 
 
-def move_store(database: Path | str, to: Path | str, shown: str, progress: Progress) -> int:
+def move_store(
+    database: Path | str, to: Path | str, shown: str, progress: Progress, expected: Expected | None = None
+) -> int:
     """All of it; returns how many rows. `shown` is where it goes, fit for a screen."""
     with _old_store(database, progress) as old:
+        if expected is not None:
+            expected.judge(old.source.select(expected.query))
         for (value,) in old.source.select(_MARK):
             if bytes(value).decode() != shown:
                 raise UnusableDatabase(f"the store was moved to {bytes(value).decode()}: it cannot go elsewhere")

@@ -13,8 +13,10 @@ from qirsh.backup.lines import FORMAT, Beginning, Manifest, UnusableBackup, mome
 from qirsh.backup.postgres import postgres_source
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source
-from qirsh.domain.constant import SECRET_CHECK
+from qirsh.domain.constant import MOVED, SECRET_CHECK
+from qirsh.store.interface import refuse_moved
 
+_MOVED: Final = f"SELECT name, value FROM constant WHERE name = '{MOVED}'"  # noqa: S608 - our own name
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
 
 
@@ -26,7 +28,8 @@ def source_of(database: Path | str) -> AbstractContextManager[Source]:
 def take_backup(
     source: Source, output: BinaryIO, clock: Callable[[], int], progress: Progress, bytes_per_s: float | None = None
 ) -> Manifest:
-    """Written to its end, not yet synced."""
+    """Written to its end, not yet synced. One that was moved is refused: nothing more happens in it."""
+    refuse_moved({name: bytes(value) for name, value in source.select(_MOVED)})
     beginning = Beginning(
         format=FORMAT,
         product=__version__,

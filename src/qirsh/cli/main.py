@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import apsw
+import asyncpg
 import click
 
 from qirsh.backup.lines import UnusableBackup
@@ -84,7 +85,7 @@ class _Commands(click.Group):
                 return super().invoke(ctx)
         except (BadSetting, UnusableBackup, UnusableDatabase, StoreUnavailable, CannotTell) as error:
             raise Stopped(str(error)) from None
-        except apsw.Error as error:
+        except (apsw.Error, asyncpg.PostgresError) as error:
             message = f"the database cannot be used: {error}"
             raise Stopped(message) from error
         except OSError as error:

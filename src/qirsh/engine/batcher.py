@@ -11,7 +11,9 @@ from typing import Final, TypeVar, cast
 
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.command import Command
+from qirsh.domain.commands.account import RequestCommercial
 from qirsh.domain.commands.payment import CreatePayment
+from qirsh.domain.commands.person import AddPerson
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.refusal import Refused
@@ -40,6 +42,8 @@ _UNDER_WAY_S_MAX = 3.0
 # Nobody waits for longer: a database that is away for so long may be so for minutes. Counted in looks, one a second,
 # and not by a clock: a machine that stood still has made nobody late.
 CALLER_LOOKS_MAX = 10
+
+_GIVING_IDS = (CreatePayment, AddPerson, RequestCommercial)
 
 
 class Overloaded(Exception):
@@ -254,8 +258,11 @@ class _Lane:
                 self._wanted = None
                 continue
             taken = [queue.popleft() for _ in range(min(len(queue), BATCH_COMMANDS_MAX))]
+            if self._money_stop.set_back is not None:
+                taken = self._without_new_ids(taken)
             self._taken = taken
-            await self._carry_out(taken)
+            if taken:
+                await self._carry_out(taken)
             self._taken = ()
             self._began = None
 
@@ -299,6 +306,12 @@ class _Lane:
                 if not future.done():
                     future.set_result(outcome)
             self._tell(state)
+
+    def _without_new_ids(self, taken: list[_Waiting]) -> list[_Waiting]:
+        """In a database that was set back: each id that it gives out now, it may have given out before."""
+        refused = [one for one in taken if isinstance(one[0].command, _GIVING_IDS)]
+        self._fail(refused, StoreUnavailable("the database was set back"))
+        return [one for one in taken if one not in refused]
 
     def _count(self, commands: int) -> None:
         assert self._loop is not None

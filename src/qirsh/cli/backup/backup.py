@@ -1,5 +1,6 @@
 """`qirsh backup TARGET` while a server runs, and `qirsh backup check FILE`."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -35,7 +36,8 @@ class _BackupGroup(click.Group):
 def backup_group() -> None:
     """Copy everything the database holds into one file, while servers run.
 
-    TARGET is a file, a directory (the file is then named by its time), or - for standard output.
+    TARGET is a file, a directory (the file is then named by its time), or - for standard output. With --keep N only the
+    newest N of a directory stay, which should be for this installation alone; --mib-per-s X reads no faster than that.
     """
 
 
@@ -50,8 +52,14 @@ def take_command(target: Path, keep: int | None, mib_per_s: float | None) -> Non
     if str(target) == "-":
         if keep is not None:
             raise click.UsageError("--keep needs a directory")
-        with source_of(settings.database) as source, progress_bar() as progress:
-            _tell(take_backup(source, sys.stdout.buffer, system_clock, progress, bytes_per_s), _OUTPUT)
+        # Of our own, with a buffer: where Python's has none, it may write a part, and nobody hears of it.
+        with (
+            source_of(settings.database) as source,
+            progress_bar() as progress,
+            os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output,
+        ):
+            manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
+        _tell(manifest, _OUTPUT)
         return
     if keep is not None and not target.is_dir():
         raise click.UsageError("--keep needs a directory")
