@@ -13,7 +13,7 @@ from qirsh.domain.batch import Batch
 from qirsh.domain.tables import LOCK_ORDER
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
-from qirsh.store.postgres import store as postgres_store
+from qirsh.store.postgres import writer as postgres_writer
 from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.sqlite.store import SqliteStore
@@ -76,7 +76,7 @@ def test_postgresql_locks_in_the_one_order(running: PostgresServer, monkeypatch:
         connection.add_query_logger(lambda record: statements.append(record.query))
         return connection
 
-    monkeypatch.setattr(postgres_store, "connect", watched)
+    monkeypatch.setattr(postgres_writer, "connect", watched)
 
     async def play(url: str) -> None:
         clock = ManualClock(FILLED.now)

@@ -13,7 +13,7 @@ from qirsh.domain.limits import WEBHOOK_ENDPOINTS_MAX
 from qirsh.engine.clock import ManualClock
 from qirsh.engine.entropy import SeededEntropy
 from qirsh.store.interface import Store
-from qirsh.store.postgres import store as postgres_store
+from qirsh.store.postgres import writer as postgres_writer
 from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.store import open_postgres
 from tests.domain.webhook_cases import creating
@@ -74,7 +74,7 @@ def test_postgresql_sends_the_same_statements(url: str, monkeypatch: pytest.Monk
         connection.add_query_logger(lambda record: statements.append(record.query))
         return connection
 
-    monkeypatch.setattr(postgres_store, "connect", watched)
+    monkeypatch.setattr(postgres_writer, "connect", watched)
 
     async def scene() -> tuple[list[str], list[str]]:
         store = await open_postgres(url, clock=ManualClock(FILLED.now), entropy=SeededEntropy(ENTROPY_SEED))

@@ -216,6 +216,16 @@ def test_what_a_restore_wrote_waits_for_the_sealer_as_long_as_nobody_serves_it(c
     assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
 
 
+def test_a_backup_that_was_taken_right_after_a_start_can_be_restored_at_any_time(copy: Copy) -> None:
+    [(taken_at,)] = copy.hand.type("SELECT max(taken_at) FROM restore")
+    first = last_audit(copy) + 1
+    copy.hand.type(note("the last of a server that was killed", at=taken_at - 3_600_000))
+    copy.hand.type(note("the first after its next start", at=taken_at - 9_000))
+    assert copy.sentences() == []
+    copy.hand.type(note("it had served for longer, and nobody sealed", at=taken_at - 11_000))
+    assert copy.sentences() == [f"audit entry {first} and later are not sealed, and are over a minute old"]
+
+
 def test_a_row_in_a_gap_is_covered_by_the_seal_that_calls_it_late(copy: Copy) -> None:
     first = last_audit(copy) + 1
     for detail in ("a", "b", "c"):

@@ -229,6 +229,7 @@ class Counted:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.meters, self.tracer = engine.meters, engine.tracer
         self.commands: list[str] = []
 
     async def submit(self, command: Command[Any]) -> Any:  # noqa: ANN401 - each has its own outcome

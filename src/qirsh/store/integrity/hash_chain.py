@@ -25,6 +25,9 @@ UNSEALED_MS_MAX: Final = 60_000
 _JUST_NOW_MS: Final = 10_000  # The sealer looks each second, and seals what was there at the look before.
 _SEALS_AT_ONCE: Final = 100
 _RESTORED: Final = "SELECT restored_at FROM restore"
+_JUST_BEFORE_BACKUP: Final = (
+    f"SELECT 1 FROM restore WHERE {{at}} BETWEEN restore.taken_at - {_JUST_NOW_MS} AND restore.taken_at"
+)
 
 
 class Sealed(NamedTuple):
@@ -285,8 +288,9 @@ class _Walk:
     def _behind(self) -> Iterator[Violation]:
         """Measured by the rows themselves: a server that was killed leaves a few seconds, however long it rests.
 
-        When it starts again, its first rows wait beside its last ones of then, until the sealer has come to them. What
-        a restore wrote waits beside the last rows of its backup, until somebody serves it.
+        When it starts again, its first rows wait beside its last ones of then, until the sealer has come to them; so
+        they do in a backup that was taken in that moment. What a restore wrote waits beside the last rows of its
+        backup, until somebody serves it.
         """
         spans = []
         just_now = f"BETWEEN {self._now - _JUST_NOW_MS} AND {self._now + _JUST_NOW_MS}"
@@ -294,7 +298,7 @@ class _Walk:
             sealed = SEALED[table]
             [(oldest, newest)] = self._select(
                 f"SELECT min({sealed.at}), max(CASE WHEN {sealed.at} {just_now} OR {sealed.at} IN ({_RESTORED})"
-                f" THEN 0 ELSE {sealed.at} END)"
+                f" OR EXISTS ({_JUST_BEFORE_BACKUP.format(at=sealed.at)}) THEN 0 ELSE {sealed.at} END)"
                 f" FROM {table} WHERE id >= {first}"
             )
             if oldest is not None:
