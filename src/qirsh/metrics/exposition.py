@@ -35,7 +35,8 @@ class _Collected(Collector):
             found = (
                 ((route, status), count)
                 for route, place in self._layout.routes()
-                for status, count in zip(STATUSES, statuses_of(self._total, place), strict=True)
+                if any(counts := statuses_of(self._total, place))  # Most routes wait for their first request.
+                for status, count in zip(STATUSES, counts, strict=True)
             )
         else:
             found = ((values, self._total[place]) for values, place in self._layout.combinations(metric))

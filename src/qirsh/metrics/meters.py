@@ -79,7 +79,7 @@ class Layout:
 
     def routes(self) -> Iterator[tuple[str, int]]:
         """Each, with its first cell."""
-        return ((route, self.route(route)) for route in self._route_values())
+        return zip(self._route_values(), itertools.count(self._first[REQUESTS.name], _ROUTE_CELLS))
 
     def combinations(self, metric: Metric) -> Iterator[tuple[tuple[str, ...], int]]:
         """All label values of a metric that is no histogram, with their cells."""
@@ -124,8 +124,9 @@ class Meters:
 
     def total(self) -> list[float]:
         """All rows of this layout, added up."""
-        rows = [row[: self.layout.end].tolist() for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
-        return [sum(cells) for cells in zip(*rows, strict=True)]
+        own = [row for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
+        rows = [list(row[: self.layout.end]) for row in own]
+        return rows[0] if len(rows) == 1 else [sum(cells) for cells in zip(*rows, strict=True)]
 
 
 def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float], None]:
