@@ -5,12 +5,13 @@ from typing import Any, Final
 
 import pytest
 
+from qirsh.domain.commands.person import Join
 from qirsh.domain.commands.stop import StopMoney
 from qirsh.domain.counter import NOTIFIED
 from qirsh.domain.limits import EPOCH_ACCOUNTS
 from qirsh.domain.stop import SET_BACK
 from qirsh.domain.tables import Tables
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import StoreUnavailable, UnusableDatabase
 from qirsh.store.reads.webhooks import busy_queues
 from qirsh.store.verify import verify
 from qirsh.workers.ledger_auditor import LedgerAuditor
@@ -269,3 +270,18 @@ def test_a_process_that_has_found_a_loss_gives_out_no_more_ids(world: InProcess)
     refused(answers[0], 503, "unavailable")
     assert world.data(Call("GET", f"/api/v1/remote-payments/{payment}", merchant.key))["status"] == "cancelled"
     assert world.counts()["payment"] == counts["payment"]
+
+
+def test_nor_does_it_let_anybody_join(world: InProcess) -> None:
+    join = Join(
+        email="new@example.com",
+        name="New",
+        phone="",
+        language="en",
+        password_hash="-",
+        token_hash=b"-",
+        code_macs=(),
+    )
+    world.context.engine.money_stop.find(f"{SET_BACK}: test")
+    with pytest.raises(StoreUnavailable, match="set back"):
+        world.run(world.context.engine.submit(join))

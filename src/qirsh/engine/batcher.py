@@ -12,8 +12,9 @@ from typing import Final, TypeVar, cast
 from qirsh.domain.batch import Answer, Batch, Submission
 from qirsh.domain.command import Command
 from qirsh.domain.commands.account import RequestCommercial
+from qirsh.domain.commands.operator import AcceptAppointment
 from qirsh.domain.commands.payment import CreatePayment
-from qirsh.domain.commands.person import AddPerson
+from qirsh.domain.commands.person import AddPerson, Join
 from qirsh.domain.idempotency import IdempotencyKey
 from qirsh.domain.limits import BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX
 from qirsh.domain.refusal import Refused
@@ -43,7 +44,8 @@ _UNDER_WAY_S_MAX = 3.0
 # and not by a clock: a machine that stood still has made nobody late.
 CALLER_LOOKS_MAX = 10
 
-_GIVING_IDS = (CreatePayment, AddPerson, RequestCommercial)
+# Those that give out the number of a payment, a person or a live account.
+_GIVING_IDS = (CreatePayment, AddPerson, Join, AcceptAppointment, RequestCommercial)
 
 
 class Overloaded(Exception):
