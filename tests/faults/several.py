@@ -14,17 +14,16 @@ from qirsh.settings import Settings, read_settings
 from tests.database import database_at
 from tests.faults.history import BESIDE, History
 from tests.faults.load import Load
-from tests.faults.served import SCENE_S_MAX, Bounded, scratch_folder, verify
+from tests.faults.served import SCENE_S_MAX, START_S_MAX, Bounded, scratch_folder, verify
 from tests.forked import Process, start
 from tests.line import Answer, Line, Lost, NotSent
-from tests.live import Call, InProcess, environment, free_port
+from tests.live import Call, InProcess, environment, free_port, wait_until
 from tests.postgres import PostgresServer
 
 T = TypeVar("T")
 
 _LIFE_MS: Final = 300_000  # The shortest that a payment may be given.
-_LOOK_S_MAX: Final = 8.0  # A probe that gets no answer in this time has got one.
-_IS_EXPIRER: Final = "this process is now the payment expirer"
+_LOOK_S_MAX: Final = 60.0  # A probe that gets no answer in this time has got one.
 
 
 class FoundedDatabase:
@@ -89,11 +88,22 @@ class Several(Bounded):
 
     # What they say of themselves.
 
-    def expirer(self) -> int:
-        """The number of the process that was the last to become it."""
-        since = [_last_line(_log_of(place), _IS_EXPIRER) for place in self.places]
-        assert any(since), "nobody is"
-        return since.index(max(since))
+    def player(self, role: str) -> int:
+        """The number of the process that was the last to take the role; until one has, it is waited for."""
+        taken: list[str] = []
+
+        def is_taken() -> bool:
+            taken[:] = [_last_line(_log_of(place), f"this process is now the {role}") for place in self.places]
+            return any(taken)
+
+        wait_until(is_taken, START_S_MAX)
+        return taken.index(max(taken))
+
+    def lease(self, role: str) -> tuple[str, int]:
+        """Who has it, and until when."""
+        with self.books() as books:
+            ((holder, until),) = books.select("SELECT holder, until FROM lease WHERE role = ?", role)
+        return holder, until
 
     async def look(self, number: int, path: str = "/readyz") -> Answer | None:
         """None while nobody listens."""
@@ -103,12 +113,12 @@ class Several(Bounded):
             except (NotSent, Lost):
                 return None
 
-    async def ready(self, seconds: float) -> float:
+    async def ready(self) -> float:
         """How long it took until all were."""
         began = time.monotonic()
         for number in range(len(self.places)):
             while (answer := await self.look(number)) is None or answer.status != 200:
-                assert time.monotonic() - began < seconds, answer
+                assert time.monotonic() - began < START_S_MAX, answer
                 await asyncio.sleep(0.02)
         return time.monotonic() - began
 
@@ -129,7 +139,7 @@ class Several(Bounded):
                 late.payment(self.merchants[0], None, note=BESIDE, expiresIn=_LIFE_MS // 1000)
 
     def lags_s(self) -> list[float]:
-        """How late those expired; it is waited for them all."""
+        """How late those expired, once they all have."""
         began = time.monotonic()
         while True:
             with self.books() as books:

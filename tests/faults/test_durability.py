@@ -1,7 +1,6 @@
 """No answer leaves before its commit is synced, and a slow disk is shared by all who wait for it."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -61,19 +60,14 @@ def test_callers_share_the_syncs_of_a_slow_disk(slow: Served) -> None:
     clients, each = 64, 5
     history = History(slow)
     syncs_before = _syncs(slow)
-    began = time.monotonic()
     slow.run(_create_and_pay(slow, history, clients, each))
-    took_s = time.monotonic() - began
     syncs = _syncs(slow) - syncs_before
     calls = len(history.operations)
     assert len(history.having("ok")) == calls == clients * each * 2
-    # One by one it would be a sync for each call: 32 seconds.
+    # One by one it would be a sync for each call.
     assert 0 < syncs < calls / (clients / 4)
-    assert took_s < calls * _SLOW_SYNC_MS / 1000 / 4
-    # A call waits for the commit before its own, and for its own.
-    waits = sorted(one.ended - one.began for one in history.operations)
-    assert waits[0] >= _SLOW_SYNC_MS / 1000
-    assert waits[len(waits) // 2] < 0.5
+    # Each has waited for its own.
+    assert min(one.ended - one.began for one in history.operations) >= _SLOW_SYNC_MS / 1000
     history.check()
     slow.verify()
 

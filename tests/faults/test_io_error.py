@@ -136,7 +136,7 @@ def test_only_the_command_that_the_database_refuses_fails(shimmed: Served, way: 
 async def _held(world: Served) -> None:
     """Until somebody waits for the disk."""
     syncs = world.syncs()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not _last_line(world).startswith("commit"):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
     assert world.syncs() == syncs

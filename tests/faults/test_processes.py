@@ -16,12 +16,8 @@ from tests.line import Line
 
 log = logging.getLogger(__name__)
 
-_START_S_MAX: Final = 15.0
 _FROZEN_S: Final = 120.0
-# A lease of 4 s, a look for it each second, a look for due payments each quarter, and a machine with other work.
-_LAG_AFTER_KILL_S_MAX: Final = 7.0
-# The lease is given up: only the looks are left. Without that, the lag could not be below 3 s.
-_LAG_AFTER_STOP_S_MAX: Final = 2.5
+_EXPIRER: Final = "payment expirer"
 
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.slow)])
@@ -47,7 +43,7 @@ def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Severa
                     await asyncio.sleep(0.05)
                 await asyncio.sleep(0.3)
                 several.spawn(victim)
-                await several.ready(_START_S_MAX)
+                await several.ready()
                 await asyncio.sleep(0.2)
                 is_over = True
 
@@ -93,7 +89,7 @@ def test_a_process_that_is_frozen_keeps_the_other_from_nothing_for_long(several:
                     assert (await several.look(other)).status == 200  # type: ignore[union-attr]
                 finally:
                     several.processes[victim].send_signal(signal.SIGCONT)
-                await several.ready(_START_S_MAX)
+                await several.ready()
                 is_over = True
 
         several.run(frozen_and_thawed())
@@ -104,8 +100,7 @@ def test_a_process_that_is_frozen_keeps_the_other_from_nothing_for_long(several:
 def test_a_payment_that_is_due_after_the_kill_of_the_expirer_is_expired_by_the_other(several: Several) -> None:
     history = History(several)
     load = Load(several, history, seed=202, is_stubborn=True)
-    lags = _lags_after(several, load, signal.SIGKILL)
-    assert max(lags) < _LAG_AFTER_KILL_S_MAX, lags
+    _end_the_expirer(several, load, signal.SIGKILL)
     settle(several, history, load)
     several.verify()
 
@@ -113,10 +108,7 @@ def test_a_payment_that_is_due_after_the_kill_of_the_expirer_is_expired_by_the_o
 def test_a_process_that_is_stopped_answers_what_it_took_and_hands_its_role_over_at_once(several: Several) -> None:
     history = History(several)
     load = Load(several, history, seed=203, is_stubborn=True)
-    stopped = several.expirer()
-    lags = _lags_after(several, load, signal.SIGTERM)
-    assert several.expirer() != stopped
-    assert max(lags) < _LAG_AFTER_STOP_S_MAX, lags
+    _end_the_expirer(several, load, signal.SIGTERM)
     # A call may meet a closing connection, but then it was not taken either.
     assert settle(several, history, load) == 0
     several.verify()
@@ -131,9 +123,10 @@ async def _insist(operation: Operation, line: Line) -> None:
     assert operation.outcome == "ok", operation
 
 
-def _lags_after(several: Several, load: Load, how: signal.Signals) -> list[float]:
-    """How late payments expire that are due before, while and after their expirer ends so; then it is started again."""
-    expirer = several.expirer()
+def _end_the_expirer(several: Several, load: Load, how: signal.Signals) -> None:
+    """Payments that are due before, while and after it ends are expired by the other; then it is started again."""
+    expirer = several.player(_EXPIRER)
+    holder, _ = several.lease(_EXPIRER)
     several.make_due(1.5 + 0.25 * turn for turn in range(24))
 
     async def ended() -> None:
@@ -144,12 +137,15 @@ def _lags_after(several: Several, load: Load, how: signal.Signals) -> list[float
             several.processes[expirer].send_signal(how)
             code = await asyncio.to_thread(several.processes[expirer].wait, 30)
             assert code == (0 if how == signal.SIGTERM else -how)
+            if how == signal.SIGTERM:
+                # It has handed its role over: nobody waits for the lease to run out.
+                heir, until = await asyncio.to_thread(several.lease, _EXPIRER)
+                assert heir != holder or until <= time.time_ns() // 1_000_000
             await asyncio.sleep(1.5)
             is_over = True
 
     several.run(ended())
-    lags = several.lags_s()
+    log.info("payments expired at most %.2f s late", max(several.lags_s()))
+    assert several.player(_EXPIRER) != expirer
     several.spawn(expirer)
-    several.run(several.ready(_START_S_MAX))
-    log.info("payments expired at most %.2f s late", max(lags))
-    return lags
+    several.run(several.ready())

@@ -95,7 +95,7 @@ def world(up: PostgresServer) -> Iterator[Several]:
         wait_until(lambda: remembered(several, 0) > 0, 60)
         several.database.close()
         copied(up)
-        several.run(several.ready(60))
+        several.run(several.ready())
         yield several
 
 

@@ -24,7 +24,6 @@ _GOOD_DAY: Final = {
     *("", "already_paid", "insufficient_funds", "idempotency_key_reused", "refund_exceeds", "validation_failed"),
 }
 # A second for each of three tables whose lock is waited for, and for the work itself.
-_ANSWER_S_MAX: Final = 5.0
 _MORE: Final = 200
 
 
@@ -75,7 +74,6 @@ def test_nobody_fails_while_the_next_version_migrates(several: Several, tmp_path
     assert history.having("unknown") == []
     settle(several, history, load)
     assert load.refusals.keys() <= _GOOD_DAY
-    assert load.slowest_s < _ANSWER_S_MAX + load.stood_still_s
     assert [line for place in several.places for line in complaints(place.data_dir)] == []
     log.info("%d calls, slowest answer %.2f s", sum(load.refusals.values()) + load.reads, load.slowest_s)
 

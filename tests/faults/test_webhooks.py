@@ -111,7 +111,7 @@ def test_of_two_processes_either_may_be_killed(several: Several, receiver: Webho
                 several.processes[victim].wait()
                 await asyncio.sleep(0.3)
                 several.spawn(victim)
-                await several.ready(30)
+                await several.ready()
                 is_over = True
 
         several.run(killed_and_started_again())

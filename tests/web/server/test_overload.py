@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -47,27 +46,24 @@ def test_payments_flow_while_many_people_sign_in_at_once(laborious: Live, people
     world = laborious
     merchant, customer = world.merchants[0], world.customer()
 
-    async def storm() -> tuple[list[httpx2.Response], list[float]]:
+    async def storm() -> tuple[list[httpx2.Response], int]:
         # Unknown addresses cost as much as known ones.
         calls = [sign_in(f"nobody{number}@nowhere.example") for number in range(people)]
         signing_in = asyncio.gather(*(world.sent(call) for call in calls))
-        took = []
+        flowed = 0
         while not signing_in.done():
-            began = time.monotonic()
             created = await world.sent(create(merchant.key, amount=1))
             assert created.status_code == 201
             paid = await world.sent(pay(customer, created.json()["data"]["id"]))
             assert paid.status_code == 200
-            took.append(time.monotonic() - began)
+            flowed += 1
             await asyncio.sleep(0.02)
-        return await signing_in, took
+        return await signing_in, flowed
 
-    answers, took = world.run(storm())
+    answers, flowed = world.run(storm())
     assert Counter(map(outcome, answers)) == Counter({"wrong_credentials": people})
-    # One after another behind the sign-ins these would take seconds each.
-    assert len(took) > 0.4 * people
-    assert sorted(took)[len(took) // 2] < 0.5
-    assert max(took) < 5
+    # One after another behind the sign-ins there would be one or two.
+    assert flowed > 0.4 * people
 
 
 def test_more_sign_ins_than_can_wait_are_told_to_come_back(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
