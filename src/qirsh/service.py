@@ -306,6 +306,8 @@ async def serve(
     server = StoppingServer(config, context.waiters, on_stopping)
     control = Control(context, settings.control_socket, settings.operators_group)
     await context.callers.poll()
+    if (reason := context.engine.money_stop.reason) is not None:
+        log.warning("money stands still: %s", reason)
     if has_control:
         await control.open()
     roles = start_roles(settings, context)

@@ -1,10 +1,12 @@
 """`qirsh backup`, `restore` and `migrate-store` as people type them: what they say, and that a no changes nothing."""
 
 import gzip
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -74,6 +76,14 @@ def test_a_backup_goes_through_a_pipe(house: House) -> None:
     command = [sys.executable, *QIRSH, "backup", "-"]
     ended = subprocess.run(command, env=house.environment(), capture_output=True, check=False)
     assert (ended.returncode, b"rows of" in ended.stderr) == (0, True)
+    check = subprocess.run(
+        [*command[:-1], "check", "-"], env=house.environment(), input=ended.stdout, capture_output=True, check=False
+    )
+    assert (check.returncode, b"is whole" in check.stdout) == (0, True), check.stderr
+    restore = subprocess.run(
+        [*command[:-2], "restore", "/dev/stdin"], env=house.environment(), input=b"", capture_output=True, check=False
+    )
+    assert (restore.returncode, b"is no file: a backup is read twice" in restore.stderr) == (2, True), restore.stderr
     assert gzip.decompress(ended.stdout).splitlines()[-1].startswith(b'{"line":"manifest",')
 
 
@@ -93,6 +103,7 @@ def test_a_backup_that_is_cut_on_its_way_out_is_none_whatever_python_does_with_i
 def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_path: Path, backup: Path) -> None:
     for words, said in (
         ((str(tmp_path / "nowhere" / "file"),), "there is no directory"),
+        ((f"{tmp_path}/mistyped/",), f"there is no directory {tmp_path}/mistyped\n"),
         ((str(backup),), "is there already"),
         (("-", "--keep", "2"), "--keep needs a directory"),
         (("check", str(tmp_path / "nothing")), "cannot be read"),
@@ -111,11 +122,22 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one(house: House, tmp_pa
     assert [file.suffix for file in parts] == [".part"]
     assert house.invoke("backup", str(tmp_path), "--keep", "1").returncode == 0
     assert len(list(tmp_path.glob("qirsh-*.jsonl.gz"))) == 1
+    # It may still be at work; two days later it is not.
+    assert parts[0].exists()
+    os.utime(parts[0], (0, time.time() - 2 * 86400))
+    ended = house.invoke("backup", str(tmp_path))
+    assert f"Removed {parts[0]}" in ended.stdout
+    assert len(list(tmp_path.glob("qirsh-*"))) == 2
 
 
 def test_a_store_is_moved_by_a_word_and_is_refused_in_a_sentence(house: House, empty_url: str) -> None:
-    again = house.invoke("migrate-store", "--to", f"sqlite:///{house.database}")
-    assert (again.returncode, "onto itself" in again.stderr) == (2, True)
+    for to, said in (
+        (f"sqlite:///{house.database}", "onto itself"),
+        (str(house.database), "--to: must be sqlite:///path or postgresql://"),
+        (f"sqlite:///{house.folder}/mistyped/qirsh.db", f"there is no directory {house.folder}/mistyped\n"),
+    ):
+        again = house.invoke("migrate-store", "--to", to)
+        assert (again.returncode, said in again.stderr) == (2, True), again.stderr
     ended = house.invoke("migrate-store", "--to", empty_url)
     assert ended.returncode == 0, ended.stderr
     assert verify(empty_url, lambda _: None) == []

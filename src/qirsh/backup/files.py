@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ import msgspec
 
 _NAME: Final = re.compile(r"qirsh-\d{8}T\d{6}\.\d{3}Z\.jsonl\.gz")
 _PART: Final = ".part"
+_UNFINISHED: Final = re.compile(rf"{_NAME.pattern}\.\w+\{_PART}")
+_ABANDONED_S: Final = 24 * 3600  # Whoever writes one writes often.
 
 
 class LastBackup(msgspec.Struct, frozen=True):
@@ -47,6 +50,15 @@ def remove_older(folder: Path, keep: int) -> list[Path]:
     assert keep >= 1
     whole = sorted(file for file in folder.iterdir() if _NAME.fullmatch(file.name))
     removed = whole[:-keep]
+    for file in removed:
+        file.unlink()
+    return removed
+
+
+def remove_abandoned(folder: Path) -> list[Path]:
+    """What backups have left there that were killed."""
+    before = time.time() - _ABANDONED_S
+    removed = [file for file in folder.iterdir() if _UNFINISHED.fullmatch(file.name) and file.stat().st_mtime < before]
     for file in removed:
         file.unlink()
     return removed

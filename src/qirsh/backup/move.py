@@ -63,9 +63,9 @@ def move_store(
     with _old_store(database, progress) as old:
         if expected is not None:
             expected.judge(old.source.select(expected.query))
-        for (value,) in old.source.select(_MARK):
-            if bytes(value).decode() != shown:
-                raise UnusableDatabase(f"the store was moved to {bytes(value).decode()}: it cannot go elsewhere")
+        before = [bytes(value).decode() for (value,) in old.source.select(_MARK)]
+        if before not in ([], [shown]):
+            raise UnusableDatabase(f"the store was moved to {before[0]}: it cannot go elsewhere")
         require_sound(old.violations())
         total = rows_in(old.source)
         progress.begin("Moving", total)

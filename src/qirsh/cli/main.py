@@ -89,7 +89,8 @@ class _Commands(click.Group):
             message = f"the database cannot be used: {error}"
             raise Stopped(message) from error
         except OSError as error:
-            raise Stopped(str(error)) from error
+            words = error.strerror or str(error)
+            raise Stopped(f"{error.filename}: {words}" if error.filename else words) from error
         except click.Abort:  # At a question.
             message = "stopped, nothing was done"
             raise Stopped(message) from None

@@ -2,12 +2,13 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
 import click
 
-from qirsh.backup.files import LastBackup, file_in, remember, remove_older, whole_file
+from qirsh.backup.files import LastBackup, file_in, remember, remove_abandoned, remove_older, whole_file
 from qirsh.backup.lines import Manifest, moment
 from qirsh.backup.new_file import require_room
 from qirsh.backup.take import check_backup, source_of, take_backup
@@ -17,6 +18,7 @@ from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings, read_settings
 
 _OUTPUT: Final = "standard output"
+_INPUT: Final = Path("/dev/stdin")
 _MIB: Final = 1024 * 1024
 # A backup is smaller than the database: indexes are not in it, and it is packed.
 _SHARE_OF_DATABASE: Final = 0.25
@@ -42,14 +44,15 @@ def backup_group() -> None:
 
 
 @backup_group.command("take", hidden=True)
-@click.argument("target", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("where", metavar="TARGET")
 @click.option("--keep", type=click.IntRange(min=1), help="Keep so many in the directory, and remove older ones.")
 @click.option("--mib-per-s", type=click.FloatRange(min=0, min_open=True), help="Read no faster than this.")
-def take_command(target: Path, keep: int | None, mib_per_s: float | None) -> None:
+def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
     """Take one now."""
-    settings = read_settings()
+    settings, target = read_settings(), Path(where)
+    began = time.monotonic()
     bytes_per_s = None if mib_per_s is None else mib_per_s * _MIB
-    if str(target) == "-":
+    if where == "-":
         if keep is not None:
             raise click.UsageError("--keep needs a directory")
         # Of our own, with a buffer: where Python's has none, it may write a part, and nobody hears of it.
@@ -59,12 +62,13 @@ def take_command(target: Path, keep: int | None, mib_per_s: float | None) -> Non
             os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output,
         ):
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
-        _tell(manifest, _OUTPUT)
+        _tell(manifest, _OUTPUT, began)
         return
     if keep is not None and not target.is_dir():
         raise click.UsageError("--keep needs a directory")
-    if not (target if target.is_dir() else target.parent).is_dir():
-        raise Stopped(f"there is no directory {target.parent}")
+    folder = target if target.is_dir() or where.endswith("/") else target.parent
+    if not folder.is_dir():
+        raise Stopped(f"there is no directory {folder}")
     file = file_in(target, moment(system_clock())) if target.is_dir() else target
     if file.exists():
         raise Stopped(f"{file} is there already: choose another name")
@@ -73,17 +77,18 @@ def take_command(target: Path, keep: int | None, mib_per_s: float | None) -> Non
         with whole_file(file) as output, progress_bar() as progress:
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
     _remember(settings, manifest, file)
-    _tell(manifest, str(file))
-    for removed in remove_older(target, keep) if keep else ():
+    _tell(manifest, str(file), began)
+    abandoned = remove_abandoned(target) if target.is_dir() else []
+    for removed in abandoned + (remove_older(target, keep) if keep else []):
         click.echo(f"Removed {removed}")
 
 
 @backup_group.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
 def check_command(file: Path) -> None:
-    """Read a backup to its end, and say what it holds."""
+    """Read a backup to its end, and say what it holds. - is standard input."""
     with progress_bar() as progress:
-        manifest = check_backup(file, progress)
+        manifest = check_backup(_INPUT if str(file) == "-" else file, progress)
     click.echo(f"{file} is whole")
     click.echo(f"Taken:   {manifest.begun_at:%Y-%m-%d %H:%M:%S} UTC, of {manifest.engine}, by Qirsh {manifest.product}")
     click.echo(f"Schema:  {manifest.schema}, epoch {manifest.epoch}")
@@ -100,9 +105,7 @@ def _remember(settings: Settings, manifest: Manifest, file: Path) -> None:
         click.echo(f"qirsh: the backup is there, but that cannot be written to {settings.data_dir}: {error}", err=True)
 
 
-def _tell(manifest: Manifest, where: str) -> None:
-    seconds = (manifest.ended_at - manifest.begun_at).total_seconds()
-    click.echo(
-        f"{manifest.rows:,} rows of {len(manifest.tables)} tables in {seconds:.0f} s: {where}", err=where == _OUTPUT
-    )
+def _tell(manifest: Manifest, where: str, began: float) -> None:
+    seconds, tables = time.monotonic() - began, len(manifest.tables)
+    click.echo(f"{manifest.rows:,} rows of {tables} tables in {seconds:.1f} s: {where}", err=where == _OUTPUT)
     click.echo(f"Head of the chain of seals: {manifest.head or 'none'}", err=where == _OUTPUT)

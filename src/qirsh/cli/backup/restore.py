@@ -37,6 +37,8 @@ def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
     The place must be empty. Money stands still afterwards until operators have compared and lift the stop.
     """
     settings = read_settings()
+    if file.exists() and not file.is_file():
+        raise UnusableBackup(f"{file} is no file: a backup is read twice, so put what comes through a pipe into one")
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with progress_bar() as progress:
         manifest = check_backup(file, progress)
