@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests import postgres
 from tests.cli.program import House
-from tests.cli.serve.test_supervisor import CLIENTS, SECRET, SOON_S, Family, Town
+from tests.cli.serve.family import CLIENTS, SOON_S, Family, Town, serving_family
 from tests.line import Line, Lost, NotSent
 from tests.live import Call, create, pay, retrieve, wait_until
 
@@ -33,18 +33,9 @@ Samples = dict[str, float]
 @pytest.fixture
 def family(empty: House, tmp_path: Path) -> Iterator[Family]:
     town = Town(postgres.shared_server(), tmp_path / "town")
-    with town.server.database(town.name) as url:
-        one = Family(town, empty, url)
-        with empty.serving(
-            "serve",
-            until="listening",
-            QIRSH_DATABASE_URL=url,
-            QIRSH_SECRET_KEY=SECRET,
-            QIRSH_WORKERS=str(WORKERS),
-            QIRSH_METRICS_TOKEN=TOKEN,
-        ) as one.running:
-            yield one
-            assert one.running.stop() == 0
+    with serving_family(town, empty, workers=WORKERS, QIRSH_METRICS_TOKEN=TOKEN) as one:
+        yield one
+        assert one.running.stop() == 0
 
 
 async def scraped(port: int) -> Samples:
