@@ -87,12 +87,11 @@ def _figures(ended: Ended, mb_max: float | None) -> tuple[str, ...]:
 
 def _checks(outcome: Outcome) -> Iterator[Check]:
     name = _name(outcome.version)
-    best = max(outcome.free.ratio, outcome.slow.ratio)
-    yield Check(
-        best >= PAYS_RATIO_MIN,
-        f"{name}: beside a backup {outcome.free.ratio:.2f} of the pays are made, beside one that is held back"
-        f" {outcome.slow.ratio:.2f} (≥ {PAYS_RATIO_MIN})",
-    )
+    for beside, which in ((outcome.free, "a backup"), (outcome.slow, "one that is held back")):
+        yield Check(
+            _is_enough(beside),
+            f"{name}: beside {which} {beside.ratio:.2f} of the pays are made (≥ {PAYS_RATIO_MIN})",
+        )
     backup, restore = outcome.backup, outcome.back.restore
     yield Check(
         backup.peak_mb <= BACKUP_MB_MAX and restore.peak_mb <= RESTORE_MB_MAX,
