@@ -39,6 +39,12 @@ fail() {
     exit 1
 }
 is_root() { [ "$(id -u)" = 0 ]; }
+# Until this ends.
+alone() {
+    mkdir -p "$OPT"
+    exec 9>"$OPT/install.lock"
+    flock -n 9 || fail "another install.sh is at work"
+}
 
 # --- Users and directories ---
 
@@ -314,7 +320,12 @@ upgrade_command() {
     old=$(current)
     [ -n "$old" ] || fail "no version is installed: use install"
     new=$(version_of "$1")
-    if [ "$new" = "$old" ]; then say "version $new is the current one" && return; fi
+    if [ "$new" = "$old" ]; then
+        say "version $new is the current one"
+        # As after one that was ended between the stop and the start.
+        if has_control && ! is_active; then say "it does not run; to start it: $0 start"; fi
+        return
+    fi
     require_settings
     make_program "$1" "$2"
     was_active=0
@@ -383,6 +394,7 @@ $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
 command=${1:-help}
 [ $# = 0 ] || shift
 if [ "$command" != help ] && [ -z "$ROOT" ] && ! is_root; then fail "only root can do this"; fi
+case $command in install | upgrade | start | back | units) alone ;; esac
 case $command in
 install | upgrade)
     [ -n "${1:-}" ] || fail "which wheel?"

@@ -1,6 +1,7 @@
 """`install.sh` in a folder of its own: from nothing to a service, to another version, and back."""
 
 import contextlib
+import fcntl
 import shutil
 import socket
 import stat
@@ -61,6 +62,17 @@ def test_a_wheel_of_another_name_a_missing_lock_and_no_version_are_refused(
     assert "install.sh upgrade WHEEL" in machine.run("help").stdout
 
 
+def test_two_at_once_are_one(machine: Installation, tmp_path: Path) -> None:
+    folder = machine.root / "opt/qirsh"
+    folder.mkdir(parents=True)
+    with (folder / "install.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for command in ("install", "upgrade", "start", "back", "units"):
+            refused = machine.run(command, f"{tmp_path}/qirsh-1.0-py3-none-any.whl")
+            assert (refused.returncode, refused.stderr) == (1, "qirsh install: another install.sh is at work\n")
+    assert not (machine.root / "etc").exists()
+
+
 def test_what_an_installation_makes_is_made_once_and_closed_to_others(machine: Installation, tmp_path: Path) -> None:
     """Up to the program itself, which a wheel that is none does not become."""
     wheel = tmp_path / "qirsh-1.0-py3-none-any.whl"
@@ -99,6 +111,10 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     assert NEXT in machine.must("run", "--version")
     shop = Shop(machine.url, known)
     paid.append(_paid(shop))
+
+    assert machine.stop() == 0
+    assert "it does not run; to start it: " in machine.must("upgrade", str(second))
+    machine.must("start")
 
     machine.must("back")
     assert machine.current() == THIS_VERSION
