@@ -17,6 +17,7 @@ from qirsh.metrics.catalogue import ASKED, KEPT
 from qirsh.service import layout
 from tests.deploy import prometheus_rules as checks
 from tests.deploy.prometheus_rules import BOARD, FOLDER, RULE_TESTS, RULES, RULES_FILE
+from tests.deploy.prometheus_server import hurried
 from tests.deploy.prometheus_tools import ROOT, promtool
 from tests.live import Call, in_process
 
@@ -253,3 +254,10 @@ def test_a_board_that_lacks_something_is_noticed(spoil: str) -> None:
 
 def test_no_two_alerts_have_one_name() -> None:
     assert len(ALERTS) == sum("alert" in rule for rule in checks.all_rules(RULES))
+
+
+def test_the_hurried_rules_are_the_same_but_for_their_times() -> None:
+    rules = (FOLDER / "rules.yml").read_text()
+    assert hurried("rate(a[2m]) for: 1m\n x offset 1h") == "rate(a[15s]) for: 7s\n x offset 450s"
+    assert len(hurried(rules).splitlines()) == len(rules.splitlines())
+    assert not re.search(r"\[\d+[mhd]\]| for: \d+[mhd]", hurried(rules))

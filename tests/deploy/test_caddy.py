@@ -1,6 +1,5 @@
 """The Caddyfile, checked by Caddy, and Caddy in front of a service of ours, with TLS."""
 
-import contextlib
 import http.server
 import shutil
 import socket
@@ -14,78 +13,17 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.cli.program import House, Running
-from tests.deploy.containerfile import REPOSITORY
-from tests.live import LOOK_S, TIED, free_port
+from tests.deploy.caddy import CADDY, CADDYFILE, LOOKS_MAX, OUTSIDE, Caddy, caddy
+from tests.live import LOOK_S, free_port
 
-CADDYFILE: Final = REPOSITORY / "deploy" / "compose" / "Caddyfile"
-CADDY: Final = "/usr/bin/caddy"
 INSIDE: Final = "127.0.0.5"  # Where operators are.
-OUTSIDE: Final = "127.0.0.6"
 TOKEN: Final = "metrics-token-of-the-caddy-tests-1"
-_LOOKS_MAX: Final = 1500
 # A packet of no version that there is, which a QUIC server answers with those that it knows.
 _QUIC: Final = b"\xc0\x1a\x2a\x3a\x4a\x08" + bytes(8) + b"\x08" + bytes(1200)
 
 pytestmark = pytest.mark.skipif(
     not Path(CADDY).exists(), reason="NOT TESTED: the Caddyfile, since Debian's caddy is not installed"
 )
-
-
-class Answer(NamedTuple):
-    """What curl was told."""
-
-    status: int
-    version: str
-    headers: str
-    body: str
-
-
-class Caddy:
-    """One that runs, and clients of it."""
-
-    def __init__(self, folder: Path, port: int) -> None:
-        self._folder = folder
-        self.port = port
-
-    def ask(self, path: str, *options: str, client: str = OUTSIDE) -> Answer:
-        """By curl; status 0 if nobody answers."""
-        root = self._folder / "caddy/pki/authorities/local/root.crt"
-        told = subprocess.run(
-            [
-                *("curl", "-sS", "--cacert", str(root), "--interface", client, "-D", str(self._folder / "headers")),
-                *("-o", str(self._folder / "body"), "-w", "%{http_code} %{http_version}", *options),
-                f"https://localhost:{self.port}{path}",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if told.returncode != 0:
-            return Answer(0, "", told.stderr, "")
-        status, version = told.stdout.split()
-        headers, body = ((self._folder / name).read_text() for name in ("headers", "body"))
-        return Answer(int(status), version, headers.lower(), body)
-
-
-@contextlib.contextmanager
-def caddy(folder: Path, upstream: str, port: int) -> Iterator[Caddy]:
-    """With our file and its own authority, on free ports."""
-    own = f"{{\n\tadmin off\n\tskip_install_trust\n\thttp_port {free_port()}\n\thttps_port {port}\n"
-    config = folder / "Caddyfile"
-    config.write_text(CADDYFILE.read_text().replace("{\n", own, 1))
-    environment = {"DOMAIN": "localhost", "UPSTREAM": upstream, "XDG_DATA_HOME": str(folder), "HOME": str(folder)}
-    words = [*TIED[:-1], CADDY, "run", "--config", str(config)]
-    with (folder / "log").open("w") as log, subprocess.Popen(words, env=environment, stderr=log, stdout=log) as process:
-        try:
-            running = Caddy(folder, port)
-            for _ in range(_LOOKS_MAX):
-                assert process.poll() is None, (folder / "log").read_text()
-                if running.ask("/healthz").status:
-                    break
-                time.sleep(LOOK_S)
-            yield running
-        finally:
-            process.terminate()
 
 
 class Guarded(NamedTuple):
@@ -160,14 +98,14 @@ def test_metrics_are_not_passed_on_whatever_is_sent(guarded: Guarded, path: str)
 
 
 def test_a_service_that_was_stopped_is_a_502_or_503_and_one_that_is_back_is_served(guarded: Guarded) -> None:
-    folder = guarded.front._folder  # noqa: SLF001 - of this file
+    folder = guarded.front.folder
     house = House(folder / "other")
     upstream, port = free_port(), free_port()
     (folder / "second").mkdir()
     own: dict[str, Any] = {"QIRSH_PORT": str(upstream), "QIRSH_BASE_URL": f"https://localhost:{port}"}
 
     def wait_for(*wanted: int) -> None:
-        for _ in range(_LOOKS_MAX):
+        for _ in range(LOOKS_MAX):
             if (answer := front.ask("/healthz")).status in wanted:
                 return
             time.sleep(LOOK_S)
@@ -209,7 +147,7 @@ def test_when_none_is_ready_the_service_answers_for_itself(tmp_path: Path) -> No
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Unready) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with caddy(tmp_path, f"127.0.0.1:{server.server_port}", free_port()) as front:
-            for _ in range(_LOOKS_MAX):
+            for _ in range(LOOKS_MAX):
                 if _Unready.probes > 1:  # Caddy has heard the first answer by then.
                     break
                 time.sleep(LOOK_S)

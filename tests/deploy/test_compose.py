@@ -1,31 +1,18 @@
 """The Compose files and what lies beside them."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-import yaml
 
 from qirsh.settings import BadSetting, Settings, read_settings
-from tests.deploy.containerfile import REPOSITORY, TOOLS
+from tests.deploy.compose_steps import FOLDER, OWN, composed, environment_of, make_database, make_secrets
+from tests.deploy.containerfile import TOOLS
 from tests.postgres import server
 
-FOLDER: Final = REPOSITORY / "deploy" / "compose"
 FILES: Final = ("sqlite.yaml", "postgres.yaml")
-# What somebody would write instead of the examples.
-OWN: Final = {
-    "DOMAIN": "pay.shop.sy",
-    "QIRSH_SUPPORT_CONTACT": "help@shop.sy",
-    "QIRSH_MAIL_FROM": "Shop <pay@shop.sy>",
-}
-
-
-def composed(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text())
-    return loaded
 
 
 def examples() -> dict[str, str]:
@@ -35,27 +22,13 @@ def examples() -> dict[str, str]:
 
 
 def settings_of(name: str, dotenv: dict[str, str], secrets: Path) -> Settings:
-    """What the service reads in its container, where the files of the host stand for what is mounted."""
-    service = composed(name)["services"]["qirsh"]
-    own = {key: value for key, value in dotenv.items() if key.startswith("QIRSH_")}
-    for key, value in service["environment"].items():
-        # As Compose does it, with no default but where one is given.
-        filled = re.sub(r"\$\{(\w+)(?::\?[^}]*|:-([^}]*))?\}", lambda m: dotenv.get(m[1], m[2] or ""), str(value))
-        own[key] = filled.replace("/run/secrets", str(secrets))
-        if key.endswith("_FILE"):
-            assert Path(value).name in service["secrets"], key
-    return read_settings(own)
+    """What the service reads in its container."""
+    return read_settings(environment_of(name, "qirsh", dotenv, secrets))
 
 
 @pytest.fixture
 def secrets(tmp_path: Path) -> Path:
-    """Made as an operator makes them, with a mail server."""
-    shutil.copy(FOLDER / "make-secrets.sh", tmp_path)
-    subprocess.run([tmp_path / "make-secrets.sh"], check=True, capture_output=True)
-    made = tmp_path / "secrets"
-    (made / "smtp_url").chmod(0o600)
-    (made / "smtp_url").write_text("smtp+starttls://qirsh:long@mail.shop.sy:587\n")
-    return made
+    return make_secrets(tmp_path, "smtp+starttls://qirsh:long@mail.shop.sy:587")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -142,19 +115,15 @@ def test_caddy_is_the_proxy_that_the_service_trusts_and_the_only_door() -> None:
 
 
 def test_postgresql_is_made_with_a_role_that_is_no_superuser(secrets: Path) -> None:
-    script = (FOLDER / "postgres-init.sql").read_text().replace("/run/secrets", str(secrets))
-    password = (secrets / "database_password").read_text().strip()
     asked = [
         "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user",
         "SELECT pg_get_userbyid(datdba), pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'qirsh'",
     ]
     with server() as postgres:  # Of its own: a role is there for every database.
-        psql = [str(postgres.binaries / "psql"), "-X", "-qAt", "-v", "ON_ERROR_STOP=1"]
-        made = subprocess.run([*psql, postgres.url()], input=script, capture_output=True, text=True, check=False)
-        assert (made.returncode, made.stderr) == (0, "")
-        url = f"postgresql://qirsh:{password}@127.0.0.1:{postgres.port}/qirsh"
+        url = make_database(postgres, secrets)
+        psql = [str(postgres.binaries / "psql"), "-X", "-qAt", url]
         words = [word for sql in asked for word in ("-c", sql)]
-        told = subprocess.run([*psql, url, *words], capture_output=True, text=True, check=True)
+        told = subprocess.run([*psql, *words], capture_output=True, text=True, check=True)
     assert told.stdout.split() == ["f|f|f", "qirsh|UTF8"]
 
 

@@ -1,7 +1,6 @@
-"""A real Prometheus, with the example's configuration, scrapes two servers whose database goes away and comes back."""
+"""A real Prometheus with the configuration and the rules of deploy/prometheus."""
 
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +14,8 @@ import yaml
 
 from tests.deploy.prometheus_rules import FOLDER
 from tests.deploy.prometheus_tools import tool
-from tests.live import Live, free_port, live
-from tests.postgres import server as postgres_server
+from tests.live import free_port
 
-TOKEN: Final = "metrics-0123456789-abcdefghijklmn"
 TIED: Final = ("setpriv", "--pdeathsig=KILL", "--")  # No run of tests that is killed leaves it behind.
 FASTER: Final = 8  # Of the rules' minutes each takes seven seconds: a window has several scrapes.
 LOOKS_MAX: Final = 400  # Looks, not seconds: a machine that stands still meanwhile is not slow.
@@ -68,16 +65,16 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, world: Live) -> Iterator[Prometheus]:
+def prometheus(folder: Path, token: str, *ports: int) -> Iterator[Prometheus]:
     """With the files of the repository, other addresses and less patience."""
     program = tool("prometheus")
     config = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
     # While the database is away it takes two seconds to give up asking it.
     config["global"] = {"scrape_interval": "4s", "scrape_timeout": "4s", "evaluation_interval": "2s"}
-    config["scrape_configs"][0]["static_configs"] = [{"targets": [f"127.0.0.1:{port}" for port in world.ports]}]
+    config["scrape_configs"][0]["static_configs"] = [{"targets": [f"127.0.0.1:{port}" for port in ports]}]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     (folder / "rules.yml").write_text(hurried((FOLDER / "rules.yml").read_text()))
-    (folder / "qirsh-metrics-token").write_text(TOKEN)
+    (folder / "qirsh-metrics-token").write_text(token)
     port = free_port()
     words = ("--config.file=prometheus.yml", "--storage.tsdb.path=data", f"--web.listen-address=127.0.0.1:{port}")
     with (folder / "log").open("wb") as log:
@@ -95,32 +92,3 @@ def wait_until(what: str, holds: Callable[[], bool]) -> None:
             return
         time.sleep(LOOK_S)
     pytest.fail(f"it never came to be that {what}")
-
-
-@pytest.mark.slow
-def test_an_alert_fires_while_the_database_is_away_and_clears_when_it_is_back(tmp_path: Path) -> None:
-    more = {"QIRSH_METRICS_TOKEN": TOKEN}
-    with (
-        postgres_server() as database,
-        live(database, shops=0, people=0, processes=2, more=more) as world,
-        prometheus(tmp_path, world) as scraper,
-    ):
-        wait_until("both servers are reached with the token", lambda: scraper.healthy() == 2)
-        wait_until("each rule was looked at", lambda: scraper.evaluated() > 30)
-        assert scraper.firing() == {}
-        database.stop()
-        try:
-            wait_until("the alert fires", lambda: scraper.firing().get("QirshDatabaseAway") == "page")
-            assert scraper.healthy() == 2
-        finally:
-            assert database.start()
-        wait_until("it has cleared", lambda: "QirshDatabaseAway" not in scraper.firing())
-        wait_until("nothing else fires", lambda: "page" not in scraper.firing().values())
-
-
-def test_the_hurried_rules_are_the_same_but_for_their_times() -> None:
-    rules = (FOLDER / "rules.yml").read_text()
-    assert hurried("rate(a[2m]) for: 1m\n x offset 1h") == "rate(a[15s]) for: 7s\n x offset 450s"
-    assert len(hurried(rules).splitlines()) == len(rules.splitlines())
-    assert not re.search(r"\[\d+[mhd]\]| for: \d+[mhd]", hurried(rules))
-    assert shutil.which("setpriv")
