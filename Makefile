@@ -144,7 +144,7 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 
 # The same bytes of the same commit, with the same Python: its zlib packs them.
 release: setup ## wheel, source archive, SBOM, notes and checksums of this commit, in dist
-	@$(BIN)/python -m release
+	@$(BIN)/python -m release $(if $(UNRELEASED),--unreleased)
 
 # The tests bring PostgreSQL 18 along; Debian's is the other one that the store is held to. Without it they say so.
 debian-postgresql:

@@ -14,11 +14,11 @@ from release.refusal import ReleaseRefused
 from release.sbom import sbom
 
 
-def make_release(root: Path) -> str:
-    """Fill `dist` anew, once all is made; the checksums come back."""
+def make_release(root: Path, *, is_unreleased: bool = False) -> str:
+    """Fill `dist` anew, once all is made; the checksums come back. Between two releases the notes are those to come."""
     commit = clean_commit(root)
     version = version_of(root)
-    notes = release_notes((root / "CHANGELOG.md").read_text(), version)
+    notes = release_notes((root / "CHANGELOG.md").read_text(), "Unreleased" if is_unreleased else version)
     locked = read_lock(root / "requirements.txt")
     require_installed([*locked, *read_lock(root / "requirements-build.txt")])
     direct = [line for line in (root / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
@@ -40,7 +40,7 @@ def main() -> int:
     """The exit code."""
     os.umask(0o022)  # A wheel keeps the modes of its files.
     try:
-        sys.stdout.write(make_release(Path.cwd()))
+        sys.stdout.write(make_release(Path.cwd(), is_unreleased="--unreleased" in sys.argv[1:]))
     except ReleaseRefused as refusal:
         sys.stderr.write(f"no release: {refusal}\n")
         return 1

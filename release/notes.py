@@ -24,4 +24,7 @@ def release_notes(changelog: str, version: str) -> str:
             if not text.strip():
                 raise ReleaseRefused(f"the section of {version} in CHANGELOG.md is empty")
             return f"{section.strip()}\n"
-    raise ReleaseRefused(f"CHANGELOG.md has no section of {version}: write `## {version} - DATE` over what it holds")
+    raise ReleaseRefused(
+        f"CHANGELOG.md has no section of {version}: write `## {version} - DATE` over what it holds, or"
+        " take what is not released yet: make release UNRELEASED=1"
+    )

@@ -200,15 +200,15 @@ switch_to() {
 
 # drop_in CREDENTIAL FILE UNIT...: beside each unit while there is such a credential.
 drop_in() {
-    credential=$1 file=$2
+    credential=$1 conf=$2
     shift 2
     for unit; do
         if [ -e "$CREDENTIALS/$credential" ]; then
             say "$unit gets the credential $credential"
             mkdir -p "$UNITS/$unit.d"
-            install -m 0644 "$HERE/$file" "$UNITS/$unit.d/$file"
+            install -m 0644 "$HERE/$conf" "$UNITS/$unit.d/$conf"
         else
-            rm -f "$UNITS/$unit.d/$file"
+            rm -f "$UNITS/$unit.d/$conf"
         fi
     done
 }
@@ -244,12 +244,22 @@ environment_of() {
         sed -n 's/^Environment=\(QIRSH_[A-Z_]*=[^" ]*\)$/\1/p' | sed "s|%S|$ROOT/var/lib|; s|%t|$RUN|; s|%d|$1|"
 }
 
+# As the service's user.
+demoted() {
+    if is_root; then
+        setpriv --reuid="$(service_uid)" --regid="$(service_gid)" --groups="$(service_gid),$(operators_gid)" --no-new-privs "$@"
+    else
+        "$@"
+    fi
+}
+
 # as_service VERSION COMMAND...: secrets are lent in a directory for the service's user, as systemd does it.
 as_service() {
     version=$1
     shift
     mkdir -p "$RUN"
     lent=$(mktemp -d "$RUN/qirsh-credentials.XXXXXX")
+    trap 'rm -rf "$lent"; exit 130' INT TERM HUP
     for file in "$CREDENTIALS"/*; do install -m 0400 "$file" "$lent/"; done
     if is_root; then chown -R "$(service_uid):$(service_gid)" "$lent"; fi
     status=0
@@ -263,14 +273,11 @@ as_service() {
         # By its number: only ROOT's own files may know its name.
         QIRSH_OPERATORS_GROUP=$(operators_gid)
         export QIRSH_OPERATORS_GROUP
-        cd /
-        if is_root; then
-            exec setpriv --reuid="$(service_uid)" --regid="$(service_gid)" --groups="$(service_gid),$(operators_gid)" \
-                --no-new-privs "$OPT/$version/bin/python" -P -m qirsh "$@"
-        fi
-        exec "$OPT/$version/bin/python" -P -m qirsh "$@"
+        demoted test -x . || cd /
+        demoted "$OPT/$version/bin/python" -P -m qirsh "$@"
     ) || status=$?
     rm -rf "$lent"
+    trap - INT TERM HUP
     return $status
 }
 
@@ -333,12 +340,13 @@ upgrade_command() {
     # Stopped first: what is paid after a backup is not in it.
     if [ $was_active = 1 ]; then say "the service stops for its backup"; fi
     control stop qirsh.service
-    file=$BACKUPS/before-$new-$(date -u +%Y%m%dT%H%M%SZ).jsonl.gz
-    say "backup of version $old: $file"
-    if ! as_service "$old" backup "$file"; then
+    backup=$BACKUPS/before-$new-$(date -u +%Y%m%dT%H%M%SZ).jsonl.gz
+    say "backup of version $old: $backup"
+    if ! as_service "$old" backup "$backup"; then
         if [ $was_active = 1 ]; then control start qirsh.service; fi
         fail "there is no backup, so nothing was changed"
     fi
+    previous=$(readlink "$OPT/previous" || true)
     ln -sfn "$old" "$OPT/previous"
     switch_to "$new"
     install_units
@@ -347,33 +355,47 @@ upgrade_command() {
         return
     fi
     if start_version "$new" --ready; then
-        say "version $new serves. The way back: $0 back; after changes of the tables: $0 back --restore $file"
+        say "version $new serves. The way back: $0 back; after changes of the tables: $0 back --restore $backup"
         return
     fi
     say "back to version $old"
     control stop qirsh.service
     switch_to "$old"
-    if start_version "$old" --ready; then fail "version $new was not ready, version $old serves again; nothing is lost"; fi
+    if start_version "$old" --ready; then
+        if [ -n "$previous" ]; then ln -sfn "$previous" "$OPT/previous"; else rm "$OPT/previous"; fi
+        fail "version $new was not ready, version $old serves again; nothing is lost"
+    fi
     control stop qirsh.service
-    fail "neither serves. If $new has changed the tables, the way back is: $0 back --restore $file"
+    fail "neither serves. If $new has changed the tables, the way back is: $0 back --restore $backup"
 }
 
 back_command() {
-    file=
-    if [ "${1:-}" = --restore ]; then
-        file=${2:?which backup?}
-        [ -f "$file" ] || fail "there is no backup $file"
-    fi
     new=$(current)
     [ -L "$OPT/previous" ] || fail "there is no version before $new"
     old=$(readlink "$OPT/previous")
+    file=
+    case ${1:-} in
+    '') ;;
+    --restore)
+        [ -f "${2:-}" ] || fail "there is no backup ${2:-named}"
+        file=$(readlink -f "$2")
+        as_service "$old" backup check "$file" || fail "this backup cannot be restored, so nothing was changed"
+        ;;
+    *) fail "back takes nothing, or --restore FILE: not $1" ;;
+    esac
+    was_active=0
+    if is_active; then was_active=1; fi
     control stop qirsh.service
     if [ "$new" != "$old" ]; then switch_to "$old"; fi
     if [ -n "$file" ]; then
-        say "the database is moved aside, and the backup takes its place: what was done after it is not in there"
+        say "the backup takes the place of the database: what was done after it is not in there"
         if ! as_service "$old" restore --aside "$file"; then
-            fail "the backup was not restored, nothing is started. On PostgreSQL a restore needs an empty database: name it in
-$CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
+            if [ "$new" != "$old" ]; then switch_to "$new"; fi
+            if [ $was_active = 1 ]; then start_version "$new" || true; fi
+            if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then
+                say "on PostgreSQL a restore needs an empty database: name it in $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
+            fi
+            fail "the backup was not restored, and all is as before"
         fi
         start_version "$old" || fail "version $old does not serve: journalctl -u qirsh tells why"
         say "version $old serves, and money stands still until two operators have compared the books and lift the stop"

@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -130,6 +131,31 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one(house: House, tmp_pa
     assert len(list(tmp_path.glob("qirsh-*"))) == 2
 
 
+def test_a_backup_that_is_told_to_stop_leaves_nothing(house: House, tmp_path: Path) -> None:
+    with house.started_afresh("backup", str(tmp_path), "--mib-per-s", "0.01") as process:
+        while not list(tmp_path.glob("qirsh-*")):
+            assert process.poll() is None, process.communicate()
+        process.terminate()
+        assert process.wait() == 128 + signal.SIGTERM
+    assert list(tmp_path.glob("qirsh-*")) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: what root restores, since it takes root")
+def test_root_restores_nothing_for_another_user(other: House, backup: Path) -> None:
+    os.chown(other.folder, 65534, 65534)
+    ended = other.invoke("restore", str(backup))
+    assert (ended.returncode, "run this as that user" in ended.stderr) == (2, True), ended.stderr
+    assert not other.database.exists()
+
+
+def test_a_store_that_was_moved_to_sqlite_is_as_a_server_leaves_it(house: House) -> None:
+    ended = house.invoke("migrate-store", "--to", f"sqlite:///{house.folder}/new.db")
+    assert ended.returncode == 0, ended.stderr
+    assert f"Set QIRSH_DATABASE_URL to sqlite:///{house.folder}/new.db before" in ended.stdout
+    told = house.invoke("doctor", QIRSH_DATABASE_URL=f"sqlite:///{house.folder}/new.db").stdout
+    assert "not wal" not in told
+
+
 def test_a_store_is_moved_by_a_word_and_is_refused_in_a_sentence(house: House, empty_url: str) -> None:
     for to, said in (
         (f"sqlite:///{house.database}", "onto itself"),
@@ -198,7 +224,8 @@ def test_a_restore_that_is_refused_changes_nothing(
 
     half = tmp_path / "half.gz"
     half.write_bytes(backup.read_bytes()[:-40])
-    assert "unfinished" in refused(other, half)
+    assert f"{half}: " in (said := refused(other, half))
+    assert "unfinished" in said
     assert "cannot be read" in refused(other, tmp_path / "nothing")
     assert "is not empty" in refused(house, backup)
     assert "has" in refused(served[0], backup, "--aside")

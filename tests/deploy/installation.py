@@ -63,17 +63,23 @@ class Installation:
         self._port = port
         self._systemctl = write_systemctl(root / "systemctl")
 
-    def run(self, *words: str, **variables: str) -> Ended:
-        """`install.sh`, to its end."""
+    def run(self, *words: str, folder: Path | None = None, **variables: str) -> Ended:
+        """`install.sh`, to its end, from a folder."""
         told = clean_environment() | {"ROOT": str(self.root), "SYSTEMCTL": str(self._systemctl)} | variables
         done = subprocess.run(
-            ["sh", str(INSTALL), *words], env=told, capture_output=True, text=True, check=False, timeout=_PATIENCE_S
+            ["sh", str(INSTALL), *words],
+            cwd=folder,
+            env=told,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE_S,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
 
-    def must(self, *words: str, **variables: str) -> str:
+    def must(self, *words: str, folder: Path | None = None, **variables: str) -> str:
         """What it says when it does what it is told."""
-        done = self.run(*words, **variables)
+        done = self.run(*words, folder=folder, **variables)
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 

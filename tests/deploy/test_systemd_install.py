@@ -106,7 +106,9 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     paid = [_paid(shop)]
     assert machine.run("install", str(second)).returncode == 1, "that is an upgrade"
 
-    machine.must("upgrade", str(second))
+    said = machine.must("upgrade", str(second))
+    [file] = (machine.root / "var/backups/qirsh").glob(f"before-{NEXT}-*.jsonl.gz")
+    assert f"back --restore {file}\n" in said
     assert machine.current() == NEXT
     assert NEXT in machine.must("run", "--version")
     shop = Shop(machine.url, known)
@@ -159,7 +161,16 @@ def test_a_version_that_is_not_ready_is_left_and_one_that_migrated_only_by_its_b
     assert _status(Shop(machine.url, known), after) == "paid"
 
     [file] = (machine.root / "var/backups/qirsh").glob(f"before-{MIGRATED}-*.jsonl.gz")
-    machine.must("back", "--restore", str(file))
+    (tmp_path / "none.gz").write_text("no backup")
+    for words, why in (
+        (("--restoer", str(file)), "not --restoer"),
+        (("--restore", str(tmp_path / "none.gz")), "so nothing was changed"),
+    ):
+        refused = machine.run("back", *words)
+        assert (refused.returncode, why in refused.stderr) == (1, True), refused.stderr
+        assert machine.current() == MIGRATED
+        assert _status(Shop(machine.url, known), after) == "paid"
+    machine.must("back", "--restore", file.name, folder=file.parent)
     assert machine.current() == THIS_VERSION
     shop = Shop(machine.url, known)
     assert _status(shop, paid) == _status(shop, before) == "paid"

@@ -23,9 +23,7 @@ def new_sqlite_file(path: Path, *, aside: bool = False) -> Iterator[tuple[Path, 
     moved: list[Path] = []
     try:
         if (has_bytes(path) or has_bytes(log_of(path))) and not aside:
-            raise UnusableDatabase(
-                f"{path} is not empty: restore into another place, or move it and its log out of the way by --aside"
-            )
+            raise UnusableDatabase(f"{path} is not empty: name another place, or move it and its log out of the way")
         _remove(fresh)  # Of a restore that was ended.
         try:
             yield fresh, moved

@@ -104,6 +104,7 @@ def sqlite_target(path: Path, schema: int) -> Iterator[SqliteTarget]:
         target = SqliteTarget(connection, schema)
         yield target
         connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")  # As a server leaves it.
 
 
 def _now() -> int:

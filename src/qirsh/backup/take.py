@@ -69,10 +69,13 @@ def check_backup(file: Path, progress: Progress) -> Manifest:
     """Read it to its end. Raises `UnusableBackup`."""
     with _opened(file) as source:
         progress.begin("Reading", file.stat().st_size)
-        reader = BackupReader(source, progress.add)
-        for _, chunks in reader.tables():
-            for _ in chunks:
-                pass
+        try:
+            reader = BackupReader(source, progress.add)
+            for _, chunks in reader.tables():
+                for _ in chunks:
+                    pass
+        except UnusableBackup as error:
+            raise UnusableBackup(f"{file}: {error}") from None
     assert reader.manifest is not None
     return reader.manifest
 

@@ -1,8 +1,11 @@
 """`qirsh backup TARGET` while a server runs, and `qirsh backup check FILE`."""
 
 import os
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -74,7 +77,7 @@ def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
         raise Stopped(f"{file} is there already: choose another name")
     with source_of(settings.database) as source:
         require_room(file.parent, int(source.size() * _SHARE_OF_DATABASE))
-        with whole_file(file) as output, progress_bar() as progress:
+        with _ended_by_sigterm(), whole_file(file) as output, progress_bar() as progress:
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
     _remember(settings, manifest, file)
     _tell(manifest, str(file), began)
@@ -95,6 +98,16 @@ def check_command(file: Path) -> None:
     click.echo(f"Rows:    {manifest.rows:,} in {len(manifest.tables)} tables")
     click.echo(f"Head:    {manifest.head or 'none'}")
     click.echo(f"Keys:    {', '.join(manifest.secret_keys) or 'none'}")
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """As by Ctrl-C: what was begun is removed."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _remember(settings: Settings, manifest: Manifest, file: Path) -> None:

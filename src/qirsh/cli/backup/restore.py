@@ -1,5 +1,6 @@
 """`qirsh restore FILE`: a backup becomes the database of this installation."""
 
+import os
 from pathlib import Path
 
 import click
@@ -24,7 +25,7 @@ from qirsh.web.operator.peer import own_user, user_name
 
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--aside", is_flag=True, help="Move what is there, and its log, to another name first (SQLite).")
+@click.option("--aside", is_flag=True, help="Move what is in the way, and its log, to another name first (SQLite).")
 @click.option(
     "--after-epoch",
     type=click.IntRange(0, EPOCHS_MAX - 2),
@@ -40,6 +41,7 @@ def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
     if file.exists() and not file.is_file():
         raise UnusableBackup(f"{file} is no file: a backup is read twice, so put what comes through a pipe into one")
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _require_owner(settings.data_dir)
     with progress_bar() as progress:
         manifest = check_backup(file, progress)
         _require_keys(settings, manifest)
@@ -54,6 +56,15 @@ def restore_command(file: Path, *, aside: bool, after_epoch: int) -> None:
     taken = timestamp(restored.record.taken_at)
     click.echo(f"Restored to {taken}: {manifest.rows:,} rows are in {shown(settings)}, and every rule holds")
     tell_restored(restored.record)
+
+
+def _require_owner(folder: Path) -> None:
+    """What root restores belongs to root."""
+    owner = folder.stat().st_uid
+    if os.geteuid() == 0 != owner:
+        raise UnusableBackup(
+            f"{folder} is of user {owner}, who could not open what root restores: run this as that user"
+        )
 
 
 def _require_keys(settings: Settings, manifest: Manifest) -> None:
