@@ -11,6 +11,9 @@ from tests.postgres import PostgresServer, installations, own_folder, unprivileg
 @contextlib.contextmanager
 def standby_of(primary: PostgresServer, address: str = "") -> Iterator[PostgresServer]:
     """A copy that follows, as long as nobody promotes it; by another address than the primary's own, if told."""
+    # One that is held, or stopped, for the time of some tests finds there what it has missed.
+    primary.sql("ALTER SYSTEM SET wal_keep_size = '2GB'")
+    primary.sql("SELECT pg_reload_conf()")
     with own_folder("qirsh-standby-") as folder:
         copy = (primary.binaries / "pg_basebackup", "-D", "data", "-R", "-c", "fast", "--no-sync")
         subprocess.run(

@@ -24,9 +24,13 @@ SETTINGS: Final = {
 @contextmanager
 def running(disk: Path) -> Iterator[PostgresServer]:
     """Everything else is at its default."""
+    before = tempfile.tempdir
     tempfile.tempdir = str(disk)  # Where the server's folder is made, owned by the server's user.
-    with postgres.server(**SETTINGS) as server:
-        yield server
+    try:
+        with postgres.server(**SETTINGS) as server:
+            yield server
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager

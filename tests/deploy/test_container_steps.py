@@ -16,7 +16,7 @@ OWN_BYTES_MAX: Final = 100_000_000
 _EVERYTHING: Final = """
 import datetime, importlib, pkgutil, qirsh
 for module in pkgutil.walk_packages(qirsh.__path__, "qirsh."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", "tracing.otlp")):  # What only `qirsh[otel]` can import.
         importlib.import_module(module.name)
 from babel.dates import format_date
 day = datetime.date(2026, 11, 18)

@@ -58,7 +58,7 @@ OF_ONE: Final = {
 NATIVE: Final = """
 import importlib.resources, io, pkgutil, qirsh
 for module in pkgutil.walk_packages(qirsh.__path__, "qirsh."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", "tracing.otlp")):  # What only `qirsh[otel]` can import.
         importlib.import_module(module.name)
 import argon2, asyncio, asyncpg, segno, uharfbuzz, uvloop, zxingcpp
 from cryptography.hazmat.primitives.asymmetric import ec

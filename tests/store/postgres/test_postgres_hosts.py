@@ -26,6 +26,7 @@ from qirsh.store.postgres.connection import connect
 from qirsh.store.postgres.hosts import Host, Hosts, hosts_of, survey
 from qirsh.store.postgres.store import PostgresStore, open_postgres
 from qirsh.store.postgres.verify import verify
+from tests.live import wait_until
 from tests.postgres import PostgresServer, server, shared_server
 from tests.standby import REFUSED, several, silent_host, standby_of
 from tests.store.filled import FILLED
@@ -57,8 +58,7 @@ def database(url: str, standby: PostgresServer, running: PostgresServer) -> str:
 
 def caught_up(running: PostgresServer, standby: PostgresServer) -> None:
     position = running.sql("SELECT pg_current_wal_lsn()")
-    while standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{position}'") != "t":
-        pass
+    wait_until(lambda: standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{position}'") == "t", _SCENE_S)
 
 
 @contextlib.asynccontextmanager

@@ -178,7 +178,11 @@ class _Description:
             if schema["type"] == "object":
                 # `metadata[key]=value`: a filter, so its values are texts, whatever was sent with the payment.
                 text = "Only those whose metadata hold this text under this key: `metadata[key]=value`."
-                schema = {"type": "object", "additionalProperties": schema["additionalProperties"] | WITHOUT_NUL}
+                schema = {
+                    "type": "object",
+                    "propertyNames": WITHOUT_NUL,
+                    "additionalProperties": schema["additionalProperties"] | WITHOUT_NUL,
+                }
                 shown: Any = {"cart": "c-5581"}
             else:
                 shown = field_example(struct, name)
