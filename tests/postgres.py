@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 _NOBODY: Final = 65534
+_ENDED_S_MAX: Final = 120  # On a busy machine; whoever takes longer hangs.
 _NAMES: Final = itertools.count(1)
 # What a test makes a role prefer does not cut off the test's own hands.
 _OWN_WISHES: Final = " ".join(
@@ -101,12 +102,12 @@ class PostgresServer:
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """At once, without a last checkpoint: the data is thrown away, or recovered."""
         self.process.send_signal(how)
-        self.process.wait(30)
+        self.process.wait(_ENDED_S_MAX)
 
     def crash(self) -> None:
         """As when the machine loses power: all of its processes at once, without a word."""
         crash(self.process.pid)
-        self.process.wait(30)
+        self.process.wait(_ENDED_S_MAX)
 
     def hold(self) -> None:
         """Everything stands still."""

@@ -260,7 +260,7 @@ as_service() {
     mkdir -p "$RUN"
     lent=$(mktemp -d "$RUN/qirsh-credentials.XXXXXX")
     trap 'rm -rf "$lent"; exit 130' INT TERM HUP
-    for file in "$CREDENTIALS"/*; do install -m 0400 "$file" "$lent/"; done
+    for secret in "$CREDENTIALS"/*; do install -m 0400 "$secret" "$lent/"; done
     if is_root; then chown -R "$(service_uid):$(service_gid)" "$lent"; fi
     status=0
     (

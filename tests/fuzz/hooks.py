@@ -131,6 +131,10 @@ def longest_key(value: object) -> int:
 def after_call(context: HookContext, case: Case[Any], response: Response) -> None:  # noqa: ARG001 - their signature
     """Count it, and remember what it made or showed."""
     calls[f"{case.operation.method.upper()} {case.operation.path}", response.status_code] += 1
+    if case.method == "DELETE" and response.status_code < 300:
+        pool = known[case.path.partition("/{")[0].rpartition("/")[2]]
+        if case.path_parameters["id"] in pool:
+            pool.remove(case.path_parameters["id"])
     if response.status_code in {200, 201} and case.method in {"GET", "POST"}:
         data = json.loads(response.content)["data"]
         pool = known[case.path.rpartition("/")[2]]
