@@ -154,6 +154,7 @@ def test_shellcheck_finds_nothing_in_the_scripts() -> None:
         [
             str(Path(sys.executable).with_name("shellcheck")),
             "--enable=check-unassigned-uppercase,deprecate-which",
+            *("--external-sources", "--source-path=SCRIPTDIR"),
             *map(str, scripts),
         ],
         capture_output=True,
