@@ -14,9 +14,8 @@ import yaml
 
 from tests.deploy.prometheus_rules import FOLDER
 from tests.deploy.prometheus_tools import tool
-from tests.live import free_port
+from tests.live import TIED, free_port
 
-TIED: Final = ("setpriv", "--pdeathsig=KILL", "--")  # No run of tests that is killed leaves it behind.
 FASTER: Final = 8  # Of the rules' minutes each takes seven seconds: a window has several scrapes.
 LOOKS_MAX: Final = 400  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 LOOK_S: Final = 0.2
@@ -78,7 +77,7 @@ def prometheus(folder: Path, token: str, *ports: int) -> Iterator[Prometheus]:
     port = free_port()
     words = ("--config.file=prometheus.yml", "--storage.tsdb.path=data", f"--web.listen-address=127.0.0.1:{port}")
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*TIED, program, *words], cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen([*TIED[:-1], program, *words], cwd=folder, stdout=log, stderr=log)
     try:
         yield Prometheus(port)
     finally:

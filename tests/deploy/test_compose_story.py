@@ -108,16 +108,6 @@ def merchant_and_customer(service: Container, first: dict[str, str], second: dic
     return {"apiKey": key, "customer": {"email": CUSTOMER, "password": PASSWORD, "pin": PIN}}
 
 
-def paid(shop: Shop) -> str:
-    payment = shop.create(12_50)
-    shop.pay(payment)
-    return payment
-
-
-def status(shop: Shop, payment: str) -> str:
-    return str(shop.get(f"/remote-payments/{payment}")["status"])
-
-
 def backup_taken(machine: Machine) -> Path:
     """By the words of the container that does it each day."""
     [loop] = composed("postgres.yaml")["services"]["backup"]["command"]
@@ -134,10 +124,10 @@ def test_a_machine_from_its_first_hour_to_an_upgrade_and_a_bad_night(machine: Ma
     with service.up():
         known = merchant_and_customer(service, first, second)
         shop = Shop(url, known)
-        before = paid(shop)
-        assert status(shop, before) == "paid"
+        before = shop.paid(12_50)
+        assert shop.status(before) == "paid"
         file = backup_taken(machine)
-        after = paid(shop)
+        after = shop.paid(12_50)
 
     # Elsewhere: another machine with SQLite, which has the file and the secret key.
     elsewhere = Container(environment_of("sqlite.yaml", "qirsh", OWN, machine.secrets), machine.folder / "elsewhere")
@@ -147,11 +137,11 @@ def test_a_machine_from_its_first_hour_to_an_upgrade_and_a_bad_night(machine: Ma
     elsewhere.execute("verify")
     with elsewhere.up(is_ready=False):
         restored = Shop(elsewhere.told["QIRSH_BASE_URL"], known)
-        assert status(restored, before) == "paid"
+        assert restored.status(before) == "paid"
         with pytest.raises(CallRefused, match="404"):
-            status(restored, after)
+            restored.status(after)
         with pytest.raises(CallRefused, match="money_stopped"):
-            paid(restored)
+            restored.paid(12_50)
     assert "money stands still: restored to " in (machine.folder / "elsewhere.log").read_text()
 
     # The next version, whose start migrates.
@@ -163,7 +153,7 @@ def test_a_machine_from_its_first_hour_to_an_upgrade_and_a_bad_night(machine: Ma
     ):
         assert machine.postgres.sql("SELECT max(number) FROM schema_migration", "qirsh") == str(NEXT.number)
         shop = Shop(url, known)
-        assert [status(shop, payment) for payment in (before, after, paid(shop))] == ["paid"] * 3
+        assert [shop.status(payment) for payment in (before, after, shop.paid(12_50))] == ["paid"] * 3
         service.execute("verify")
 
         # The night: PostgreSQL ends, somebody is woken, and it is back.
@@ -179,5 +169,5 @@ def test_a_machine_from_its_first_hour_to_an_upgrade_and_a_bad_night(machine: Ma
             assert machine.postgres.start()
         wait_until("it has cleared", lambda: "QirshDatabaseAway" not in scraper.firing())
         wait_until("nobody is woken by anything else", lambda: "page" not in scraper.firing().values())
-        assert status(shop, paid(shop)) == "paid"
+        assert shop.status(shop.paid(12_50)) == "paid"
     assert not [line for line in (machine.folder / "data.log").read_text().splitlines() if "Traceback" in line]

@@ -103,7 +103,7 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     machine.must("install", str(first))
     machine.must("start")
     shop = Shop(machine.url, known)
-    paid = [_paid(shop)]
+    paid = [shop.paid(12_50)]
     assert machine.run("install", str(second)).returncode == 1, "that is an upgrade"
 
     said = machine.must("upgrade", str(second))
@@ -112,7 +112,7 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     assert machine.current() == NEXT
     assert NEXT in machine.must("run", "--version")
     shop = Shop(machine.url, known)
-    paid.append(_paid(shop))
+    paid.append(shop.paid(12_50))
 
     assert machine.stop() == 0
     assert "it does not run; to start it: " in machine.must("upgrade", str(second))
@@ -121,8 +121,8 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     machine.must("back")
     assert machine.current() == THIS_VERSION
     shop = Shop(machine.url, known)
-    paid.append(_paid(shop))
-    assert [_status(shop, payment) for payment in paid] == ["paid"] * 3
+    paid.append(shop.paid(12_50))
+    assert [shop.status(payment) for payment in paid] == ["paid"] * 3
     machine.must("run", "verify")
     assert machine.stop() == 0
     assert "stopped serving" in machine.log()
@@ -137,7 +137,7 @@ def test_a_version_that_is_not_ready_is_left_and_one_that_migrated_only_by_its_b
     machine.set()
     machine.own_data()
     machine.must("start")
-    paid = _paid(Shop(machine.url, known))
+    paid = Shop(machine.url, known).paid(12_50)
 
     program = (REPOSITORY / "src/qirsh/cli/serve/command.py").read_text()
     broken = program.replace("    settings = read_settings()\n", "    sys.exit(3)\n", 1)
@@ -147,18 +147,18 @@ def test_a_version_that_is_not_ready_is_left_and_one_that_migrated_only_by_its_b
     assert f"version {THIS_VERSION} serves again; nothing is lost" in refused.stderr
     assert machine.current() == THIS_VERSION
     shop = Shop(machine.url, known)
-    assert _status(shop, paid) == "paid"
-    before = _paid(shop)
+    assert shop.status(paid) == "paid"
+    before = shop.paid(12_50)
 
     number = migrate.migrations("sqlite")[-1].number + 1
     added = {f"store/migrations/{number:04}_added.sqlite.sql": "CREATE TABLE added (number INTEGER);\n"}
     machine.must("upgrade", str(wheel_of(tmp_path, MIGRATED, **added)), str(LOCK))
-    after = _paid(Shop(machine.url, known))
+    after = Shop(machine.url, known).paid(12_50)
     refused = machine.run("back", READY_TRIES="1")
     assert refused.returncode == 1
     assert f"the database has schema {number}" in machine.log()
     assert f"version {MIGRATED} serves as before" in refused.stderr
-    assert _status(Shop(machine.url, known), after) == "paid"
+    assert Shop(machine.url, known).status(after) == "paid"
 
     [file] = (machine.root / "var/backups/qirsh").glob(f"before-{MIGRATED}-*.jsonl.gz")
     (tmp_path / "none.gz").write_text("no backup")
@@ -169,22 +169,12 @@ def test_a_version_that_is_not_ready_is_left_and_one_that_migrated_only_by_its_b
         refused = machine.run("back", *words)
         assert (refused.returncode, why in refused.stderr) == (1, True), refused.stderr
         assert machine.current() == MIGRATED
-        assert _status(Shop(machine.url, known), after) == "paid"
+        assert Shop(machine.url, known).status(after) == "paid"
     machine.must("back", "--restore", file.name, folder=file.parent)
     assert machine.current() == THIS_VERSION
     shop = Shop(machine.url, known)
-    assert _status(shop, paid) == _status(shop, before) == "paid"
+    assert shop.status(paid) == shop.status(before) == "paid"
     with pytest.raises(CallRefused, match="404"):
         shop.get(f"/remote-payments/{after}")
     with pytest.raises(CallRefused, match="money_stopped"):
-        _paid(shop)
-
-
-def _paid(shop: Shop) -> str:
-    payment = shop.create(1_250)
-    shop.pay(payment)
-    return payment
-
-
-def _status(shop: Shop, payment: str) -> str:
-    return str(shop.get(f"/remote-payments/{payment}")["status"])
+        shop.paid(12_50)

@@ -63,6 +63,16 @@ class Shop:
         """Paid when this returns."""
         self.post(f"/wallet/remote-payments/{payment}/pay", {"pin": self._pin}, self._session)
 
+    def paid(self, amount: int) -> str:
+        """The id of a payment that was created and paid."""
+        payment = self.create(amount)
+        self.pay(payment)
+        return payment
+
+    def status(self, payment: str) -> str:
+        """What the shop's server reads."""
+        return str(self.get(f"/remote-payments/{payment}")["status"])
+
     def listed(self, path: str) -> set[str]:
         """The ids of everything in a list, page by page."""
         found: set[str] = set()
