@@ -13,7 +13,6 @@ from bench import report
 from bench.console import plan, size
 from bench.console.ground import prepared
 from bench.console.report import report as console_report
-from bench.dashboard import cost
 from bench.dashboard.ground import ENGINES
 from bench.disk import data_folder, filesystem, real_disk
 from bench.display import Display
@@ -33,19 +32,13 @@ def main() -> int:
         with data_folder(arguments.keep, disk) as place, Display(screen) as display:
             engines = [*ENGINES] if arguments.engine == "both" else [arguments.engine]
             outcomes = [_measured(engine, arguments, place, display) for engine in engines]
-            compared = []
-            if arguments.against:
-                display.say("CPU of calls beside that of another checkout")
-                rounds, seconds = (3, 1) if arguments.quick else (9, 2)
-                with data_folder(None, disk) as scratch:
-                    compared = cost.compare(arguments.against, scratch, rounds=rounds, seconds=seconds)
     except BenchFailed as failure:
         screen.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
     if arguments.fill:
         return 0
     found = [one for one in outcomes if one]
-    said = console_report(found, compared, _size(arguments), _rounds(arguments))
+    said = console_report(found, _size(arguments), _rounds(arguments))
     machine = Machine(filesystem(disk), ", ".join(one.version for one in found), load)
     screen.print(f"{machine}\n", highlight=False, soft_wrap=True)
     report.show(said, screen)
@@ -93,9 +86,6 @@ def _arguments() -> argparse.Namespace:
         help="where databases are kept, and found again; each run leaves its own payments in them",
     )
     parser.add_argument("--fill", action="store_true", help="only fill the databases that are kept")
-    parser.add_argument(
-        "--against", type=Path, metavar="PATH", help="a checkout with .venv: CPU of calls beside that of its service"
-    )
     return parser.parse_args()
 
 

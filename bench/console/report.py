@@ -1,7 +1,6 @@
 """The report on the operator console: a table for each engine, and the targets."""
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Final
 
 from bench.console.bank import MATCHED_S_MAX, UNDERSTOOD_S_MAX
@@ -9,7 +8,6 @@ from bench.console.pages import NO_TARGET, P90_MS_MAX, P90_MS_MAX_ACCOUNT
 from bench.console.plan import Outcome
 from bench.console.size import TIMES, Size
 from bench.dashboard.browser import Times
-from bench.dashboard.cost import CPU_RATIO_MAX, Compared
 from bench.dashboard.exports import MEMORY_MB_MAX
 from bench.dashboard.pages import P99_MS_MAX, Page
 from bench.dashboard.pays import PER_S
@@ -27,7 +25,7 @@ _COLUMNS: Final = (
 )
 
 
-def report(outcomes: Sequence[Outcome], compared: Sequence[Compared], size: Size, rounds: int) -> Report:
+def report(outcomes: Sequence[Outcome], size: Size, rounds: int) -> Report:
     """What was measured, and what should have been."""
     tables = [
         Table(
@@ -38,14 +36,13 @@ def report(outcomes: Sequence[Outcome], compared: Sequence[Compared], size: Size
         for one in outcomes
     ]
     checks = [check for one in outcomes for check in _checks(one)]
-    checks += [_cost(one) for one in compared]
     checks.append(Check(is_met=True, text="every page came, every payment was made, and the books balance"))
     return Report(
         "Performance of the operator console",
         tables,
         _legend(),
         checks,
-        _method(size, rounds, is_compared=bool(compared)),
+        _method(size, rounds),
     )
 
 
@@ -120,15 +117,6 @@ def _bank_checks(engine: str, outcome: Outcome) -> Iterator[Check]:
         )
 
 
-def _cost(compared: Compared) -> Check:
-    before, now = (median(values) for values in zip(*((r.before_us, r.now_us) for r in compared.rounds), strict=True))
-    return Check(
-        compared.ratio <= CPU_RATIO_MAX,
-        f"CPU of a {compared.call}: {now:.0f} us, before the console {before:.0f} us, {compared.ratio:.3f} times"
-        f" (≤ {CPU_RATIO_MAX}); with what is written down afterwards {compared.ratio_in_all:.2f} times",
-    )
-
-
 def _legend() -> str:
     return (
         "ms are p50/p90/p99, CPU ms those of the service for a page, which other work moves less; the ratio is that of"
@@ -137,12 +125,7 @@ def _legend() -> str:
     )
 
 
-def _method(size: Size, rounds: int, *, is_compared: bool) -> str:
-    compared = (
-        " The CPU of calls is compared with that of the commit before the console, in turn, on SQLite."
-        if is_compared
-        else ""
-    )
+def _method(size: Size, rounds: int) -> str:
     return (
         f"`qirsh serve` runs as one process on a database with {size.payments:,} payments, nearly all of one shop,"
         f" {size.people:,} people, {size.shops:,} shops, {size.entries:,} entries of the audit log and"
@@ -154,5 +137,5 @@ def _method(size: Size, rounds: int, *, is_compared: bool) -> str:
         f" service with {TIMES} times less; the times are those until the whole page was there. Then the same while"
         f" another process creates and pays {PER_S:.0f} payments a second through the API. The file of the bank is"
         " looked at and then imported by the act that the console and the command line call. The audit log is taken"
-        f" whole, twice, and the second time counts.{compared} At the end every invariant of the books is checked."
+        f" whole, twice, and the second time counts. At the end every invariant of the books is checked."
     )

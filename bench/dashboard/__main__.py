@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Console
 
 from bench import report
-from bench.dashboard import cost, plan
+from bench.dashboard import plan
 from bench.dashboard.ground import ENGINES, prepared
 from bench.dashboard.plan import Outcome
 from bench.dashboard.report import report as dashboard_report
@@ -31,19 +31,13 @@ def main() -> int:
         with data_folder(arguments.keep, disk) as place, Display(console) as display:
             engines = [*ENGINES] if arguments.engine == "both" else [arguments.engine]
             outcomes = [_measured(engine, arguments, place, display) for engine in engines]
-            compared = []
-            if arguments.against:
-                display.say("CPU of calls beside that of another checkout")
-                rounds, seconds = (3, 1) if arguments.quick else (9, 2)
-                with data_folder(None, disk) as scratch:
-                    compared = cost.compare(arguments.against, scratch, rounds=rounds, seconds=seconds)
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
     if arguments.fill:
         return 0
     found = [one for one in outcomes if one]
-    said = dashboard_report(found, compared, arguments.payments, _pace(arguments))
+    said = dashboard_report(found, arguments.payments, _pace(arguments))
     machine = Machine(filesystem(disk), ", ".join(one.version for one in found), load)
     console.print(f"{machine}\n", highlight=False, soft_wrap=True)
     report.show(said, console)
@@ -83,9 +77,6 @@ def _arguments() -> argparse.Namespace:
         help="where databases are kept, and found again; each run leaves its own payments in them",
     )
     parser.add_argument("--fill", action="store_true", help="only fill the databases that are kept")
-    parser.add_argument(
-        "--against", type=Path, metavar="PATH", help="a checkout with .venv: CPU of calls beside that of its service"
-    )
     return parser.parse_args()
 
 

@@ -5,7 +5,6 @@ from statistics import median
 from typing import Final
 
 from bench.dashboard.browser import Times
-from bench.dashboard.cost import CPU_RATIO_MAX, Compared
 from bench.dashboard.exports import HELD_S_MAX, LINES_PER_S_MIN, MEMORY_MB_MAX, PAYS_RATIO_MAX
 from bench.dashboard.ground import SMALL
 from bench.dashboard.history import DAYS, METADATA_KEYS
@@ -20,14 +19,13 @@ _WORDS_S_MAX: Final = 1.0
 _COLUMNS: Final = ("page", "ms", "CPU ms", "ms, a shop\nwith few", "CPU ms,\nthe same", "ms, while\nothers pay")
 
 
-def report(outcomes: Sequence[Outcome], compared: Sequence[Compared], payments: int, pace: Pace) -> Report:
+def report(outcomes: Sequence[Outcome], payments: int, pace: Pace) -> Report:
     """What was measured, and what should have been."""
     tables = [
         Table(f"pages of a shop with {payments:,} payments, {one.version}", _COLUMNS, list(_rows(one)))
         for one in outcomes
     ]
     checks = [check for one in outcomes for check in _checks(one)]
-    checks += [_cost(one) for one in compared]
     checks.append(Check(is_met=True, text="every page came, every payment was made, and the books balance"))
     return Report("Performance of the dashboard", tables, _legend(), checks, _method(payments, pace))
 
@@ -112,15 +110,6 @@ def _export_checks(engine: str, outcome: Outcome) -> Iterator[Check]:
     )
 
 
-def _cost(compared: Compared) -> Check:
-    before, now = (median(values) for values in zip(*((r.before_us, r.now_us) for r in compared.rounds), strict=True))
-    return Check(
-        compared.ratio <= CPU_RATIO_MAX,
-        f"CPU of a {compared.call}: {now:.0f} us, before the dashboard {before:.0f} us, {compared.ratio:.3f} times"
-        f" (≤ {CPU_RATIO_MAX}); with what is written down afterwards {compared.ratio_in_all:.2f} times",
-    )
-
-
 def _legend() -> str:
     return (
         "ms are p50/p90/p99, CPU ms those of the service for a page, which other work moves less."
@@ -140,6 +129,5 @@ def _method(payments: int, pace: Pace) -> str:
         " Exports are taken whole, one after the other; then pays are measured without and with one,"
         f" {pace.beside_rounds} times for {pace.beside_s:.0f} s each, and the median of the ratios is shown. For the"
         f" slow reader, connections of PostgreSQL that are not idle and readers' locks of SQLite are looked at for"
-        f" {pace.slow_s:.0f} s. The CPU of calls is compared with that of the commit before the dashboard, in turn, on"
-        " SQLite. At the end every invariant of the books is checked."
+        f" {pace.slow_s:.0f} s. At the end every invariant of the books is checked."
     )

@@ -39,20 +39,21 @@ def lines(meters: Meters) -> dict[str, float]:
 def test_a_request_is_counted_by_its_route_its_status_and_its_time() -> None:
     meters = Meters(Layout(KNOWN))
     place = meters.layout.route("POST /b")
-    for status, seconds in ((201, 0.001), (201, 0.0011), (503, 99), (299, 0.2)):
+    for status, seconds in ((200, 0.001), (200, 0.0011), (201, 0.001), (201, 0.0011), (503, 99), (299, 0.2)):
         meters.answered(place, status, seconds)
     meters.answered(meters.layout.route("GET /elsewhere"), 404, 0.01)
     told = lines(meters)
     assert {name: value for name, value in told.items() if name.startswith("qirsh_requests_total")} == {
+        'qirsh_requests_total{route="POST /b",status="200"}': 2,
         'qirsh_requests_total{route="POST /b",status="201"}': 2,
         'qirsh_requests_total{route="POST /b",status="503"}': 1,
         'qirsh_requests_total{route="POST /b",status="other"}': 1,
         'qirsh_requests_total{route="other",status="404"}': 1,
     }
     bucket = 'qirsh_request_seconds_bucket{le="%s",route="POST /b"}'
-    assert [told[bucket % bound] for bound in ("0.001", "0.0025", "0.25", "10", "+Inf")] == [1, 2, 3, 3, 4]
-    assert told['qirsh_request_seconds_sum{route="POST /b"}'] == pytest.approx(99.2021)
-    assert told['qirsh_request_seconds_count{route="POST /b"}'] == 4
+    assert [told[bucket % bound] for bound in ("0.001", "0.0025", "0.25", "10", "+Inf")] == [2, 4, 5, 5, 6]
+    assert told['qirsh_request_seconds_sum{route="POST /b"}'] == pytest.approx(99.2042)
+    assert told['qirsh_request_seconds_count{route="POST /b"}'] == 6
 
 
 def test_no_two_metrics_share_a_cell() -> None:

@@ -10,6 +10,7 @@ import mmap
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add
 from typing import Final
 
 from qirsh.metrics.catalogue import KEPT, OTHER, REQUEST_SECONDS, REQUESTS, SECONDS, STATUSES, VALUES, Metric
@@ -21,10 +22,17 @@ _CELL_BYTES: Final = 8
 _LAYOUT: Final = 0
 _GAUGES: Final = 1
 _FIRST: Final = 2
-_STATUS_PLACES: Final = {int(status): place for place, status in enumerate(STATUSES) if status != OTHER}
-_TIMES: Final = len(STATUSES)  # Of a route: the counts of statuses, those of times, and the sum of times.
-_TIME_SUM: Final = _TIMES + len(SECONDS) + 1
-_ROUTE_CELLS: Final = _TIME_SUM + 1
+# Of a route: how long answers of the usual status took, so that one cell counts both; the sum of all times; and of the
+# other answers how long they took, and their statuses.
+_USUAL: Final = 200
+_TIMES: Final = len(SECONDS) + 1
+_TIME_SUM: Final = _TIMES
+_OTHER_TIMES: Final = _TIME_SUM + 1
+_STATUSES: Final = _OTHER_TIMES + _TIMES
+_ROUTE_CELLS: Final = _STATUSES + len(STATUSES)
+_STATUS_PLACES: Final = {
+    int(status): _STATUSES + place for place, status in enumerate(STATUSES) if status not in {OTHER, str(_USUAL)}
+}
 
 
 class Layout:
@@ -130,13 +138,18 @@ class Meters:
 
 
 def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float], None]:
-    """For each request there is, so all that it needs is at hand: half of the time was looking for it."""
-    places, times, time_sum, bounds, place_of = _STATUS_PLACES, _TIMES, _TIME_SUM, SECONDS, bisect_left
+    """For each request there is, so all that it needs is at hand, and most need two cells and no search."""
+    soonest, bounds, place_of = SECONDS[0], SECONDS, bisect_left
+    usual, time_sum, other_times, statuses, places = _USUAL, _TIME_SUM, _OTHER_TIMES, _STATUSES, _STATUS_PLACES
 
     def answered(route: int, status: int, seconds: float) -> None:
         """A request, by the first cell of its route."""
-        cells[route + places.get(status, 0)] += 1
-        cells[route + times + place_of(bounds, seconds)] += 1
+        time = place_of(bounds, seconds) if seconds > soonest else 0
+        if status == usual:
+            cells[route + time] += 1.0
+        else:
+            cells[route + other_times + time] += 1.0
+            cells[route + places.get(status, statuses)] += 1.0
         cells[route + time_sum] += seconds
 
     return answered
@@ -144,12 +157,15 @@ def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float]
 
 def statuses_of(total: list[float], route: int) -> list[float]:
     """How often a route was answered, by the order of `STATUSES`."""
-    return total[route : route + _TIMES]
+    counts = total[route + _STATUSES : route + _ROUTE_CELLS]
+    counts[STATUSES.index(str(_USUAL))] = sum(total[route : route + _TIMES])
+    return counts
 
 
 def times_of(total: list[float], route: int) -> tuple[list[float], float]:
     """The counts of a route's times, by bounds and beyond them, and their sum."""
-    return total[route + _TIMES : route + _TIME_SUM], total[route + _TIME_SUM]
+    usual, others = total[route : route + _TIMES], total[route + _OTHER_TIMES : route + _STATUSES]
+    return list(map(add, usual, others)), total[route + _TIME_SUM]
 
 
 def shared_memory(rows: int) -> int:

@@ -253,7 +253,6 @@ class Connection(asyncio.Protocol):
         if transport.is_closing():
             return
         transport.write(answer)
-        self._state.total_requests += 1
         if is_last:
             self._hang_up()
         elif self._waiting or self._is_arriving:

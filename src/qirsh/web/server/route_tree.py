@@ -11,12 +11,11 @@ Arguments = dict[str, str]
 class Resource:
     """An address: what can be done there, and whether people go there."""
 
-    __slots__ = ("is_page", "meters", "parameters", "routes")
+    __slots__ = ("is_page", "parameters", "routes")
 
     def __init__(self, parameters: tuple[str, ...]) -> None:
         self.parameters = parameters
-        self.routes: dict[str, Route] = {}
-        self.meters: dict[str, int] = {}  # Where each method is counted.
+        self.routes: dict[str, tuple[Route, int]] = {}  # By method, each with where it is counted.
         self.is_page = False
 
 
@@ -42,9 +41,8 @@ class RouteTree:
         self._root = _Node()
         for route in routes:
             resource = self._resource(route.path)
-            resource.routes[route.method] = route
-            if layout is not None:
-                resource.meters[route.method] = layout.route(f"{route.method} {route.path}")
+            meter = 0 if layout is None else layout.route(f"{route.method} {route.path}")
+            resource.routes[route.method] = route, meter
             resource.is_page |= route.is_page
 
     def find(self, path: str) -> tuple[Resource, Arguments] | None:

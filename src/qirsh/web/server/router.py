@@ -89,10 +89,8 @@ class Router:
         except Exception:
             log.exception("request %s failed", request.id)
             response = self._refused(Problem("internal_error"), request)
-        if request.is_language_new:
-            keep_language(self._context, request, response)
-        if request.used_session:
-            keep_session_use(self._context, request, response)
+        if request.is_page:
+            self._keep_cookies(request, response)
         caller = request.caller
         seconds = monotonic() - began
         if caller is not None and caller.key:
@@ -101,6 +99,12 @@ class Router:
         response.limits = request.limits
         self._answered(request.meter or self._elsewhere, response.status, seconds)
         return response
+
+    def _keep_cookies(self, request: Request, response: Response) -> None:
+        if request.is_language_new:
+            keep_language(self._context, request, response)
+        if request.used_session:
+            keep_session_use(self._context, request, response)
 
     def _refused(self, problem: Problem, request: Request) -> Response:
         self._meters.add(REFUSALS, problem.code)
@@ -168,9 +172,11 @@ class Router:
             request.is_page = True
             find_language(self._context, request)
         # HEAD is GET without the body, which the connection leaves out.
-        method = "GET" if request.method == "HEAD" else request.method
-        request.meter = resource.meters.get(method, 0)
-        return resource, resource.routes.get(method)
+        there = resource.routes.get("GET" if request.method == "HEAD" else request.method)
+        if there is None:
+            return resource, None
+        route, request.meter = there
+        return resource, route
 
     def _is_there(self, request: Request) -> bool:
         """Whether the address is one from here: the operator console may be for some networks only."""

@@ -69,7 +69,8 @@ class TracedRouter(Router):
     def _find(self, request: Request) -> tuple[Resource | None, Route | None]:
         resource, route = super()._find(request)
         if resource is not None:
-            _FOUND.get().route = next(iter(resource.routes.values())).path
+            any_route, _ = next(iter(resource.routes.values()))
+            _FOUND.get().route = any_route.path
         return resource, route
 
     def _refused(self, problem: Problem, request: Request) -> Response:
