@@ -166,3 +166,28 @@ def test_without_assertions_nothing_starts(flags: list[str], environment: dict[s
     ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == "qirsh: python -O and PYTHONOPTIMIZE are refused, because assertions guard money\n"
+
+
+INTERRUPTED = """
+import os, runpy, signal, sys
+
+class Presser:
+    def find_spec(self, name, *_more):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+if sys.argv.pop() == "ignored":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.meta_path.insert(0, Presser())
+sys.argv = ["qirsh", "--version"]
+runpy.run_module("qirsh", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("is_ignored", [False, True], ids=["in front", "in the background"])
+def test_ctrl_c_while_the_program_is_loaded_ends_it_in_silence(*, is_ignored: bool) -> None:
+    how = "ignored" if is_ignored else "heard"
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED, how], capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
+    assert ended.returncode == (0 if is_ignored else -signal.SIGINT)
+    assert ended.stdout.startswith("qirsh ") == is_ignored
