@@ -3,8 +3,9 @@
 from typing import Final
 
 from qirsh.domain.money import CURRENCIES
+from qirsh.domain.payment import Payment
 from qirsh.domain.unit_of_work import UnitOfWork
-from qirsh.metrics.catalogue import OTHER, PAYMENTS, REFUNDS, VALUES
+from qirsh.metrics.catalogue import PAYMENTS, REFUNDS, VALUES
 from qirsh.metrics.meters import Meters
 
 
@@ -25,22 +26,24 @@ class PaymentMeter:
         }
 
     def hear(self, work: UnitOfWork) -> None:
-        """Whose mode the batch had no need to know, as when payments expire, is counted as other."""
+        """What was kept: every batch that changes a payment has read whose it is."""
         met = vars(work)
         payments = met.get("payments")
         if payments is None:
             return
         cells, places = self._cells, self._payments
-        accounts = work.accounts.known
         for payment in payments.added.values():
-            account = accounts.get(payment.merchant)
-            cells[places["created", account.mode if account else OTHER, payment.currency]] += 1
+            cells[places["created", _mode(work, payment), payment.currency]] += 1
         for payment in payments.changed.values():
             if payment.refunded_amount == 0:  # A refund changes a payment that was counted.
-                account = accounts.get(payment.merchant)
-                cells[places[payment.status, account.mode if account else OTHER, payment.currency]] += 1
+                cells[places[payment.status, _mode(work, payment), payment.currency]] += 1
         if (refunds := met.get("refunds")) is not None:
             for refund in refunds.added.values():
                 payment = payments.known[refund.payment]
-                account = accounts.get(payment.merchant)
-                cells[self._refunds[account.mode if account else OTHER, payment.currency]] += 1
+                cells[self._refunds[_mode(work, payment), payment.currency]] += 1
+
+
+def _mode(work: UnitOfWork, payment: Payment) -> str:
+    merchant = work.accounts.get(payment.merchant)
+    assert merchant is not None, "a payment without its merchant"
+    return merchant.mode

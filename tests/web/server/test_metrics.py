@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.live import Call, InProcess, create, in_process, pay, refund, refused, retrieve
+from tests.live import Call, InProcess, cancel, create, in_process, pay, refund, refused, retrieve
 from tests.postgres import PostgresServer
 
 TOKEN: Final = "metrics-0123456789-abcdefghijklmn"
@@ -72,6 +72,18 @@ def test_requests_payments_refunds_and_refusals_are_counted(world: InProcess) ->
     assert grown(world, before, "qirsh_refusals_total", code="already_paid") == 1
     assert grown(world, before, "qirsh_commits_total") >= 3
     assert grown(world, before, "qirsh_batch_commands_count") >= 3
+
+
+def test_payments_that_end_without_their_customer_are_counted_as_live_too(world: InProcess) -> None:
+    [merchant] = world.merchants
+    before = scraped(world)
+    world.data(cancel(merchant.key, world.payment(merchant)))
+    for _ in range(2):
+        world.payment(merchant, expiresIn=300)
+    world.clock.advance(300_000)
+    assert world.expire_due() == 2
+    for outcome, count in (("created", 3), ("cancelled", 1), ("expired", 2)):
+        assert grown(world, before, "qirsh_payments_total", outcome=outcome, mode="live", currency="USD") == count
 
 
 def test_the_service_as_a_whole_is_told(world: InProcess) -> None:

@@ -154,6 +154,7 @@ def expire_locks(command: ExpirePayment, work: UnitOfWork, keys: RowKeys) -> Non
     if found is not None:
         keys.payments.add(command.payment)
         keys.event_counters.add(found.merchant)
+        keys.accounts.add(found.merchant)  # Whether it is live is counted.
 
 
 def expire(command: ExpirePayment, work: UnitOfWork) -> Payment | Refused:
