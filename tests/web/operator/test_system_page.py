@@ -53,7 +53,7 @@ def test_it_is_for_those_who_may_see_it(world: InProcess) -> None:
 
 def behind(world: InProcess) -> dict[str, int]:
     now = world.now_ms()
-    return {one.worker: one.count for one in world.run(waiting_for_workers(world.context.store, now))}
+    return {one.worker: one.count for one in world.run(waiting_for_workers(world.context.store, now, has_mail=True))}
 
 
 def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess) -> None:

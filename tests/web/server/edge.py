@@ -17,6 +17,7 @@ import uvloop
 
 from qirsh.service import StoppingServer
 from qirsh.web.http.message import Request, Response
+from qirsh.web.http.problems import Problem
 from qirsh.web.http.waiters import Waiters
 from qirsh.web.server.connection import Connection
 from qirsh.web.server.connection_limits import ConnectionLimits
@@ -40,6 +41,7 @@ class Edge:
     handled: list[str] = field(default_factory=list)  # Paths of the requests that the application was given.
     done: list[str] = field(default_factory=list)  # Paths of those that it answered.
     seen: list[Request] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # What was refused before it had heard of it.
     timers: int = 0
     server: uvicorn.Server = field(init=False)
     thread: threading.Thread = field(init=False)
@@ -54,6 +56,9 @@ class Edge:
             raise ValueError
         return f"req_{next(self.ids)}"
 
+    def count_unread(self, problem: Problem) -> None:
+        self.unread.append(problem.code)
+
     async def answer(self, request: Request) -> Response:
         path = request.path
         self.handled.append(path)
@@ -67,7 +72,7 @@ class Edge:
         return Response(status, BIG.get(path) or json.dumps(told).encode(), request_id=request.id)
 
     def forget(self) -> None:
-        for told in (self.handled, self.done, self.seen):
+        for told in (self.handled, self.done, self.seen, self.unread):
             told.clear()
         self.timers = 0
 

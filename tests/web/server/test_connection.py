@@ -11,6 +11,7 @@ import pytest
 
 from qirsh.domain.limits import BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, PIPELINED_MAX, TARGET_BYTES_MAX
 from qirsh.web.http.message import SECURITY_HEADERS
+from qirsh.web.http.problems import PROBLEM_TYPES
 from qirsh.web.server.connection_limits import ConnectionLimits
 from tests.web.server.edge import (
     BIG,
@@ -87,6 +88,7 @@ EXPECT = b"Expect: 100-continue"
 def assert_only_refused(edge: Edge, received: bytes, status: int) -> None:
     assert statuses(received) == [status]
     assert edge.handled == []
+    assert PROBLEM_TYPES[edge.unread[-1]].status == status
 
 
 # The receive deadline.

@@ -6,6 +6,9 @@ from typing import Final
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from qirsh.web.http.problems import Problem
+from qirsh.web.routes import ROUTES
+from qirsh.web.server.traced_router import make_router
 from tests.live import Call, InProcess, cancel, create, in_process, pay, refund, refused, retrieve
 from tests.postgres import PostgresServer
 
@@ -44,6 +47,27 @@ def test_without_the_token_there_is_nothing(world: InProcess, call: Call) -> Non
     answer = world.send(call)
     assert answer.status_code in {404, 405}
     assert "qirsh_" not in answer.text
+
+
+def test_the_scheme_before_the_token_may_be_written_in_any_case(world: InProcess) -> None:
+    for scheme in ("bearer", "BEARER", "Bearer "):
+        asked = Call("GET", "/metrics").with_header("authorization", f"{scheme} {TOKEN}")
+        assert world.send(asked).status_code == 200
+
+
+def test_nothing_waits_to_be_told_by_mail_where_none_is_sent(world: InProcess) -> None:
+    for has_mail in (False, True):
+        world.change(has_mail=has_mail)
+        assert (("qirsh_waiting_seconds", frozenset({("worker", "notifier")})) in scraped(world)) == has_mail
+
+
+def test_what_is_refused_before_it_has_a_route_is_counted_too(world: InProcess) -> None:
+    before = scraped(world)
+    make_router(world.context, ROUTES).count_unread(Problem("headers_too_large"))
+    refused(world.send(Call("DELETE", "/api/v1/me")), 405, "method_not_allowed")
+    assert grown(world, before, "qirsh_requests_total", route="other", status="431") == 1
+    assert grown(world, before, "qirsh_refusals_total", code="headers_too_large") == 1
+    assert grown(world, before, "qirsh_refusals_total", code="method_not_allowed") == 1
 
 
 def test_where_no_token_is_set_nothing_opens_it(still: InProcess) -> None:

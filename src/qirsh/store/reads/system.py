@@ -87,10 +87,11 @@ async def leases(store: Store) -> list[Lease]:
     return [Lease(*row) for row in await store.select(_LEASES)]
 
 
-async def waiting_for_workers(store: Store, now: int) -> list[Waiting]:
-    """Of each."""
+async def waiting_for_workers(store: Store, now: int, *, has_mail: bool) -> list[Waiting]:
+    """Of each. Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
     rows = await store.search(_WAITING, now)
-    return [Waiting(worker, int(count), oldest) for worker, count, oldest in rows]
+    found = [Waiting(worker, int(count), oldest) for worker, count, oldest in rows]
+    return [one for one in found if has_mail or one.worker != "notifier"]
 
 
 async def last_seal(store: Store) -> tuple[int, int, str] | None:

@@ -97,7 +97,7 @@ class Callers:
         """Who this is, if it is known and may be trusted; None says to look it up. Most calls end here."""
         authorization = headers.get(b"authorization", b"")
         if not authorization.startswith(kind.prefix):
-            authorization = headers[b"authorization"] = _as_usual(authorization)
+            authorization = headers[b"authorization"] = usual_authorization(authorization)
             if not authorization.startswith(kind.prefix):
                 raise Problem("unauthorized", detail=_why_not_token(authorization, kind))
         if time.monotonic() > self._trusted_until:
@@ -193,7 +193,7 @@ def _why_not_token(authorization: bytes, kind: TokenKind) -> str:
     return kind.wanted
 
 
-def _as_usual(authorization: bytes) -> bytes:
+def usual_authorization(authorization: bytes) -> bytes:
     """A scheme may be written in any case, and any number of spaces may follow it (RFC 9110, 11.4)."""
     scheme, _, token = authorization.partition(b" ")
     return b"Bearer " + token.lstrip(b" ") if scheme.lower() == b"bearer" else authorization

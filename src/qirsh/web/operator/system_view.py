@@ -83,7 +83,7 @@ async def system_view(context: Context) -> SystemView:
         vacant=vacant,
         troubles=context.engine.troubles(),
         queues=await waiting(store),
-        waiting=[await unsealed(store), *await _waiting(context, now)],
+        waiting=[await unsealed(store), *await waiting_for_workers(context.store, now, has_mail=context.has_mail)],
         audited_at=await audited_at(store),
         has_mail=context.has_mail,
         disk=await _disk(context),
@@ -107,12 +107,6 @@ async def _processes(context: Context, now: int) -> tuple[list[Process], list[st
         else:
             vacant.append(lease.role)
     return [Process(holder, is_this=holder == name, roles=own) for holder, own in roles.items()], vacant
-
-
-async def _waiting(context: Context, now: int) -> list[Waiting]:
-    """Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
-    found = await waiting_for_workers(context.store, now)
-    return [one for one in found if context.has_mail or one.worker != "notifier"]
 
 
 async def _disk(context: Context) -> Disk | None:

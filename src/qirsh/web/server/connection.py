@@ -51,6 +51,7 @@ class Connection(asyncio.Protocol):
         self._answer: Callable[[Request], Coroutine[Any, Any, Response]] = config.loaded_app.answer
         self._next_id: Callable[[], str] = config.loaded_app.next_id
         self._uploads: Uploads = config.loaded_app.uploads
+        self._count_unread: Callable[[Problem], None] = config.loaded_app.count_unread
         self._limits: ConnectionLimits = config.loaded_app.connection_limits
         self._state = server_state
         self._loop = _loop or asyncio.get_running_loop()
@@ -359,6 +360,7 @@ class Connection(asyncio.Protocol):
             request.peer = self._peer
             self._begin(request, keep_alive=False)
             return
+        self._count_unread(problem)
         response, has_body = problem_response(problem, request_id), method != b"HEAD"
         self._transport.write(wire(response, self._dated.lines(), is_last=True, has_body=has_body))
         self._hang_up()

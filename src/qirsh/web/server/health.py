@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from qirsh.store.reads import queries
+from qirsh.web.http.authentication import usual_authorization
 from qirsh.web.http.client_address import is_loopback
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response
@@ -45,7 +46,7 @@ async def troubles(context: Context) -> list[str]:
 
 def has_metrics_token(context: Context, request: Request) -> bool:
     """Whether who asks may know how the service does."""
-    given = request.headers.get(b"authorization", b"")
+    given = usual_authorization(request.headers.get(b"authorization", b""))
     token = context.metrics_token
     return bool(token) and hmac.compare_digest(given, b"Bearer " + token)
 

@@ -71,7 +71,7 @@ async def _known(context: Context) -> Found:
 async def _asked(context: Context) -> Found:
     store = context.store
     now = await store.now()
-    waiting = [await unsealed(store), *await waiting_for_workers(store, now)]
+    waiting = [await unsealed(store), *await waiting_for_workers(store, now, has_mail=context.has_mail)]
     ages = {one.worker: (now - one.oldest_at) / 1000 if one.oldest_at is not None else 0.0 for one in waiting}
     audited = await audited_at(store)
     found: Found = {

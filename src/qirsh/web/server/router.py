@@ -106,9 +106,14 @@ class Router:
         if request.used_session:
             keep_session_use(self._context, request, response)
 
-    def _refused(self, problem: Problem, request: Request) -> Response:
+    def _refused(self, problem: Problem, request: Request, headers: Headers | None = None) -> Response:
         self._meters.add(REFUSALS, problem.code)
-        return _problem(self._context.site, problem, request)
+        return _problem(self._context.site, problem, request, headers)
+
+    def count_unread(self, problem: Problem) -> None:
+        """The connection has refused what could not be read as a request."""
+        self._meters.add(REFUSALS, problem.code)
+        self._answered(self._elsewhere, PROBLEM_TYPES[problem.code].status, 0.0)
 
     async def _answer(self, request: Request) -> Response:
         resource, route = self._find(request)
@@ -203,9 +208,7 @@ class Router:
                 raise Problem("not_found")
             return see_other(above)
         methods = ["HEAD", *resource.routes] if "GET" in resource.routes else resource.routes
-        return _problem(
-            self._context.site, Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())]
-        )
+        return self._refused(Problem("method_not_allowed"), request, [(b"allow", ", ".join(methods).encode())])
 
     def _nowhere(self, request: Request) -> Response:
         """No address of ours. Programs hear it in JSON, and people on a page; a slash too many leads them on."""

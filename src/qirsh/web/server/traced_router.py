@@ -8,7 +8,7 @@ import msgspec
 
 from qirsh.tracing.spans import ERROR, METHOD, REQUEST_SPAN, ROUTE, STATUS, Tracer
 from qirsh.web.http.context import Context
-from qirsh.web.http.message import Request, Response
+from qirsh.web.http.message import Headers, Request, Response
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
 from qirsh.web.server.route_tree import Resource
@@ -73,6 +73,6 @@ class TracedRouter(Router):
             _FOUND.get().route = any_route.path
         return resource, route
 
-    def _refused(self, problem: Problem, request: Request) -> Response:
+    def _refused(self, problem: Problem, request: Request, headers: Headers | None = None) -> Response:
         _FOUND.get().code = problem.code
-        return super()._refused(problem, request)
+        return super()._refused(problem, request, headers)
