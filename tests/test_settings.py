@@ -100,6 +100,15 @@ def test_no_other_support_is_taken(contact: str) -> None:
         read_settings({"QIRSH_SUPPORT_CONTACT": contact})
 
 
+@pytest.mark.parametrize(
+    "text", ["pay.example.org", "ftp://pay.example.org", "https://u:hidden@pay.example.org", "https://a/?b"]
+)
+def test_the_base_url_is_an_address_and_nothing_more(text: str) -> None:
+    with pytest.raises(BadSetting, match="QIRSH_BASE_URL: must be an absolute http or https address") as told:
+        read_settings({"QIRSH_BASE_URL": text})
+    assert "hidden" not in str(told.value)
+
+
 def test_the_operators_name_fits_a_footer() -> None:
     assert read_settings({"QIRSH_OPERATOR_NAME": " Levant Payments "}).operator_name == "Levant Payments"
     with pytest.raises(BadSetting, match="at most 100 characters"):

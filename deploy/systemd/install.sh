@@ -270,6 +270,7 @@ upgrade_command() {
     [ -n "$old" ] || fail "no version is installed: use install"
     new=$(version_of "$1")
     if [ "$new" = "$old" ]; then
+        make_program "$1" "$2"
         say "version $new is the current one"
         # As after one that was ended between the stop and the start.
         if has_control && ! is_active; then say "it does not run; to start it: $0 start"; fi
@@ -371,5 +372,6 @@ run)
     [ -n "$(current)" ] || fail "no version is installed"
     as_service "$(current)" "$@"
     ;;
-*) sed -n '2,/^$/s/^# \{0,1\}//p' "$0" ;;
+help | --help | -h) sed -n '2,/^$/s/^# \{0,1\}//p' "$0" ;;
+*) fail "there is no command $command: $0 help" ;;
 esac

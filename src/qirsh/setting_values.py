@@ -211,8 +211,9 @@ def _check_hosts(url: PostgresUrl) -> None:
 def base_url(text: str) -> str:
     parts = urlsplit(text)
     is_host = re.fullmatch(r"[\w.:%-]+", parts.hostname or "", re.ASCII)  # As a browser sends it.
-    if parts.scheme not in {"http", "https"} or not is_host or parts.query or parts.fragment:
-        message = "must be an absolute http or https address without query, such as https://pay.example.org"
+    is_more = parts.query or parts.fragment or "@" in parts.netloc
+    if parts.scheme not in {"http", "https"} or not is_host or is_more:
+        message = "must be an absolute http or https address without user and query, such as https://pay.example.org"
         raise ValueError(message)
     return text.rstrip("/")
 

@@ -103,8 +103,10 @@ def test_a_backup_that_is_cut_on_its_way_out_is_none_whatever_python_does_with_i
 
 def test_where_a_backup_cannot_go_it_is_said_in_a_sentence(house: House, tmp_path: Path, backup: Path) -> None:
     for words, said in (
-        ((str(tmp_path / "nowhere" / "file"),), "there is no directory"),
+        ((str(tmp_path / "nowhere" / "file.gz"),), "there is no directory"),
         ((f"{tmp_path}/mistyped/",), f"there is no directory {tmp_path}/mistyped\n"),
+        ((f"{tmp_path}/mistyped",), f"there is no directory {tmp_path}/mistyped\n"),
+        ((f"{tmp_path}/mistyped.gz", "--keep", "2"), f"there is no directory {tmp_path}/mistyped.gz\n"),
         ((str(backup),), "is there already"),
         (("-", "--keep", "2"), "--keep needs a directory"),
         (("check", str(tmp_path / "nothing")), "cannot be read"),

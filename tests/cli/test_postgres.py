@@ -372,6 +372,8 @@ def test_a_role_that_does_not_own_the_tables_serves(postgres: PostgresServer, tm
         assert (early.returncode, "run `qirsh migrate` with the address of their owner" in early.stderr) == (2, True)
         made = house.invoke("migrate", QIRSH_DATABASE_URL=owner)
         assert made.returncode == 0, made.stderr
+        early = house.invoke("serve")
+        assert (early.returncode, "run the GRANTs for this role" in early.stderr) == (2, True), early.stderr
         asyncio.run(executed(owner, house.grants))
         house.act(*CREATE, stdin=f"{PASSWORD}\n")
         assert house.invoke("verify").returncode == 0

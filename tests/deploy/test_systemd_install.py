@@ -60,6 +60,9 @@ def test_a_wheel_of_another_name_a_missing_lock_and_no_version_are_refused(
         assert refused.returncode == 1, command
         assert refused.stderr.startswith("qirsh install: "), refused.stderr
     assert "install.sh upgrade WHEEL" in machine.run("help").stdout
+    refused = machine.run("upgrad", f"{tmp_path}/qirsh-1.0-py3-none-any.whl")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "there is no command upgrad: " in refused.stderr
 
 
 def test_two_at_once_are_one(machine: Installation, tmp_path: Path) -> None:
@@ -116,6 +119,10 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
 
     assert machine.stop() == 0
     assert "it does not run; to start it: " in machine.must("upgrade", str(second))
+    (tmp_path / "changed").mkdir()
+    changed = wheel_of(tmp_path / "changed", NEXT, **{"changed.py": "# Of the same version."})
+    refused = machine.run("upgrade", str(changed), str(LOCK))
+    assert (refused.returncode, "from another wheel or lock of the same version" in refused.stderr) == (1, True)
     machine.must("start")
 
     machine.must("back")

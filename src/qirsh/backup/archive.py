@@ -101,7 +101,7 @@ class BackupReader:
         except UnusableBackup:
             first = None
         if not isinstance(first, Beginning):
-            raise UnusableBackup("this is not a backup of Qirsh, or its beginning is damaged")
+            raise UnusableBackup("this is not a backup of Qirsh, or it is damaged in its first part")
         _check_known(first)
         self.beginning = first
         self.manifest: Manifest | None = None

@@ -67,9 +67,9 @@ def take_command(where: str, keep: int | None, mib_per_s: float | None) -> None:
             manifest = take_backup(source, output, system_clock, progress, bytes_per_s)
         _tell(manifest, _OUTPUT, began)
         return
-    if keep is not None and not target.is_dir():
-        raise click.UsageError("--keep needs a directory")
-    folder = target if target.is_dir() or where.endswith("/") else target.parent
+    # What has no ending was meant as a directory; a file of that name would surprise.
+    is_folder = target.is_dir() or where.endswith("/") or keep is not None or not target.suffix
+    folder = target if is_folder else target.parent
     if not folder.is_dir():
         raise Stopped(f"there is no directory {folder}")
     file = file_in(target, moment(system_clock())) if target.is_dir() else target

@@ -303,6 +303,8 @@ async def _reasons(url: str) -> AsyncIterator[None]:
             raise asyncio.CancelledError from error
         address = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
         why = str(error) or "no answer"
+        if isinstance(error, asyncpg.InsufficientPrivilegeError):
+            why += "; run the GRANTs for this role, which stand in docs/operating.md"
         raise UnusableDatabase(f"the database at {address} cannot be used: {why}") from error
 
 
