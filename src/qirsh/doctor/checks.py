@@ -99,7 +99,11 @@ def control_socket(settings: Settings) -> Finding:
     if settings.shared_socket is None:
         return Finding("ok", "in the data directory, for the service's own user")
     if not folder.is_dir():
-        return Finding("bad", f"{folder} is not a directory: make it, for the service's user alone to write")
+        return Finding(
+            "bad",
+            f"{folder} is not a directory: systemd makes it when the service starts; elsewhere make it, for the"
+            " service's user alone to write",
+        )
     if stat.S_IMODE(folder.stat().st_mode) & 0o022 or folder.stat().st_uid not in {0, os.geteuid()}:
         return Finding(
             "bad", f"others can write to {folder}, and put a socket of their own there: chmod go-w, chown it"
@@ -190,7 +194,9 @@ def mail(settings: Settings) -> Finding:
         )
     if settings.smtp.security == "none" and not is_loopback(f"//{settings.smtp.host}"):
         return Finding("bad", f"{settings.smtp.shown}: codes and links would travel in the open: use smtp+starttls://")
-    return Finding("ok", f"through {settings.smtp.shown}, from {settings.mail_from}")
+    return Finding(
+        "ok", f"through {settings.smtp.shown}, from {settings.mail_from}; whether it takes any was not tried"
+    )
 
 
 def webhooks(settings: Settings) -> Finding:
