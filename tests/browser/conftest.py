@@ -179,13 +179,25 @@ def scene() -> Iterator[Scene]:
 
 
 @pytest.fixture(scope="session")
-def browser(scene: Scene) -> Iterator[Browser]:  # noqa: ARG001 - it must be there first
+def launched(scene: Scene) -> Iterator[Callable[[], Browser]]:  # noqa: ARG001 - it must be there first
+    """The browser, and another when that has ended by itself: the test that saw its end fails, and no other."""
     chromium = shutil.which("chromium-headless-shell")
     assert chromium, "as root: apt-get install chromium-headless-shell"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium)
-        yield launched
-        launched.close()
+        running = [playwright.chromium.launch(executable_path=chromium)]
+
+        def current() -> Browser:
+            if not running[-1].is_connected():
+                running.append(playwright.chromium.launch(executable_path=chromium))
+            return running[-1]
+
+        yield current
+        running[-1].close()
+
+
+@pytest.fixture
+def browser(launched: Callable[[], Browser]) -> Browser:
+    return launched()
 
 
 Open = Callable[..., Page]
