@@ -38,6 +38,7 @@ def scraped() -> str:
     """A real one."""
     with in_process(None, shops=1, people=1, more={"QIRSH_METRICS_TOKEN": TOKEN}) as world:
         world.paid(world.merchants[0], world.customers[0])
+        world.change(has_mail=True)  # Without, nothing waits for the notifier.
         return world.send(Call("GET", "/metrics", TOKEN)).text
 
 
