@@ -256,7 +256,8 @@ def _live(order: _Order) -> None:
 
 
 if __name__ == "__main__":
-    importlib.import_module("qirsh.cli.main")
+    for name in ("commands", "failures", "main"):
+        importlib.import_module(f"qirsh.cli.{name}")
     gc.collect()
     gc.freeze()
     order = _wait_for_orders(socket.socket(fileno=int(sys.argv[1])))

@@ -72,8 +72,12 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
     "cli": {
         "__init__": -1,
         "errors": 0,
+        "failures": 0,
+        "loading": 0,
         "log": 0,
+        "private_file": 0,
         "control_client": 1,
+        "running_server": 1,
         "healthcheck": 2,
         "serve": 2,
         "operator": 2,
@@ -85,7 +89,8 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "status": 4,
         "verify": 4,
         "backup": 5,
-        "main": 6,
+        "commands": 6,
+        "main": 7,
     },
 }
 # What computes and neither reads, waits, guesses nor looks at the time.

@@ -16,6 +16,8 @@ find "$packages" -type f -name '*.so' ! -path '*.libs/*' -exec strip --strip-unn
 "$1/bin/python3" -B - "$packages" > imported <<'PYTHON'
 import sys
 
+import qirsh.cli.commands
+import qirsh.cli.failures
 import qirsh.cli.main
 
 files = (getattr(module, "__file__", None) or "" for module in sys.modules.values())

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from qirsh.domain.limits import HINT_CHARACTERS_MAX, NAME_CHARACTERS_MAX
-from qirsh.store.postgres.hosts import hosts_of
+from qirsh.store.postgres.address import hosts_of
 
 _SECRET_CHARACTERS_MIN: Final = 32
 _SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.

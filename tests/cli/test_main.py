@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -24,7 +25,10 @@ COMMANDS = (
 
 def parameters(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
     if isinstance(command, click.Group):
-        for child in command.commands.values():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
             yield from parameters(child)
     for parameter in command.params:
         yield f"{command.name} {parameter.name}", parameter
@@ -173,21 +177,39 @@ import os, runpy, signal, sys
 
 class Presser:
     def find_spec(self, name, *_more):
-        if name == "click":
+        if name == library:
             os.kill(os.getpid(), signal.SIGINT)
 
-if sys.argv.pop() == "ignored":
+_, library, how, *words = sys.argv
+if how == "ignored":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.meta_path.insert(0, Presser())
-sys.argv = ["qirsh", "--version"]
+sys.argv = ["qirsh", *words]
 runpy.run_module("qirsh", run_name="__main__")
 """
 
 
+@pytest.mark.parametrize(
+    "words", [["click", "--version"], ["uvicorn", "--help"]], ids=["at its start", "for a command"]
+)
 @pytest.mark.parametrize("is_ignored", [False, True], ids=["in front", "in the background"])
-def test_ctrl_c_while_the_program_is_loaded_ends_it_in_silence(*, is_ignored: bool) -> None:
-    how = "ignored" if is_ignored else "heard"
-    ended = subprocess.run([sys.executable, "-c", INTERRUPTED, how], capture_output=True, text=True, check=False)
+def test_ctrl_c_while_the_program_is_loaded_ends_it_in_silence(*, is_ignored: bool, words: list[str]) -> None:
+    library, *asked = words
+    command = [sys.executable, "-c", INTERRUPTED, library, "ignored" if is_ignored else "heard", *asked]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.stderr == ""
     assert ended.returncode == (0 if is_ignored else -signal.SIGINT)
-    assert ended.stdout.startswith("qirsh ") == is_ignored
+    assert ("qirsh" in ended.stdout) == is_ignored
+
+
+@pytest.mark.parametrize("words", [["--version"], ["healthcheck"]], ids=" ".join)
+def test_what_is_asked_every_few_seconds_loads_little(words: list[str], tmp_path: Path) -> None:
+    """The service and its libraries take most of a second."""
+    code = "import runpy, sys\ntry: runpy.run_module('qirsh', run_name='__main__')\nfinally: print(*sys.modules)"
+    environment = os.environ | {"QIRSH_DATA_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True, check=False
+    )
+    loaded = set(ended.stdout.split())
+    assert "qirsh.cli.main" in loaded
+    assert not loaded & {"qirsh.service", "qirsh.cli.commands", "apsw", "asyncpg", "uvicorn", "jinja2", "cryptography"}

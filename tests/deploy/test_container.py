@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from qirsh.cli.main import qirsh
@@ -42,7 +43,7 @@ def test_the_image_serves_by_itself_as_a_user_without_a_name_and_asks_for_its_ow
     assert {start.environment[name] for name in ("HOME", "TMPDIR", "QIRSH_DATA_DIR")} == {start.folder} == {"/data"}
     program, command = start.healthcheck
     assert program == "qirsh"
-    assert command in qirsh.commands
+    assert command in qirsh.list_commands(click.Context(qirsh))
 
 
 def test_all_that_is_copied_reaches_the_build_and_nothing_of_a_checkout_does_otherwise() -> None:

@@ -1,20 +1,18 @@
-"""Whether a server runs on this data, what it says of itself, and how an operator's wish reaches it."""
+"""How an operator's wish reaches the server, or is carried out where none runs."""
 
 import contextlib
-import fcntl
 import os
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
-from pathlib import Path
 from typing import IO, Final
 
 import msgspec
 import uvloop
 
-from qirsh.cli.errors import Stopped
+from qirsh.cli.errors import Stopped, another_user
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.interface import DatabaseInUse
@@ -26,47 +24,6 @@ _ANSWER_S_MAX: Final = 60  # A wish may wait for password checks and a slow disk
 _CHECK_S_MAX: Final = 3600  # A full check reads every row there is; a file of the bank may have many lines.
 _SOCKET_PATH_BYTES: Final = 104 if sys.platform == "darwin" else 108
 _STARTING_S_MAX: Final = 3  # Between taking the lock and opening the socket a server needs a moment.
-
-
-class Server(msgspec.Struct, frozen=True):
-    """What a running server says of itself."""
-
-    pid: int
-    address: str  # Where it listens.
-    base_url: str  # How it is reached from outside.
-    processes: int = 1  # That serve. With several, the one that is told of is their parent.
-
-
-@contextlib.contextmanager
-def announced(settings: Settings, server: Server) -> Iterator[None]:
-    """Leave word for `found`, under a lock that ends with us, however we end."""
-    path = _word(settings)
-    with _written(path, msgspec.json.encode(server)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        scratch = Path(file.name)
-        scratch.rename(path)
-        try:
-            yield
-        finally:
-            with contextlib.suppress(FileNotFoundError):  # By now it may be the word of another.
-                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                    path.unlink()
-
-
-def found(settings: Settings) -> Server | None:
-    """The server that runs on this data. Word left behind by a killed one counts for nothing."""
-    try:
-        with _word(settings).open("rb") as file:
-            word = file.read()
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return msgspec.json.decode(word, type=Server)
-    except PermissionError:
-        raise _of_another_user(_word(settings)) from None
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return None
 
 
 def send(settings: Settings, request: OperatorRequest, sink: IO[bytes] | None = None) -> OperatorReply:
@@ -142,14 +99,6 @@ def _following(lines: IO[bytes]) -> Iterator[bytes]:
         raise Stopped(message) from None
 
 
-def check_nobody_serves(settings: Settings) -> None:
-    """Two in one directory would take the control socket from each other. SQLite's lock says the same earlier."""
-    server = found(settings)
-    if server is not None:
-        message = f"process {server.pid} serves from {settings.data_dir}: set QIRSH_DATA_DIR to a directory of its own"
-        raise Stopped(message)
-
-
 def check_socket_path(settings: Settings) -> None:
     """The kernel keeps it in a field of fixed size."""
     path = settings.control_socket
@@ -171,7 +120,7 @@ def _connected(settings: Settings) -> socket.socket:
     except PermissionError:
         connection.close()
         if settings.shared_socket is None:
-            raise _of_another_user(settings.control_socket) from None
+            raise another_user(settings.control_socket) from None
         message = (
             f"you may not use {settings.control_socket}: it is for the service's own user and the members of the group"
             " that the service has as QIRSH_OPERATORS_GROUP"
@@ -181,34 +130,3 @@ def _connected(settings: Settings) -> socket.socket:
         connection.close()
         raise
     return connection
-
-
-def _of_another_user(path: Path) -> Stopped:
-    return Stopped(f"{path} belongs to another user: run this as the user who serves")
-
-
-def _word(settings: Settings) -> Path:
-    return settings.data_dir / "serving.json"
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """A file that only its user can read, whole or not at all."""
-    with _written(path, content) as file:
-        Path(file.name).rename(path)
-
-
-@contextlib.contextmanager
-def _written(path: Path, content: bytes) -> Iterator[IO[bytes]]:
-    """A file that is safe on the disk, beside the path and not there yet."""
-    scratch = path.with_name(f"{path.name}.new")
-    scratch.unlink(missing_ok=True)
-    # By its name it can be moved; opened by its number it would have none.
-    with open(scratch, "xb", opener=_privately) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-        yield file
-
-
-def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

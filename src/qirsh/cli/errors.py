@@ -1,5 +1,6 @@
 """How a command ends other than well: 1 is a no, 2 is that nothing could be asked or told."""
 
+from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -26,3 +27,8 @@ class Declined(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """One line."""
         click.echo(f"refused: {self.message}", file=file, err=True)
+
+
+def another_user(path: Path) -> Stopped:
+    """A file that only who serves may use."""
+    return Stopped(f"{path} belongs to another user: run this as the user who serves")

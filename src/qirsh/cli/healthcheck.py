@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.settings import read_settings
 
 _ANSWER_S_MAX: Final = 5
@@ -17,7 +17,7 @@ _ANSWER_S_MAX: Final = 5
 @click.option("--ready", "must_be_ready", is_flag=True, help="Also that payments can be taken now.")
 def healthcheck_command(must_be_ready: bool) -> None:  # noqa: FBT001 - as click hands it over
     """Exit with 0 if the server on this data directory answers, else with 1 and why."""
-    server = control_client.found(read_settings())
+    server = running_server.found(read_settings())
     if server is None:
         _fail("no server runs on this data directory")
     parts = urlsplit(server.address)

@@ -1,4 +1,4 @@
-"""`qirsh`: every command, and how errors become one line and an exit code."""
+"""`qirsh`: how a command is found, and how errors become one line and an exit code."""
 
 import contextlib
 import os
@@ -8,40 +8,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-import apsw
-import asyncpg
 import click
 
-from qirsh.backup.lines import UnusableBackup
-from qirsh.cli.backup.backup import backup_group
-from qirsh.cli.backup.migrate_store import migrate_store_command
-from qirsh.cli.backup.restore import restore_command
-from qirsh.cli.demo.command import demo_command
-from qirsh.cli.developer.events import events_group
-from qirsh.cli.developer.listen import listen_command
-from qirsh.cli.developer.trigger import trigger_command
-from qirsh.cli.doctor.command import doctor_command
 from qirsh.cli.errors import Stopped
 from qirsh.cli.healthcheck import healthcheck_command
-from qirsh.cli.migrate import migrate_command
-from qirsh.cli.operator import access, operators, people
-from qirsh.cli.operator import command as operator_command
-from qirsh.cli.operator.bank import bank_group
-from qirsh.cli.operator.brands import brand_group
-from qirsh.cli.operator.ledger import ledger_group, system_group
-from qirsh.cli.operator.messages import message_group
-from qirsh.cli.operator.money import adjust_group, house_group, reverse_group
-from qirsh.cli.operator.payouts import payout_group
-from qirsh.cli.operator.proposals import proposal_group
-from qirsh.cli.operator.recovery import recovery_group
-from qirsh.cli.operator.refunds import refund_group
-from qirsh.cli.operator.search import note_group, search_command
-from qirsh.cli.restored import restored_command
-from qirsh.cli.serve.command import serve_command
-from qirsh.cli.status import status_command
-from qirsh.cli.verify import verify_command
+from qirsh.cli.loading import loaded
 from qirsh.settings import SETTINGS, BadSetting
-from qirsh.store.interface import CannotTell, StoreUnavailable, UnusableDatabase
 from qirsh.version import version_and_commit
 
 _STDOUT: Final = 1
@@ -75,6 +47,12 @@ def _unread() -> list[int]:
 
 
 class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_loaded_commands()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or _loaded_commands().get(cmd_name)
+
     def make_context(self, *args: Any, **extra: Any) -> click.Context:  # noqa: ANN401 - as click has it
         with _ending_with_reader():  # --help and --version print here.
             return super().make_context(*args, **extra)
@@ -83,20 +61,26 @@ class _Commands(click.Group):
         try:
             with _ending_with_reader():
                 return super().invoke(ctx)
-        except (BadSetting, UnusableBackup, UnusableDatabase, StoreUnavailable, CannotTell) as error:
-            raise Stopped(str(error)) from None
-        except (apsw.Error, asyncpg.PostgresError) as error:
-            message = f"the database cannot be used: {error}"
-            raise Stopped(message) from error
-        except OSError as error:
-            words = error.strerror or str(error)
-            raise Stopped(f"{error.filename}: {words}" if error.filename else words) from error
         except click.Abort:  # At a question.
             message = "stopped, nothing was done"
             raise Stopped(message) from None
         except KeyboardInterrupt:
             message = "stopped; what was under way may have been done or not: look before you try again"
             raise Stopped(message) from None
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except BadSetting as error:
+            raise Stopped(str(error)) from None
+        except Exception as error:
+            words = loaded("qirsh.cli.failures").in_words(error)
+            if words is None:
+                raise
+            raise Stopped(words) from error
+
+
+def _loaded_commands() -> dict[str, click.Command]:
+    commands: dict[str, click.Command] = loaded("qirsh.cli.commands").COMMANDS
+    return commands
 
 
 _SETTINGS_HELP = "\n".join(
@@ -127,46 +111,8 @@ def qirsh() -> None:
     """A payment service that one organisation can run by itself. `qirsh demo` shows it."""
 
 
-for command in (
-    demo_command,
-    serve_command,
-    migrate_command,
-    status_command,
-    healthcheck_command,
-    verify_command,
-    doctor_command,
-    backup_group,
-    restore_command,
-    migrate_store_command,
-    restored_command,
-    operators.operator_group,
-    operator_command.person_group,
-    access.access_group,
-    people.identity_group,
-    operator_command.account_group,
-    operator_command.key_group,
-    operator_command.deposit_group,
-    operator_command.withdraw_group,
-    payout_group,
-    proposal_group,
-    adjust_group,
-    reverse_group,
-    house_group,
-    brand_group,
-    bank_group,
-    message_group,
-    search_command,
-    note_group,
-    refund_group,
-    recovery_group,
-    operator_command.audit_group,
-    ledger_group,
-    system_group,
-    listen_command,
-    trigger_command,
-    events_group,
-):
-    qirsh.add_command(command)
+# Asked every few seconds by what watches a container, so it does without all that the others load.
+qirsh.add_command(healthcheck_command)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.cli.demo.credentials_file import read_demo, shell_lines
 from qirsh.doctor.database_probe import operators, shown
 from qirsh.settings import Settings, read_settings
@@ -24,7 +24,7 @@ _READY_S_MAX: Final = 5
 def status_command(context: click.Context, *, as_env: bool) -> None:
     """Tell whether a server runs, where, and on which data. Exit 0: it takes payments; 1: it does not."""
     settings = read_settings()
-    server = control_client.found(settings)
+    server = running_server.found(settings)
     if as_env:
         base_url = settings.base_url if server is None else server.base_url
         demo = read_demo(settings)
@@ -50,7 +50,7 @@ def status_command(context: click.Context, *, as_env: bool) -> None:
         context.exit(1)
 
 
-def _readiness(server: control_client.Server) -> str:
+def _readiness(server: running_server.Server) -> str:
     address = urlsplit(server.address)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_READY_S_MAX)
     try:

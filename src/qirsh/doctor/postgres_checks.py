@@ -8,8 +8,9 @@ from qirsh.doctor.database_probe import has_begun, probe, shown
 from qirsh.doctor.doctor_check import Finding, of_schema
 from qirsh.engine.clock import system_clock
 from qirsh.settings import Settings
+from qirsh.store.postgres.address import hosts_of
 from qirsh.store.postgres.connection import ALONE, DURABLE, NOW, VERSION_MIN, preferred_otherwise
-from qirsh.store.postgres.hosts import hosts_of, survey
+from qirsh.store.postgres.hosts import survey
 from qirsh.store.postgres.verify import read_only
 
 _CONNECTIONS_A_WORKER: Final = 10  # Its writers, readers and searchers, and what a restart has open at the same time.

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.cli.serve.supervisor import Supervisor
 from qirsh.web.operator.control import OperatorReply, OperatorRequest
 from tests import postgres
@@ -49,8 +49,8 @@ def family(town: Town, empty: House) -> Iterator[Family]:
 def test_several_processes_serve_one_address_and_say_so_once(family: Family) -> None:
     assert len(family.children()) == WORKERS
     wait_until(family.is_ready, SOON_S)
-    told = control_client.found(family.settings)
-    assert told == control_client.Server(family.parent, family.running.url, family.running.url, WORKERS)
+    told = running_server.found(family.settings)
+    assert told == running_server.Server(family.parent, family.running.url, family.running.url, WORKERS)
     status = family.house.run("status", QIRSH_DATABASE_URL=str(family.settings.database), QIRSH_SECRET_KEY=SECRET)
     assert f"running as process {family.parent} with {WORKERS} children, ready" in status.stdout
     assert family.running.stop() == 0
@@ -92,7 +92,7 @@ def test_a_child_that_is_killed_comes_back(family: Family) -> None:
     wait_until(lambda: len(family.children()) == WORKERS and first not in family.children(), SOON_S)
     assert second in family.children()
     wait_until(family.is_ready, SOON_S)
-    assert control_client.found(family.settings) is not None
+    assert running_server.found(family.settings) is not None
     wait_until(lambda: _acted(family).done is not None, SOON_S)
     family.running.stop()
     assert family.running.process.stderr is not None
@@ -178,7 +178,7 @@ def test_nobody_outlives_a_parent_that_is_killed(family: Family) -> None:
 
     asyncio.run(scene())
     wait_until(lambda: not [child for child in children if Path(f"/proc/{child}").exists()], SOON_S)
-    assert control_client.found(family.settings) is None
+    assert running_server.found(family.settings) is None
     assert not family.settings.control_socket.exists()
     with socket.create_server(("127.0.0.1", family.port)):
         pass

@@ -22,8 +22,9 @@ from qirsh.store.interface import CannotTell, Query, StoreUnavailable, UnusableD
 from qirsh.store.postgres import connection as postgres_connection
 from qirsh.store.postgres import hosts as postgres_hosts
 from qirsh.store.postgres import store as postgres_store
+from qirsh.store.postgres.address import Host, hosts_of
 from qirsh.store.postgres.connection import connect
-from qirsh.store.postgres.hosts import Host, Hosts, hosts_of, survey
+from qirsh.store.postgres.hosts import Hosts, survey
 from qirsh.store.postgres.store import PostgresStore, open_postgres
 from qirsh.store.postgres.verify import verify
 from tests.live import wait_until

@@ -16,7 +16,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.cli.demo.build import prepared
 from qirsh.cli.demo.changed_credentials import note_changed_credentials
 from qirsh.cli.demo.credentials_file import Demo, Player, keep_demo
@@ -32,6 +32,7 @@ from qirsh.cli.demo.webhooks import (
 )
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
+from qirsh.cli.private_file import write_private
 from qirsh.cli.serve.command import (
     addresses,
     check_port,
@@ -105,7 +106,7 @@ def demo_command(port: int | None, *, force: bool) -> None:
 
 async def _run(settings: Settings) -> None:
     # Said before a week of payments is made. Who serves from this folder already is told of below.
-    if control_client.found(settings) is None:
+    if running_server.found(settings) is None:
         check_port(settings)
     async with opened_tracer(settings) as tracer:
         await _serve_demo(settings, await prepared(settings), tracer)
@@ -124,7 +125,7 @@ async def _serve_demo(settings: Settings, demo: Demo, tracer: Tracer | None) -> 
         name_endpoints(context, demo)
         await learn_rotated_secret(context, demo)
         keep_demo(settings, demo)
-        control_client.write_private(_bank_file(settings), await bank_file(context))
+        write_private(_bank_file(settings), await bank_file(context))
         await serve_and_announce(
             settings,
             msgspec.structs.replace(_introduced(_keeping_mail(context)), demo_inbox=make_inbox(demo)),

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from qirsh.cli.control_client import write_private
 from qirsh.cli.errors import Stopped
+from qirsh.cli.private_file import write_private
 from qirsh.domain.limits import PIN_DIGITS
 from qirsh.settings import Settings
 from qirsh.web.auth.password_policy import is_weak_pin

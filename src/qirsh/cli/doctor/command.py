@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.doctor.checks import CHECKS, Checks, examine
 from qirsh.doctor.doctor_check import Finding
 from qirsh.settings import Settings, read_settings
@@ -28,7 +28,7 @@ def doctor_command(context: click.Context) -> None:
 
 def port(settings: Settings) -> Finding:
     address = f"{settings.host} port {settings.port}"
-    server = control_client.found(settings)
+    server = running_server.found(settings)
     if server is not None and urlsplit(server.address).port == settings.port:
         return Finding("ok", f"{address}, served by process {server.pid} from this data")
     try:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from qirsh.cli.control_client import write_private
 from qirsh.cli.operator.command import as_json_option, print_done, send_action
 from qirsh.cli.operator.people import print_table
+from qirsh.cli.private_file import write_private
 
 _id = click.option("--id", "change", required=True, help="The request that you have seen, as `brand show` names it.")
 

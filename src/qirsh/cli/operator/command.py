@@ -7,7 +7,7 @@ from typing import IO, Any, Final, TypeVar
 import click
 import msgspec
 
-from qirsh.cli import control_client
+from qirsh.cli import control_client, running_server
 from qirsh.cli.errors import Declined, Stopped
 from qirsh.cli.operator.credentials import ask_credentials, new_secret
 from qirsh.doctor.database_probe import has_begun, operators, shown
@@ -272,7 +272,7 @@ def _sent(settings: Settings, act: str, params: dict[str, Any], sink: IO[bytes] 
         if reply.code != "credentials_needed":
             return reply
         # Another operator was faster, or the server has its database elsewhere.
-    elif settings.shared_socket is None and control_client.found(settings) is None and not has_begun(settings):
+    elif settings.shared_socket is None and running_server.found(settings) is None and not has_begun(settings):
         setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"
         message = f"there is no database at {shown(settings)}: is {setting} right?"
         raise Stopped(message)

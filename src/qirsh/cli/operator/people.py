@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from qirsh.cli.control_client import write_private
 from qirsh.cli.operator.command import account_group, as_json_option, key_group, send_action
+from qirsh.cli.private_file import write_private
 from qirsh.domain.identity import REASONS
 
 _after = click.option("--after", default="", help="Continue after this one, as the previous page says.")

@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 import uvloop
 
-from qirsh.cli import control_client
+from qirsh.cli import running_server
 from qirsh.cli.errors import Declined, Stopped
 from qirsh.cli.operator.command import as_json_option, print_done, send_action
 from qirsh.cli.operator.credentials import new_secret
@@ -42,7 +42,7 @@ def operator_recover(*, email: str, password_stdin: bool) -> None:
     if settings.shared_socket is not None:
         message = "run this as the user who serves: it works on the data itself, and not by QIRSH_CONTROL_SOCKET"
         raise Stopped(message)
-    if control_client.found(settings) is not None:
+    if running_server.found(settings) is not None:
         raise Stopped(_RUNS)
     if not has_begun(settings):
         setting = "QIRSH_DATA_DIR" if isinstance(settings.database, Path) else "QIRSH_DATABASE_URL"

@@ -17,7 +17,7 @@ import click
 import msgspec
 import uvloop
 
-from qirsh.cli import control_client
+from qirsh.cli import control_client, running_server
 from qirsh.cli.errors import Stopped
 from qirsh.cli.log import log_to_stderr
 from qirsh.cli.serve.supervisor import Supervisor
@@ -93,7 +93,7 @@ async def serve_and_announce(
 ) -> None:
     """Serve; `announce` hears how the service is reached once it can be, and `prepare` before where it listens."""
     control_client.check_socket_path(settings)
-    control_client.check_nobody_serves(settings)
+    running_server.check_nobody_serves(settings)
     systemd = Systemd(service_manager())
     with _listening(settings) as listeners, _told(settings, listeners, announce, processes=1) as (base_url, tell):
 
@@ -132,7 +132,7 @@ def _told(
 
         def tell() -> None:
             word.enter_context(
-                control_client.announced(settings, control_client.Server(os.getpid(), address, base_url, processes))
+                running_server.announced(settings, running_server.Server(os.getpid(), address, base_url, processes))
             )
             log.info("listening on %s with data in %s", address, settings.data_dir)
             if not base_url.endswith(f":{port}") and is_loopback(base_url):
@@ -151,7 +151,7 @@ def _address(listeners: list[socket.socket]) -> str:
 
 def _serve_by_children(settings: Settings) -> int:
     control_client.check_socket_path(settings)
-    control_client.check_nobody_serves(settings)
+    running_server.check_nobody_serves(settings)
     operators = 0
     # One more than serve: a process that takes the place of another is there beside it for a while.
     memory = shared_memory(settings.workers + 1)

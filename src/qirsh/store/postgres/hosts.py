@@ -6,15 +6,15 @@ named first is asked for ever.
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn
-from urllib.parse import parse_qs, unquote
 from weakref import WeakKeyDictionary
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
+
+from qirsh.store.postgres.address import Host, hosts_of, parts_of
 
 log = logging.getLogger(__name__)
 
@@ -30,18 +30,6 @@ _WHO: Final = "SELECT pg_is_in_recovery(), pg_postmaster_start_time()::text"
 _NO_ANSWER: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InternalClientError)
 
 
-class Host(NamedTuple):
-    """One of those that an address names."""
-
-    name: str  # Or the folder of its socket.
-    port: int | None  # None: the usual one.
-
-    def __str__(self) -> str:
-        """As an address has it."""
-        name = f"[{self.name}]" if ":" in self.name else self.name
-        return name if self.port is None else f"{name}:{self.port}"
-
-
 class Answer(NamedTuple):
     """What a host has said of itself, and the connection on which it did."""
 
@@ -52,37 +40,6 @@ class Answer(NamedTuple):
 
 
 _Asked = dict[Host, asyncio.Task[Answer]]
-
-
-def hosts_of(url: str) -> list[Host]:
-    """Those that the address names, in its order; none where it leaves that to the driver."""
-    _, named, rest = _parts(url)
-    if named:
-        return [_host(text) for text in named.split(",")]
-    query = parse_qs(rest.partition("?")[2])
-    hosts = [_host(text) for text in query.get("host", [""])[-1].split(",") if text]
-    ports = [int(port) for port in query.get("port", [""])[-1].split(",") if port]
-    if len(ports) == 1:
-        ports *= len(hosts)
-    return [Host(host.name, port) for host, port in zip(hosts, ports, strict=True)] if ports else hosts
-
-
-def _parts(url: str) -> tuple[str, str, str]:
-    """What comes before the hosts, the hosts, and the rest. `urlsplit` refuses an IPv6 address behind a comma."""
-    [found] = re.findall(r"^([a-z]+://(?:[^/?#]*@)?)([^/?#]*)(.*)$", url, re.DOTALL)
-    before, hosts, rest = found
-    return before, hosts, rest
-
-
-def _host(text: str) -> Host:
-    if text.startswith("["):
-        name, _, port = text[1:].partition("]")
-    elif text.startswith("/"):
-        name, port = text, ""
-    else:
-        name, _, port = text.partition(":")
-    port = port.removeprefix(":")
-    return Host(unquote(name), int(port) if port else None)
 
 
 class Hosts:
@@ -188,7 +145,7 @@ async def survey(url: str, **options: Any) -> Survey:  # noqa: ANN401 - the driv
 
 
 def _ask_all(url: str, hosts: Sequence[Host], options: dict[str, Any]) -> _Asked:
-    before, _, rest = _parts(url)
+    before, _, rest = parts_of(url)
     silent = set(hosts)
     return {host: asyncio.create_task(_ask(before + rest, host, options, silent)) for host in hosts}
 

@@ -15,8 +15,9 @@ from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_wo
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
 from qirsh.store.postgres import schema_guard
+from qirsh.store.postgres.address import hosts_of
 from qirsh.store.postgres.connection import DAMAGED, NOW, RELIED_ON
-from qirsh.store.postgres.hosts import hosts_of, look
+from qirsh.store.postgres.hosts import look
 
 _CONNECT_S_MAX: Final = 5.0
 _SETTINGS: Final = RELIED_ON | {
