@@ -245,6 +245,19 @@ def test_a_setting_and_its_file_at_once_or_a_file_of_no_setting_stop_the_start(t
         read_settings({"QIRSH_PORT_FILE": ""})
 
 
+@pytest.mark.parametrize("secret", [f"{SECRET}\n{SECRET}", f" {SECRET}", f"{SECRET}, {SECRET}", f"\ufeff{SECRET}"])
+def test_a_secret_that_would_be_another_once_somebody_had_tidied_up_is_refused(secret: str, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(secret)
+    for told in ({"QIRSH_SECRET_KEY": secret}, {"QIRSH_SECRET_KEY_FILE": str(file)}):
+        with pytest.raises(
+            BadSetting, match="line breaks or other control characters in it, or blanks around"
+        ) as found:
+            read_settings(told)
+        assert SECRET not in str(found.value)
+    assert read_settings({"QIRSH_SECRET_KEY": f"{SECRET},a secret of words with  blanks between"}).secret_keys[1:]
+
+
 @pytest.mark.parametrize("token", ["short", "a" * 32, f"{SECRET} {SECRET}", f"{SECRET}\u0660"])
 def test_a_token_that_can_be_guessed_or_not_sent_is_refused(token: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_METRICS_TOKEN: must have at least 32 random characters") as told:

@@ -46,9 +46,10 @@ alone() {
     flock -n 9 || fail "another install.sh is at work"
 }
 
-# Users and directories.
 # shellcheck source=host.sh
 . "$HERE/host.sh"
+# shellcheck source=service.sh
+. "$HERE/service.sh"
 
 # --- Settings and secrets ---
 
@@ -168,78 +169,6 @@ install_units() {
     control daemon-reload
 }
 
-has_control() { [ -n "${SYSTEMCTL:-}" ] || { [ -z "$ROOT" ] && [ -d /run/systemd/system ]; }; }
-control() {
-    if has_control; then
-        "${SYSTEMCTL:-systemctl}" "$@"
-    else
-        say "systemd does not run here, left to you: systemctl $*"
-    fi
-}
-is_active() { has_control && control is-active --quiet qirsh.service; }
-
-# --- The program with the service's settings ---
-
-# Environment= of qirsh.service and its drop-ins, as systemd reads them: environment_of CREDENTIALS
-environment_of() {
-    cat "$UNITS/qirsh.service" "$UNITS"/qirsh.service.d/*.conf 2>/dev/null |
-        sed -n 's/^Environment=\(QIRSH_[A-Z_]*=[^" ]*\)$/\1/p' | sed "s|%S|$ROOT/var/lib|; s|%t|$RUN|; s|%d|$1|"
-}
-
-# As the service's user.
-demoted() {
-    if is_root; then
-        setpriv --reuid="$(service_uid)" --regid="$(service_gid)" --groups="$(service_gid),$(operators_gid)" --no-new-privs "$@"
-    else
-        "$@"
-    fi
-}
-
-# as_service VERSION COMMAND...: secrets are lent in a directory for the service's user, as systemd does it.
-as_service() {
-    version=$1
-    shift
-    mkdir -p "$RUN"
-    lent=$(mktemp -d "$RUN/qirsh-credentials.XXXXXX")
-    trap 'rm -rf "$lent"; exit 130' INT TERM HUP
-    for secret in "$CREDENTIALS"/*; do install -m 0400 "$secret" "$lent/"; done
-    if is_root; then chown -R "$(service_uid):$(service_gid)" "$lent"; fi
-    status=0
-    (
-        for name in $(env | sed -n 's/^\(QIRSH_[A-Z0-9_]*\)=.*/\1/p'); do
-            case $name in QIRSH_OPERATOR_EMAIL | QIRSH_OPERATOR_PASSWORD | QIRSH_OPERATOR_TOTP_SECRET) ;; *) unset "$name" ;; esac
-        done
-        for assignment in $(environment_of "$lent"); do export "${assignment?}"; done
-        names=$(sed -n 's/^[[:space:]]*\(QIRSH_[A-Z0-9_]*\)=.*/\1/p' "$ETC/qirsh.env")
-        for name in $names; do export "$name=$(setting "$name")"; done
-        # By its number: only ROOT's own files may know its name.
-        QIRSH_OPERATORS_GROUP=$(operators_gid)
-        export QIRSH_OPERATORS_GROUP
-        demoted test -x . || cd /
-        demoted "$OPT/$version/bin/python" -P -m qirsh "$@"
-    ) || status=$?
-    rm -rf "$lent"
-    trap - INT TERM HUP
-    return $status
-}
-
-# wait_for VERSION [--ready]: until its server answers, or also takes payments.
-wait_for() {
-    tries=${READY_TRIES:-60}
-    while ! why=$(as_service "$1" healthcheck ${2:+"$2"} 2>&1); do
-        tries=$((tries - 1))
-        if [ "$tries" -le 0 ]; then
-            say "version $1 is not ready: $why"
-            return 1
-        fi
-        sleep 1
-    done
-    say "version $1 is ready"
-}
-
-# start_version VERSION [--ready]: false if it does not come to serve.
-start_version() { control start qirsh.service && wait_for "$@"; }
-
 # --- Commands ---
 
 install_command() {
@@ -262,7 +191,9 @@ start_command() {
     control enable qirsh.service qirsh-backup.timer
     control start qirsh-backup.timer
     if ! has_control; then return; fi
-    start_version "$(current)" --ready || fail "it does not serve: journalctl -u qirsh tells why"
+    rm -f "$STOPPED"
+    start_version "$(current)" || fail "it does not serve: journalctl -u qirsh tells why"
+    wait_for "$(current)" --ready || say "it serves, and takes no payments until that is mended"
 }
 
 upgrade_command() {
@@ -271,40 +202,42 @@ upgrade_command() {
     new=$(version_of "$1")
     if [ "$new" = "$old" ]; then
         make_program "$1" "$2"
+        install_units
         say "version $new is the current one"
-        # As after one that was ended between the stop and the start.
-        if has_control && ! is_active; then say "it does not run; to start it: $0 start"; fi
+        if was_serving; then
+            say "an upgrade was ended before it served: it goes on"
+            start_version "$new" || fail "it does not serve: journalctl -u qirsh tells why; the way back: $0 back"
+        elif has_control && ! is_active; then
+            say "it does not run; to start it: $0 start"
+        fi
         return
     fi
     require_settings
     make_program "$1" "$2"
-    was_active=0
-    if is_active; then was_active=1; fi
     # Stopped first: what is paid after a backup is not in it.
-    if [ $was_active = 1 ]; then say "the service stops for its backup"; fi
-    control stop qirsh.service
+    stop_service "$old"
     backup=$BACKUPS/before-$new-$(date -u +%Y%m%dT%H%M%SZ).jsonl.gz
     say "backup of version $old: $backup"
     if ! as_service "$old" backup "$backup"; then
-        if [ $was_active = 1 ]; then control start qirsh.service; fi
+        if was_serving; then start_version "$old" || true; fi
         fail "there is no backup, so nothing was changed"
     fi
     previous=$(readlink "$OPT/previous" || true)
     ln -sfn "$old" "$OPT/previous"
     switch_to "$new"
     install_units
-    if [ $was_active = 0 ]; then
-        say "version $new is installed; the service was not running and is not started"
+    if ! was_serving; then
+        say "version $new is installed; the service was not running and is not started: $0 start"
         return
     fi
-    if start_version "$new" --ready; then
+    if start_version "$new"; then
         say "version $new serves. The way back: $0 back; after changes of the tables: $0 back --restore $backup"
         return
     fi
     say "back to version $old"
     control stop qirsh.service
     switch_to "$old"
-    if start_version "$old" --ready; then
+    if start_or_leave "$old"; then
         if [ -n "$previous" ]; then ln -sfn "$previous" "$OPT/previous"; else rm "$OPT/previous"; fi
         fail "version $new was not ready, version $old serves again; nothing is lost"
     fi
@@ -316,9 +249,10 @@ back_command() {
     new=$(current)
     [ -L "$OPT/previous" ] || fail "there is no version before $new"
     old=$(readlink "$OPT/previous")
-    file=
     case ${1:-} in
-    '') ;;
+    '')
+        [ "$new" != "$old" ] || fail "version $old is the current one already, and of none before it is anything known"
+        ;;
     --restore)
         [ -f "${2:-}" ] || fail "there is no backup ${2:-named}"
         file=$(readlink -f "$2")
@@ -326,34 +260,39 @@ back_command() {
         ;;
     *) fail "back takes nothing, or --restore FILE: not $1" ;;
     esac
-    was_active=0
-    if is_active; then was_active=1; fi
-    control stop qirsh.service
+    stop_service "$new"
     if [ "$new" != "$old" ]; then switch_to "$old"; fi
-    if [ -n "$file" ]; then
-        say "the backup takes the place of the database: what was done after it is not in there"
-        if ! as_service "$old" restore --aside "$file"; then
-            if [ "$new" != "$old" ]; then switch_to "$new"; fi
-            if [ $was_active = 1 ]; then start_version "$new" || true; fi
-            if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then
-                say "on PostgreSQL a restore needs an empty database: name it in $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
-            fi
-            fail "the backup was not restored, and all is as before"
+    if [ -n "${1:-}" ]; then restore_and_start "$old" "$file" "$new"; else start_previous "$old" "$new"; fi
+}
+
+# restore_and_start OLD FILE NEW
+restore_and_start() {
+    say "the backup takes the place of the database: what was done after it is not in there"
+    if ! as_service "$1" restore --aside "$2"; then
+        if [ "$1" != "$3" ]; then switch_to "$3"; fi
+        if was_serving; then start_version "$3" || true; fi
+        if [ -e "$CREDENTIALS/QIRSH_DATABASE_URL" ]; then
+            say "on PostgreSQL a restore needs an empty database: name it in $CREDENTIALS/QIRSH_DATABASE_URL, and run this again"
         fi
-        start_version "$old" || fail "version $old does not serve: journalctl -u qirsh tells why"
-        say "version $old serves, and money stands still until two operators have compared the books and lift the stop"
-        return
+        fail "the backup was not restored, and all is as before"
     fi
-    if start_version "$old" --ready; then
-        say "version $old serves, with everything that was done meanwhile"
+    : >"$STOPPED" # It answers: payments wait for the operators.
+    start_version "$1" || fail "version $1 does not serve: journalctl -u qirsh tells why"
+    say "version $1 serves, and money stands still until two operators have compared the books and lift the stop"
+}
+
+# start_previous OLD NEW
+start_previous() {
+    if start_or_leave "$1"; then
+        say "version $1 serves, with everything that was done meanwhile"
         return
     fi
     control stop qirsh.service
-    say "version $old does not serve, most likely since $new has changed the tables; the way back is then a backup of before:"
-    ls "$BACKUPS"/before-"$new"-* 2>/dev/null || say "(there is none of before $new)"
-    switch_to "$new"
-    start_version "$new" --ready || fail "version $new does not serve either: journalctl -u qirsh tells why"
-    fail "version $new serves as before; with the loss of what was done since: $0 back --restore FILE"
+    say "version $1 does not serve, most likely since $2 has changed the tables; the way back is then a backup of before:"
+    ls "$BACKUPS"/before-"$2"-* 2>/dev/null || say "(there is none of before $2)"
+    switch_to "$2"
+    start_version "$2" || fail "version $2 does not serve either: journalctl -u qirsh tells why"
+    fail "version $2 serves as before; with the loss of what was done since: $0 back --restore FILE"
 }
 
 command=${1:-help}

@@ -307,7 +307,11 @@ def pages_dir(text: str) -> Path | None:
 
 
 def secret_keys(text: str) -> tuple[bytes, ...]:
-    secrets = tuple(part.encode() for part in text.split(",")) if text else ()
+    parts = text.split(",") if text else []
+    if not all(part.isprintable() and part == part.strip() for part in parts):  # Whoever tidied up would change it.
+        message = "a secret has line breaks or other control characters in it, or blanks around it"
+        raise ValueError(message)
+    secrets = tuple(part.encode() for part in parts)
     if not all(map(_is_secret, secrets)):
         message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
         raise ValueError(message)

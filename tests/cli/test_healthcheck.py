@@ -31,3 +31,9 @@ def test_one_whose_database_is_gone_is_not_ready(empty: House) -> None:
         empty.database.rename(f"{empty.database}.away")
         # Within two seconds it notices and ends: it answers no more, or that it is not ready.
         wait_until(lambda: empty.invoke("healthcheck", "--ready").returncode == 1, 30)
+
+
+def test_what_cannot_be_asked_is_not_healthy_either(empty: House) -> None:
+    ended = empty.invoke("healthcheck", QIRSH_PROT="1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("QIRSH_PROT is not a setting")

@@ -83,6 +83,13 @@ class Installation:
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def killing_systemctl(self, verb: str) -> Path:
+        """One that does as it is told, and at that word kills who has told it."""
+        program = self.root / f"systemctl-{verb}"
+        program.write_text(f'#!/bin/sh\n{self._systemctl} "$@" || exit\n[ "$1" != {verb} ] || kill -9 "$PPID"\n')
+        program.chmod(0o755)
+        return program
+
     def stop(self) -> int:
         """The service; 0 if it ended by itself."""
         words = [str(self._systemctl), "stop", "qirsh.service"]

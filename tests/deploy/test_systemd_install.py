@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import shutil
+import signal
 import socket
 import stat
 import tempfile
@@ -131,8 +132,35 @@ def test_a_version_is_installed_and_upgraded_and_taken_back(machine: Installatio
     paid.append(shop.paid(12_50))
     assert [shop.status(payment) for payment in paid] == ["paid"] * 3
     machine.must("run", "verify")
+    refused = machine.run("back")
+    assert (refused.returncode, f"version {THIS_VERSION} is the current one already" in refused.stderr) == (1, True)
+    assert shop.status(shop.paid(12_50)) == "paid"
     assert machine.stop() == 0
     assert "stopped serving" in machine.log()
+
+
+@pytest.mark.slow
+def test_an_upgrade_that_was_killed_goes_on_where_it_was(machine: Installation, demo: House, tmp_path: Path) -> None:
+    known = machine.settle(demo)
+    machine.must("install", str(wheel_of(tmp_path, THIS_VERSION)), str(LOCK))
+    machine.set()
+    machine.own_data()
+    machine.must("start")
+    next_one = (str(wheel_of(tmp_path, NEXT)), str(LOCK))
+    for verb in ("stop", "daemon-reload"):
+        killed = machine.run("upgrade", *next_one, SYSTEMCTL=str(machine.killing_systemctl(verb)))
+        assert killed.returncode == -signal.SIGKILL
+        assert machine.current() == (THIS_VERSION if verb == "stop" else NEXT)
+    lent = machine.root / "run/qirsh-credentials.4194305.killed"  # No process has this number.
+    lent.mkdir()
+    assert "it goes on" in machine.must("upgrade", *next_one)
+    assert not lent.exists()
+    assert machine.current() == NEXT
+    shop = Shop(machine.url, known)
+    assert shop.status(shop.paid(12_50)) == "paid"
+    # Who stops it afterwards has stopped it.
+    assert machine.stop() == 0
+    assert "it does not run; to start it: " in machine.must("upgrade", *next_one)
 
 
 @pytest.mark.slow
@@ -185,3 +213,11 @@ def test_a_version_that_is_not_ready_is_left_and_one_that_migrated_only_by_its_b
         shop.get(f"/remote-payments/{after}")
     with pytest.raises(CallRefused, match="money_stopped"):
         shop.paid(12_50)
+
+    # While money stands still nobody is ready, and what answers is left to answer.
+    said = machine.must("upgrade", str(wheel_of(tmp_path, NEXT)), str(LOCK), READY_TRIES="20")
+    assert "takes no payments now: " in said
+    assert Shop(machine.url, known).status(paid) == "paid"
+    assert f"version {THIS_VERSION} serves" in machine.must("back", READY_TRIES="20")
+    assert "takes no payments until" in machine.must("start", READY_TRIES="2")
+    assert Shop(machine.url, known).status(paid) == "paid"

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import click
 
 from qirsh.cli import running_server
-from qirsh.settings import read_settings
+from qirsh.cli.errors import Stopped
+from qirsh.settings import BadSetting, read_settings
 
 _ANSWER_S_MAX: Final = 5
 
@@ -17,7 +18,10 @@ _ANSWER_S_MAX: Final = 5
 @click.option("--ready", "must_be_ready", is_flag=True, help="Also that payments can be taken now.")
 def healthcheck_command(must_be_ready: bool) -> None:  # noqa: FBT001 - as click hands it over
     """Exit with 0 if the server on this data directory answers, else with 1 and why."""
-    server = running_server.found(read_settings())
+    try:
+        server = running_server.found(read_settings())
+    except (BadSetting, Stopped) as error:  # Container engines know 0 and 1 only.
+        _fail(str(error))
     if server is None:
         _fail("no server runs on this data directory")
     parts = urlsplit(server.address)

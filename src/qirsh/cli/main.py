@@ -53,6 +53,10 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or _loaded_commands().get(cmd_name)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as click has it
+        with formatter.section("Settings, from the environment; NAME_FILE names a file with the value"):
+            formatter.write_dl(list(SETTINGS.items()))
+
     def make_context(self, *args: Any, **extra: Any) -> click.Context:  # noqa: ANN401 - as click has it
         with _ending_with_reader():  # --help and --version print here.
             return super().make_context(*args, **extra)
@@ -83,11 +87,6 @@ def _loaded_commands() -> dict[str, click.Command]:
     return commands
 
 
-_SETTINGS_HELP = "\n".join(
-    ["\b", "Settings, from the environment:", *(f"  {name:<20} {use}" for name, use in SETTINGS.items())]
-)
-
-
 def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:  # noqa: FBT001 - as click calls it
     if is_asked and not context.resilient_parsing:
         click.echo(f"qirsh {version_and_commit()}")
@@ -96,7 +95,6 @@ def _print_version(context: click.Context, _option: click.Parameter, is_asked: b
 
 @click.group(
     cls=_Commands,
-    epilog=_SETTINGS_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 @click.option(

@@ -73,7 +73,7 @@ WEBHOOKS: Final = _counter("qirsh_webhooks", "Tries to deliver a webhook, by wha
 ROLES: Final = _gauge("qirsh_roles", "Processes that play a role: one for each, where all is well.", "role")
 SQLITE_LOG: Final = _gauge("qirsh_sqlite_log_bytes", "Size of SQLite's write-ahead log.")
 SQLITE_CHECKPOINTS: Final = _gauge(
-    "qirsh_sqlite_checkpoint_number", "Number of the log's last restart after a checkpoint."
+    "qirsh_sqlite_checkpoint_number", "A number that changes whenever SQLite's log begins anew."
 )
 POSTGRES_CONNECTIONS: Final = _gauge("qirsh_postgres_connections", "Open connections to PostgreSQL.")
 CPU: Final = _counter("qirsh_cpu_seconds", "Processor time of the serving processes.")

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from qirsh.metrics.catalogue import ASKED, KEPT, REQUEST_SECONDS, REQUESTS, STATUSES, Metric
+from qirsh.metrics.catalogue import ASKED, KEPT, OTHER, REFUSALS, REQUEST_SECONDS, REQUESTS, STATUSES, Metric
 from qirsh.metrics.meters import Meters, statuses_of, times_of
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
@@ -40,8 +40,16 @@ class _Collected(Collector):
             )
         else:
             found = ((values, self._total[place]) for values, place in self._layout.combinations(metric))
-        # What never happened needs no line.
-        return _family(metric, ((values, number) for values, number in found if number or not values))
+        # A rate begins with what was there before, so counters begin at zero. Refusals are of too many kinds for that.
+        begins_at_zero = metric.kind == "counter" and metric not in {REQUESTS, REFUSALS}
+        return _family(
+            metric,
+            (
+                (values, number)
+                for values, number in found
+                if number or (OTHER not in values if begins_at_zero else not values)
+            ),
+        )
 
     def _histogram(self, metric: Metric) -> Family:
         family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)

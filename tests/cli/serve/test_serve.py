@@ -83,18 +83,23 @@ def test_browsers_are_told_to_stay_with_https_where_it_is_https(empty: House, sc
     assert told == ({"max-age=63072000; includeSubDomains"} if is_told else {None})
 
 
+@pytest.mark.parametrize("has_shared_socket", [False, True], ids=["its own socket", "a socket for operators"])
 def test_serve_on_an_empty_database_says_how_to_begin_and_what_it_says_works_from_anywhere(
-    empty: House, tmp_path: Path
+    empty: House, tmp_path: Path, *, has_shared_socket: bool
 ) -> None:
-    with empty.serving("serve", until=BEGIN) as running:
+    path = f"{empty.folder}/operators.sock"
+    shared = empty.serving("serve", until=BEGIN, QIRSH_CONTROL_SOCKET=path)
+    with shared if has_shared_socket else empty.serving("serve", until=BEGIN) as running:
         setting, program, *words = shlex.split(running.printed.splitlines()[-1])
-        assert (setting, program) == (f"QIRSH_DATA_DIR={empty.folder}", "qirsh")
+        assert program == "qirsh"
+        told = dict([setting.split("=", 1)])
+        assert told == ({"QIRSH_CONTROL_SOCKET": path} if has_shared_socket else {"QIRSH_DATA_DIR": str(empty.folder)})
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
         begun = subprocess.run(
             [sys.executable, "-m", "qirsh", *words, "--password-stdin"],
             cwd=elsewhere,
-            env=empty.environment(),
+            env={name: value for name, value in empty.environment().items() if not name.startswith("QIRSH_")} | told,
             input=f"{PASSWORD}\n",
             capture_output=True,
             text=True,

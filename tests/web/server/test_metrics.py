@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from qirsh.domain.money import CURRENCIES
 from qirsh.web.http.problems import Problem
 from qirsh.web.routes import ROUTES
 from qirsh.web.server.traced_router import make_router
@@ -40,13 +41,14 @@ def grown(
     return scraped(world).get(key, 0.0) - before.get(key, 0.0)
 
 
-@pytest.mark.parametrize(
-    "call", [Call("GET", "/metrics"), Call("GET", "/metrics", f"{TOKEN}x"), Call("POST", "/metrics", TOKEN)]
-)
-def test_without_the_token_there_is_nothing(world: InProcess, call: Call) -> None:
-    answer = world.send(call)
-    assert answer.status_code in {404, 405}
-    assert "qirsh_" not in answer.text
+@pytest.mark.parametrize("token", [None, f"{TOKEN}x"], ids=["none", "another"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
+def test_without_the_token_there_is_nothing(world: InProcess, method: str, token: str | None) -> None:
+    refused(world.send(Call(method, "/metrics", token)), 404, "unknown_address")
+
+
+def test_with_it_the_method_is_told(world: InProcess) -> None:
+    refused(world.send(Call("POST", "/metrics", TOKEN)), 405, "method_not_allowed")
 
 
 def test_the_scheme_before_the_token_may_be_written_in_any_case(world: InProcess) -> None:
@@ -72,7 +74,18 @@ def test_what_is_refused_before_it_has_a_route_is_counted_too(world: InProcess) 
 
 def test_where_no_token_is_set_nothing_opens_it(still: InProcess) -> None:
     for token in (None, "", TOKEN):
-        refused(still.send(Call("GET", "/metrics", token)), 404, "unknown_address")
+        for method in ("GET", "POST"):
+            refused(still.send(Call(method, "/metrics", token)), 404, "unknown_address")
+
+
+def test_counters_begin_at_zero_so_that_the_first_of_a_kind_is_seen_to_be_added(world: InProcess) -> None:
+    found = scraped(world)
+    for outcome in ("created", "paid", "cancelled", "expired"):
+        for currency in CURRENCIES:
+            labels = {"outcome": outcome, "mode": "live", "currency": currency}
+            assert ("qirsh_payments_total", frozenset(labels.items())) in found
+    assert ("qirsh_webhooks_total", frozenset({("result", "failed")})) in found
+    assert not any(name == "qirsh_payments_total" and ("mode", "other") in labels for name, labels in found)
 
 
 def test_requests_payments_refunds_and_refusals_are_counted(world: InProcess) -> None:

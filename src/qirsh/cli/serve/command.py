@@ -79,7 +79,9 @@ def _announce(settings: Settings, base_url: str, operators: int) -> None:
     click.echo(f"Qirsh is listening on {base_url}")
     if not operators:
         # Another terminal may stand in another directory, and would then begin another database.
-        setting = f"QIRSH_DATA_DIR={shlex.quote(str(settings.data_dir))}"
+        socket_path = settings.shared_socket
+        name, path = ("DATA_DIR", settings.data_dir) if socket_path is None else ("CONTROL_SOCKET", socket_path)
+        setting = f"QIRSH_{name}={shlex.quote(str(path))}"
         click.echo("There is no operator yet. In another terminal, make the first:")
         click.echo(f"  {setting} {_FIRST_OPERATOR}")
 

@@ -28,6 +28,7 @@ from qirsh.web.http.problems import PROBLEM_TYPES, Problem, scope_needed
 from qirsh.web.http.route import Route
 from qirsh.web.http.site import Site
 from qirsh.web.server.connection_limits import ConnectionLimits
+from qirsh.web.server.health import has_metrics_token
 from qirsh.web.server.route_tree import Resource, RouteTree
 from qirsh.web.server.uploads import Uploads
 
@@ -36,7 +37,8 @@ log = logging.getLogger(__name__)
 _PLAIN: Final = re.compile(r"(?:/[A-Za-z0-9_-]+)+")  # Addresses that may be sent back in a header.
 _BY_RIGHT: Final = ("/business", "/operator")  # Every page there names the right that it needs.
 _CONSOLE: Final = "/operator"
-_PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
+_METRICS: Final = "/metrics"
+_PROBES: Final = frozenset({"/healthz", "/readyz", _METRICS})
 # What somebody may not do, who proves nothing, asks for too much, or sends what no page and no document of ours says.
 _LOGGED: Final = frozenset({400, 401, 403, 404, 422, 429})
 
@@ -199,7 +201,7 @@ class Router:
         return await route.on_refused(self._context, request)
 
     def _not_here(self, request: Request, resource: Resource | None) -> Response:
-        if resource is None:
+        if resource is None or (request.path == _METRICS and not has_metrics_token(self._context, request)):
             return self._nowhere(request)
         if request.is_page and request.method in {"GET", "HEAD"}:
             # A visitor opens the address of a form, perhaps after it was refused: the page that has it is one step up.
