@@ -99,7 +99,7 @@ def _loaded(
     desk: Desk, server: Server, customers: ShopDoors, *, browser: ConsoleBrowser, pages: list[Page], rounds: int
 ) -> tuple[dict[str, Times], Times]:
     key = desk.ground.filled.town.shops[0].key
-    with paying(server, key, customers, desk.ground.data_dir) as pays:
+    with paying(server, key, customers.customers, desk.ground.data_dir) as pays:
         began = time.monotonic()
         [found] = load_all([(browser, pages)], rounds, warm=0)
         end = time.monotonic()

@@ -12,7 +12,6 @@ import msgspec
 
 from bench.dashboard.browser import Times
 from bench.dashboard.paying import Orders
-from bench.dashboard.people import Doors
 from bench.failure import BenchFailed
 from bench.target import REPOSITORY, Server
 
@@ -44,10 +43,10 @@ class Pays:
 
 
 @contextmanager
-def paying(server: Server, key: str, doors: Doors, scratch: Path, per_s: float = PER_S) -> Iterator[Pays]:
+def paying(server: Server, key: str, sessions: list[str], scratch: Path, per_s: float = PER_S) -> Iterator[Pays]:
     """They are paid meanwhile. The first seconds are over when this begins."""
     results, told = scratch / "paid", scratch / "orders.json"
-    orders = Orders(server.port, per_s, key, doors.customers, str(results))
+    orders = Orders(server.port, per_s, key, sessions, str(results))
     told.write_bytes(msgspec.json.encode(orders))
     with (scratch / "paying.log").open("w") as log:
         process = subprocess.Popen(

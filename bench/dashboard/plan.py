@@ -162,4 +162,4 @@ class _Run:
 
     def _paying(self) -> AbstractContextManager[Pays]:
         key = self._ground.filled.town.shops[0].key
-        return paying(self._server, key, self._doors, self._ground.data_dir)
+        return paying(self._server, key, self._doors.customers, self._ground.data_dir)
