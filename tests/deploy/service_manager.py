@@ -117,6 +117,8 @@ def _words(unit: Unit) -> list[str]:
 
 
 def _start(name: str) -> int:
+    if _process(name):
+        return 0
     unit = read_unit(_UNITS, name)
     told = _prepare(unit)
     log = (_PLACE / f"{name}.log").open("ab")
