@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,26 @@ def test_a_file_is_there_when_it_is_whole_and_for_its_owner_alone(tmp_path: Path
         output.write(b"whole")
         assert not file.exists()
     assert [file.read_bytes(), file.stat().st_mode & 0o777] == [b"whole", 0o600]
+
+
+def test_one_that_is_ended_while_its_file_is_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def open_and_end(path: str, flags: int, mode: int = 0o777) -> int:
+        opened = os_open(path, flags, mode)
+        made.append(path)
+        os.close(opened)
+        raise KeyboardInterrupt  # As a signal has it that arrives now.
+
+    os_open = os.open
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", open_and_end)
+        with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "backup"):
+            pass
+    assert len(made) == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_older_ones_are_removed_and_never_the_last(tmp_path: Path) -> None:

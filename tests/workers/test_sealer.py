@@ -112,9 +112,10 @@ def test_what_is_new_waits_for_a_second_look_so_that_others_can_commit(still: In
 
 
 def test_many_rows_become_several_seals_at_once(still: InProcess) -> None:
-    before = seals(still)
+    one, before = sealer(still), seals(still)
     still.database.meddle("audit", many_audit_entries(9000))
-    still.run(sealer(still).seal_all())
+    for _ in range(2):  # The second look seals what the first has seen.
+        still.run(one.seal_settled())
     assert seals(still) == before + 3
     assert covered(still) == stored(still)
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-import tempfile
+import secrets
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -34,15 +34,16 @@ def file_in(folder: Path, at: datetime) -> Path:
 @contextlib.contextmanager
 def whole_file(file: Path) -> Iterator[BinaryIO]:
     """Under another name until it is whole, on the disk, and for its owner alone."""
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", suffix=_PART, delete=False) as part:
-        try:
-            yield part  # type: ignore[misc]  # A wrapper with every method of a file.
-            part.flush()
-            os.fsync(part.fileno())
-            Path(part.name).replace(file)
-            _sync(file.parent)
-        finally:
-            Path(part.name).unlink(missing_ok=True)
+    part = file.with_name(f"{file.name}.{secrets.token_hex(4)}{_PART}")
+    try:  # Around its making too: whoever is told to end may hear it at that very moment.
+        with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as output:
+            yield output
+            output.flush()
+            os.fsync(output.fileno())
+        part.replace(file)
+        _sync(file.parent)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def remove_older(folder: Path, keep: int) -> list[Path]:
