@@ -60,6 +60,7 @@ def main() -> int:
             with running_service(Path(scratch), QIRSH_WORKERS=str(_WORKERS), **own) as server:
                 scraper = Scraper(server, own["QIRSH_METRICS_TOKEN"], processes=_WORKERS)
                 display.say("scraping a service at rest")
+                healthz = scraper.scrape_for(seconds, "/healthz")
                 at_first = scraper.scrape_for(seconds)
                 display.say("asking for every page")
                 scraper.ask_all({_PARAMETER.sub("1", route.path) for route in ROUTES if route.method == "GET"})
@@ -70,7 +71,7 @@ def main() -> int:
     except BenchFailed as failure:
         console.print(f"bench failed: {failure}", style="bold red", markup=False)
         return 1
-    said = _report(at_first, at_rest, [one for a_round in rounds for one in a_round])
+    said = _report(healthz, at_first, at_rest, [one for a_round in rounds for one in a_round])
     machine = Machine(filesystem(disk), "PostgreSQL 18", load)
     console.print(f"{machine}\n", highlight=False, soft_wrap=True)
     report.show(said, console)
@@ -82,13 +83,14 @@ def main() -> int:
     return 0
 
 
-def _report(at_first: Times, at_rest: Times, seen: Sequence[Scraped]) -> Report:
+def _report(healthz: Times, at_first: Times, at_rest: Times, seen: Sequence[Scraped]) -> Report:
     beside = Times([ms for one in seen if one.scrapes for ms in one.scrapes.all_ms])
     alone = [one.pays for one in seen if not one.scrapes]
     scraped = [one.pays for one in seen if one.scrapes]
     before, after = _joined(alone), _joined(scraped)
     ratio = after.percentile(99) / before.percentile(99)
     rows = [
+        ("/healthz, at rest", str(len(healthz.all_ms)), str(healthz), f"{max(healthz.all_ms):.1f}"),
         ("scrape, at first", str(len(at_first.all_ms)), str(at_first), f"{max(at_first.all_ms):.1f}"),
         ("scrape, at rest", str(len(at_rest.all_ms)), str(at_rest), f"{max(at_rest.all_ms):.1f}"),
         ("scrape, beside payments", str(len(beside.all_ms)), str(beside), f"{max(beside.all_ms):.1f}"),
@@ -108,7 +110,8 @@ def _report(at_first: Times, at_rest: Times, seen: Sequence[Scraped]) -> Report:
         " each was due.",
         checks,
         f"`qirsh serve` runs with {_WORKERS} processes. A scrape is a GET of `/metrics` on a new connection, four each"
-        " second, so that each process answers some; usual are four a minute. At first there are lines of few routes;"
+        " second, so that each process answers some; usual are four a minute. `/healthz` is asked in the same way, for what a"
+        " line costs here. At first there are lines of few routes;"
         " afterwards every page was asked for once, so that there is a line of each. Beside payments"
         f" {_ROUNDS} times, half of the time without scrapes and half with.",
     )

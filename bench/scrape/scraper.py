@@ -13,6 +13,7 @@ from bench.display import Display
 from bench.failure import BenchFailed
 from bench.target import Server
 
+_PATH: Final = "/metrics"
 _EVERY_S: Final = 0.25
 _START_S_MAX: Final = 30.0
 
@@ -45,9 +46,9 @@ class Scraper:
             connection.getresponse().read()
         connection.close()
 
-    def scrape_for(self, seconds: float) -> Times:
-        """At an even pace."""
-        return Times(list(self._scrapes(time.monotonic() + seconds)))
+    def scrape_for(self, seconds: float, path: str = _PATH) -> Times:
+        """At an even pace; of another path for comparison."""
+        return Times(list(self._times(path, time.monotonic() + seconds)))
 
     def compare(self, pays: Pays, seconds: float, display: Display) -> tuple[Scraped, Scraped]:
         """The same payments without scrapes and with them."""
@@ -61,23 +62,19 @@ class Scraper:
         time.sleep(1.0)  # What was due by then is paid.
         return Scraped(pays.between(began, between)[1], None), Scraped(pays.between(between, ended)[1], scrapes)
 
-    def _scrapes(self, end: float) -> Iterator[float]:
+    def _times(self, path: str, end: float) -> Iterator[float]:
         while (due := time.monotonic()) < end:
-            yield self._scrape() * 1000
+            began = time.perf_counter()
+            text = self._answer(path)
+            yield (time.perf_counter() - began) * 1000
+            if path == _PATH and self._all_serve not in text:
+                raise BenchFailed("a process has ended meanwhile")
             time.sleep(max(0.0, due + _EVERY_S - time.monotonic()))
 
-    def _scrape(self) -> float:
-        began = time.perf_counter()
-        text = self._answer()
-        took = time.perf_counter() - began
-        if self._all_serve not in text:
-            raise BenchFailed("a process has ended meanwhile")
-        return took
-
-    def _answer(self) -> bytes:
+    def _answer(self, path: str = _PATH) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=10)
         try:
-            connection.request("GET", "/metrics", headers=self._headers)
+            connection.request("GET", path, headers=self._headers)
             answer = connection.getresponse()
             text = answer.read()
         finally:

@@ -32,6 +32,7 @@ from qirsh.engine.entropy import Entropy, system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.metrics.exposition import Exposition
 from qirsh.metrics.meters import Layout, Meters
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
@@ -124,16 +125,22 @@ async def opened(
             webhook_secrets=WebhookSecrets(keyring),
             streams=Streams(lambda: engine.is_committing),
             installation=_installation(settings, clock),
+            exposition=Exposition(meters),
             metrics_token=settings.metrics_token,
             verify=lambda: asyncio.to_thread(verify, settings.database, lambda _: None),
         )
-        await Sealer(store, engine, clock).seal_all()
-        await ChainWatch(store, engine, clock, memory).remember_last()
+        await _seal_last(store, engine, clock, memory)
     finally:
         await engine.close()
         outbound.close()
         passwords.close()
         await store.close()
+
+
+async def _seal_last(store: Store, engine: Engine, clock: Clock, memory: ChainMemory) -> None:
+    """Perhaps nobody serves for long, and what was done until now could be changed unseen."""
+    await Sealer(store, engine, clock).seal_all()
+    await ChainWatch(store, engine, clock, memory).remember_last()
 
 
 @asynccontextmanager

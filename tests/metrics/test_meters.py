@@ -16,7 +16,7 @@ from qirsh.metrics.catalogue import (
     REQUESTS,
     VALUES,
 )
-from qirsh.metrics.exposition import metrics_text
+from qirsh.metrics.exposition import Exposition
 from qirsh.metrics.meters import Layout, Meters, forget_process, mapped, shared_memory
 
 KNOWN = {
@@ -29,7 +29,7 @@ KNOWN = {
 
 
 def lines(meters: Meters) -> dict[str, float]:
-    text = metrics_text(meters, {}).decode()
+    text = Exposition(meters).text({}).decode()
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))

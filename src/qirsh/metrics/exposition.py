@@ -1,74 +1,96 @@
 """Metrics as the text that Prometheus reads."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Final
 
-from prometheus_client import CollectorRegistry, generate_latest
+import msgspec
+from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from qirsh.metrics.catalogue import ASKED, KEPT, OTHER, REFUSALS, REQUEST_SECONDS, REQUESTS, STATUSES, Metric
-from qirsh.metrics.meters import Meters, statuses_of, times_of
+from qirsh.metrics.meters import ROUTE_CELLS, Meters, statuses_of, times_of
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+_BETWEEN_TURNS: Final = 4  # Routes, of some tenths of a millisecond each.
 # What was asked for: label values and a number.
 Asked = Mapping[Metric, Iterable[tuple[tuple[str, ...], float]]]
+# Label values, counts by bounds and beyond them, and the sum of a histogram.
+_Distribution = tuple[tuple[str, ...], list[float], float]
 
 
-class _Collected(Collector):
-    def __init__(self, meters: Meters, asked: Asked) -> None:
-        self._layout = meters.layout
-        self._total = meters.total()
-        self._asked = asked
+class _RouteText(msgspec.Struct, frozen=True):
+    """What is told of a route, as of a state of its cells."""
 
-    def collect(self) -> Iterable[Family]:
+    state: bytes
+    requests: bytes = b""
+    seconds: bytes = b""
+
+
+class Exposition:
+    """The text. What is told of routes is most of it, and is made again only where something was counted meanwhile."""
+
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+        self._routes: dict[str, _RouteText] = {}
+        self._made = 0
+
+    def text(self, asked: Asked) -> bytes:
+        """All of it. Takes long the first time, and lets others take turns."""
+        routes = [self._route(route, place) for route, place in self._meters.layout.routes()]
+        parts = []
         for metric in KEPT:
-            yield self._histogram(metric) if metric.kind == "histogram" else self._numbers(metric)
-        for metric in ASKED:
-            yield _family(metric, self._asked.get(metric, ()))
+            if metric is REQUESTS:
+                parts += [_text(_numbers(metric, ())), *(route.requests for route in routes)]
+            elif metric is REQUEST_SECONDS:
+                parts += [_text(_histogram(metric, ())), *(route.seconds for route in routes)]
+            else:
+                parts.append(_text(self._kept(metric)))
+        return b"".join(parts) + _text(*(_numbers(metric, asked.get(metric, ())) for metric in ASKED))
 
-    def _numbers(self, metric: Metric) -> Family:
-        found: Iterable[tuple[tuple[str, ...], float]]
-        if metric is REQUESTS:
-            found = (
-                ((route, status), count)
-                for route, place in self._layout.routes()
-                if any(counts := statuses_of(self._total, place))  # Most routes wait for their first request.
-                for status, count in zip(STATUSES, counts, strict=True)
-            )
-        else:
-            found = ((values, self._total[place]) for values, place in self._layout.combinations(metric))
+    def _route(self, route: str, place: int) -> _RouteText:
+        state = self._meters.state(place, ROUTE_CELLS)
+        known = self._routes.get(route)
+        if known is not None and known.state == state:
+            return known
+        made = self._routes[route] = _route_text(route, state, self._meters.sums(place, ROUTE_CELLS))
+        self._made += 1
+        if self._made % _BETWEEN_TURNS == 0:
+            time.sleep(0)  # Else Python would let this thread go on for 5 ms while callers wait.
+        return made
+
+    def _kept(self, metric: Metric) -> Family:
+        layout = self._meters.layout
+        if metric.kind == "histogram":
+            *counts, total = self._meters.sums(layout.place(metric), layout.count(metric))
+            return _histogram(metric, [((), counts, total)])
         # A rate begins with what was there before, so counters begin at zero. Refusals are of too many kinds for that.
-        begins_at_zero = metric.kind == "counter" and metric not in {REQUESTS, REFUSALS}
-        return _family(
+        begins_at_zero = metric.kind == "counter" and metric is not REFUSALS
+        combinations = list(layout.combinations(metric))
+        numbers = self._meters.sums(combinations[0][1], len(combinations))
+        return _numbers(
             metric,
             (
                 (values, number)
-                for values, number in found
+                for (values, _), number in zip(combinations, numbers, strict=True)
                 if number or (OTHER not in values if begins_at_zero else not values)
             ),
         )
 
-    def _histogram(self, metric: Metric) -> Family:
-        family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
-        bounds = [*(f"{bound:g}" for bound in metric.bounds), "+Inf"]
-        for values, counts, seconds in self._distributions(metric):
-            if any(counts) or not values:
-                family.add_metric(values, list(zip(bounds, accumulate(counts), strict=True)), seconds)
-        return family
 
-    def _distributions(self, metric: Metric) -> Iterator[tuple[tuple[str, ...], list[float], float]]:
-        if metric is REQUEST_SECONDS:
-            for route, place in self._layout.routes():
-                yield (route,), *times_of(self._total, place)
-        else:
-            place, size = self._layout.place(metric), len(metric.bounds) + 1
-            yield (), self._total[place : place + size], self._total[place + size]
+def _route_text(route: str, state: bytes, cells: list[float]) -> _RouteText:
+    counts = statuses_of(cells)
+    if not any(counts):  # Most routes wait for their first request.
+        return _RouteText(state)
+    requests = (((route, status), count) for status, count in zip(STATUSES, counts, strict=True) if count)
+    seconds = _histogram(REQUEST_SECONDS, [((route,), *times_of(cells))])
+    return _RouteText(state, _lines(_numbers(REQUESTS, requests)), _lines(seconds))
 
 
-def _family(metric: Metric, found: Iterable[tuple[tuple[str, ...], float]]) -> Family:
+def _numbers(metric: Metric, found: Iterable[tuple[tuple[str, ...], float]]) -> Family:
     kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
     family = kind(metric.name, metric.help, labels=metric.labels)
     for values, number in found:
@@ -76,8 +98,26 @@ def _family(metric: Metric, found: Iterable[tuple[tuple[str, ...], float]]) -> F
     return family
 
 
-def metrics_text(meters: Meters, asked: Asked) -> bytes:
-    """All of it."""
-    registry = CollectorRegistry()
-    registry.register(_Collected(meters, asked))
-    return generate_latest(registry)
+def _histogram(metric: Metric, found: Iterable[_Distribution]) -> Family:
+    family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+    bounds = [*(f"{bound:g}" for bound in metric.bounds), "+Inf"]
+    for values, counts, total in found:
+        family.add_metric(values, list(zip(bounds, accumulate(counts), strict=True)), total)
+    return family
+
+
+class _Families(Collector):
+    def __init__(self, families: tuple[Family, ...]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Family]:
+        return self._families
+
+
+def _text(*families: Family) -> bytes:
+    return generate_latest(_Families(families))
+
+
+def _lines(family: Family) -> bytes:
+    """Without what is said above them of all of their kind: its help and its type."""
+    return _text(family).split(b"\n", 2)[2]

@@ -29,7 +29,7 @@ _TIMES: Final = len(SECONDS) + 1
 _TIME_SUM: Final = _TIMES
 _OTHER_TIMES: Final = _TIME_SUM + 1
 _STATUSES: Final = _OTHER_TIMES + _TIMES
-_ROUTE_CELLS: Final = _STATUSES + len(STATUSES)
+ROUTE_CELLS: Final = _STATUSES + len(STATUSES)
 _STATUS_PLACES: Final = {
     int(status): _STATUSES + place for place, status in enumerate(STATUSES) if status not in {OTHER, str(_USUAL)}
 }
@@ -47,21 +47,22 @@ class Layout:
         end = _FIRST
         for metric in KEPT:
             if metric.kind == "gauge":
-                self.gauges_end = end + self._count(metric)
+                self.gauges_end = end + self.count(metric)
             if metric is REQUEST_SECONDS:
                 continue
             self._first[metric.name] = end
-            end += self._count(metric)
+            end += self.count(metric)
         self._first[REQUEST_SECONDS.name] = self._first[REQUESTS.name]
         self.end: Final = end
-        told = repr((KEPT, self.values, _ROUTE_CELLS)).encode()
+        told = repr((KEPT, self.values, ROUTE_CELLS)).encode()
         # A number that a cell holds exactly.
         self.fingerprint: Final = float(int.from_bytes(hashlib.sha256(told).digest()[:6]) | 1)
         assert end * _CELL_BYTES <= ROW_BYTES, "more metrics than a row has room for"
 
-    def _count(self, metric: Metric) -> int:
+    def count(self, metric: Metric) -> int:
+        """How many cells it has."""
         if metric is REQUESTS:
-            return len(self._route_values()) * _ROUTE_CELLS
+            return len(self._route_values()) * ROUTE_CELLS
         if metric.kind == "histogram":
             return len(metric.bounds) + 2
         count = 1
@@ -83,11 +84,11 @@ class Layout:
     def route(self, route: str) -> int:
         """The first cell of a route."""
         known = self._route_values()
-        return self._first[REQUESTS.name] + (known.index(route) if route in known else 0) * _ROUTE_CELLS
+        return self._first[REQUESTS.name] + (known.index(route) if route in known else 0) * ROUTE_CELLS
 
     def routes(self) -> Iterator[tuple[str, int]]:
         """Each, with its first cell."""
-        return zip(self._route_values(), itertools.count(self._first[REQUESTS.name], _ROUTE_CELLS))
+        return zip(self._route_values(), itertools.count(self._first[REQUESTS.name], ROUTE_CELLS))
 
     def combinations(self, metric: Metric) -> Iterator[tuple[tuple[str, ...], int]]:
         """All label values of a metric that is no histogram, with their cells."""
@@ -130,11 +131,17 @@ class Meters:
         cells[place + bisect_left(metric.bounds, value)] += 1
         cells[place + len(metric.bounds) + 1] += value
 
-    def total(self) -> list[float]:
-        """All rows of this layout, added up."""
-        own = [row for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
-        rows = [list(row[: self.layout.end]) for row in own]
-        return rows[0] if len(rows) == 1 else [sum(cells) for cells in zip(*rows, strict=True)]
+    def sums(self, first: int, count: int) -> list[float]:
+        """Of some cells, those of all rows of this layout added up."""
+        rows = self._parts(first, count)
+        return list(rows[0]) if len(rows) == 1 else [sum(cells) for cells in zip(*rows, strict=True)]
+
+    def state(self, first: int, count: int) -> bytes:
+        """What lies in these cells of all rows: while it is the same, nothing was counted there."""
+        return b"".join(self._parts(first, count))
+
+    def _parts(self, first: int, count: int) -> "list[memoryview[float]]":
+        return [row[first : first + count] for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
 
 
 def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float], None]:
@@ -155,17 +162,16 @@ def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float]
     return answered
 
 
-def statuses_of(total: list[float], route: int) -> list[float]:
+def statuses_of(route: list[float]) -> list[float]:
     """How often a route was answered, by the order of `STATUSES`."""
-    counts = total[route + _STATUSES : route + _ROUTE_CELLS]
-    counts[STATUSES.index(str(_USUAL))] = sum(total[route : route + _TIMES])
+    counts = route[_STATUSES:]
+    counts[STATUSES.index(str(_USUAL))] = sum(route[:_TIMES])
     return counts
 
 
-def times_of(total: list[float], route: int) -> tuple[list[float], float]:
+def times_of(route: list[float]) -> tuple[list[float], float]:
     """The counts of a route's times, by bounds and beyond them, and their sum."""
-    usual, others = total[route : route + _TIMES], total[route + _OTHER_TIMES : route + _STATUSES]
-    return list(map(add, usual, others)), total[route + _TIME_SUM]
+    return list(map(add, route[:_TIMES], route[_OTHER_TIMES:_STATUSES])), route[_TIME_SUM]
 
 
 def shared_memory(rows: int) -> int:

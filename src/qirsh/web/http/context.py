@@ -12,6 +12,7 @@ from qirsh.engine.entropy import Entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.passwords import Passwords
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.metrics.exposition import Exposition
 from qirsh.outbound.outbound import Outbound
 from qirsh.store.integrity.invariant import Violation
 from qirsh.store.interface import Store
@@ -48,6 +49,7 @@ class Context(msgspec.Struct, frozen=True):
     attempts: PaymentAttempts
     verify: Callable[[], Awaitable[list[Violation]]]  # Every rule on one snapshot, beside the loop.
     installation: Installation
+    exposition: Exposition
     has_mail: bool = False  # Whether letters reach anybody. Without, nobody can join or set a forgotten password.
     keeps_mail: bool = False  # The demo's letters are not sent, and shown on a page instead.
     demo_inbox: DemoInbox | None = None  # What the demo's own receiver of webhooks got; None: this is no demo.

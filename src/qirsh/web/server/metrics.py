@@ -20,7 +20,7 @@ from qirsh.metrics.catalogue import (
     WAITING_SECONDS,
     Metric,
 )
-from qirsh.metrics.exposition import CONTENT_TYPE, metrics_text
+from qirsh.metrics.exposition import CONTENT_TYPE
 from qirsh.store.integrity.unsealed import unsealed
 from qirsh.store.interface import OutcomeUnknown, Query, StoreUnavailable
 from qirsh.store.reads.system import audited_at, waiting_for_workers
@@ -49,7 +49,7 @@ async def show_metrics(context: Context, request: Request) -> Response:
     except (StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
         log.info("metrics of the database are left out: %r", error)
     # In a thread: whoever is served meanwhile takes turns with it.
-    return Response(200, await asyncio.to_thread(metrics_text, context.engine.meters, found), head=_HEAD)
+    return Response(200, await asyncio.to_thread(context.exposition.text, found), head=_HEAD)
 
 
 async def _known(context: Context) -> Found:
