@@ -110,10 +110,10 @@ def _report(healthz: Times, at_first: Times, at_rest: Times, seen: Sequence[Scra
         " each was due.",
         checks,
         f"`qirsh serve` runs with {_WORKERS} processes. A scrape is a GET of `/metrics` on a new connection, four each"
-        " second, so that each process answers some; usual are four a minute. `/healthz` is asked in the same way, for what a"
-        " line costs here. At first there are lines of few routes;"
-        " afterwards every page was asked for once, so that there is a line of each. Beside payments"
-        f" {_ROUNDS} times, half of the time without scrapes and half with.",
+        " second, so that each process answers some; usual are four a minute. `/healthz` is asked likewise, for what a"
+        " line costs here. At first there are lines of few routes; afterwards every page was asked for once, so that"
+        " there is a line of each: the slowest scrape of each process is the one that tells them all first. Beside"
+        f" payments {_ROUNDS} times, half of the time without scrapes and half with.",
     )
 
 
