@@ -3,6 +3,8 @@
 import os
 
 import pytest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
 from qirsh.metrics.catalogue import (
     ASKED,
@@ -13,6 +15,7 @@ from qirsh.metrics.catalogue import (
     OTHER,
     PAYMENTS,
     REFUSALS,
+    REQUEST_SECONDS,
     REQUESTS,
     VALUES,
 )
@@ -36,6 +39,21 @@ def lines(meters: Meters) -> dict[str, float]:
     }
 
 
+def routes_of(text: bytes) -> list[tuple[str, str, str | None, float, float]]:
+    return [
+        (
+            sample.name,
+            sample.labels["route"],
+            sample.labels.get("status"),
+            float(sample.labels.get("le", 0)),
+            sample.value,
+        )
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+        if "route" in sample.labels and not sample.name.endswith("_created")
+    ]
+
+
 def test_a_request_is_counted_by_its_route_its_status_and_its_time() -> None:
     meters = Meters(Layout(KNOWN))
     place = meters.layout.route("POST /b")
@@ -54,6 +72,25 @@ def test_a_request_is_counted_by_its_route_its_status_and_its_time() -> None:
     assert [told[bucket % bound] for bound in ("0.001", "0.0025", "0.25", "10", "+Inf")] == [2, 4, 5, 5, 6]
     assert told['qirsh_request_seconds_sum{route="POST /b"}'] == pytest.approx(99.2042)
     assert told['qirsh_request_seconds_count{route="POST /b"}'] == 6
+
+
+def test_what_is_told_of_routes_is_what_the_library_would_tell() -> None:
+    registry = CollectorRegistry()
+    requests = Counter(REQUESTS.name, REQUESTS.help, REQUESTS.labels, registry=registry)
+    times = Histogram(
+        *(REQUEST_SECONDS.name, REQUEST_SECONDS.help, REQUEST_SECONDS.labels),
+        registry=registry,
+        buckets=REQUEST_SECONDS.bounds,
+    )
+    quoted = "GET /100%s/{id}"
+    meters = Meters(Layout({**KNOWN, "route": [quoted, "POST /b"]}))
+    exposition = Exposition(meters)
+    answers = [(quoted, 200, 0.0004), ("POST /b", 201, 2.5), ("POST /b", 500, 12_345_678.5), (quoted, 200, 1e-7)]
+    for route, status, seconds in answers:
+        meters.answered(meters.layout.route(route), status, seconds)
+        requests.labels(route, str(status)).inc()
+        times.labels(route).observe(seconds)
+        assert routes_of(exposition.text({})) == routes_of(generate_latest(registry))
 
 
 def test_no_two_metrics_share_a_cell() -> None:
