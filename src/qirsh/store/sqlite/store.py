@@ -334,12 +334,14 @@ def _open(path: Path, flags: int) -> apsw.Connection:
     # Without SQLite's own mutexes: each connection is used by one thread at a time.
     connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOMUTEX, statementcachesize=500)
     connection.set_busy_timeout(_BUSY_MS)
-    if not flags & apsw.SQLITE_OPEN_READONLY:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # What is erased is gone from the file, and not only from the tables.
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}; PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-    connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    if flags & apsw.SQLITE_OPEN_READONLY:
+        return connection  # It reads the schema, which takes milliseconds, when it is asked for the first time.
+    connection.execute("PRAGMA journal_mode = WAL")
+    # What is erased is gone from the file, and not only from the tables.
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}; PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
     # With less than these a power cut loses what was acknowledged.
     settings = [connection.pragma(name) for name in ("journal_mode", "synchronous", "foreign_keys")]
     if settings != ["wal", 2, 1]:
