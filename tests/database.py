@@ -38,20 +38,30 @@ class Database(Protocol):
         """Nobody looks any more."""
 
 
-def database_at(place: Path | PostgresUrl) -> Database:
-    """Whichever engine it belongs to."""
-    return _Sqlite(place) if isinstance(place, Path) else _Postgres(place)
+def database_at(place: Path | PostgresUrl, *, is_watched: bool = False) -> Database:
+    """Whichever engine it belongs to. One that is watched is open to us from the first look until it is closed."""
+    return _Sqlite(place, is_watched=is_watched) if isinstance(place, Path) else _Postgres(place)
 
 
 class _Sqlite:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_watched: bool) -> None:
         self._path = path
+        self._is_watched = is_watched
+        self._idle: list[apsw.Connection] = []  # One that is new reads the schema, which takes longer than most looks.
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Select]:
-        with self._opened(apsw.SQLITE_OPEN_READONLY) as connection:
+        connection = self._idle.pop() if self._idle else self._open(apsw.SQLITE_OPEN_READONLY)
+        try:
             connection.execute("BEGIN")
             yield lambda sql, *arguments: list(connection.execute(sql, arguments))
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+        if not self._is_watched:
+            self.close()
 
     @contextlib.contextmanager
     def refusing(self, note: str) -> Iterator[None]:
@@ -77,16 +87,16 @@ class _Sqlite:
         return list(self._path.parent.glob(f"{self._path.name}*"))
 
     def close(self) -> None:
-        pass
+        while self._idle:
+            self._idle.pop().close()
 
-    @contextlib.contextmanager
-    def _opened(self, flags: int) -> Iterator[apsw.Connection]:
+    def _open(self, flags: int) -> apsw.Connection:
         connection = apsw.Connection(str(self._path), flags=flags)
-        try:
-            connection.set_busy_timeout(_BUSY_MS)
-            yield connection
-        finally:
-            connection.close()
+        connection.set_busy_timeout(_BUSY_MS)
+        return connection
+
+    def _opened(self, flags: int) -> contextlib.closing[apsw.Connection]:
+        return contextlib.closing(self._open(flags))
 
 
 class _Session:

@@ -465,6 +465,7 @@ class InProcess(World):
         self, settings: Settings, clock: Clock | None = None, services: int = 1, tracer: Tracer | None = None
     ) -> None:
         super().__init__(settings)
+        self.database = database_at(settings.database, is_watched=True)
         self._tracer = tracer
         self._services = services
         self.clock = ManualClock(START)
@@ -496,6 +497,7 @@ class InProcess(World):
         self.__enter__()
 
     def _close(self) -> None:
+        self.database.close()
         for context in self._all:
             context.passwords.close()
         self.run(self._stack.aclose())
