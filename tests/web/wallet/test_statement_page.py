@@ -3,8 +3,9 @@
 import asyncio
 import csv
 import io
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -13,7 +14,9 @@ import httpx2
 import pypdf
 import pytest
 
+from qirsh.domain.limits import DOCUMENTS_WAITING_MAX
 from qirsh.store.reads.account_entries import Position, position_before
+from qirsh.web.documents import render_pool
 from qirsh.web.wallet import statement_page
 from tests.altered import alter
 from tests.guest import Guest
@@ -265,11 +268,26 @@ def test_long_statements_are_read_in_pages(still: InProcess, monkeypatch: pytest
         assert is_whole(found)
 
 
-def test_more_documents_than_can_wait_are_refused_honestly(still: InProcess) -> None:
+def test_more_documents_than_can_wait_are_refused_honestly(still: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     guest = Guest(still).entered(still.customers[0])
-    answers = still.together([guest.call("GET", "/wallet/statement.pdf?currency=USD")] * 20)
-    codes = {answer.status_code for answer in answers}
-    assert codes == {200, 503}
+    asked = guest.call("GET", "/wallet/statement.pdf?currency=USD")
+    made, too_many = render_pool.made, 12
+
+    async def scene() -> list[int]:
+        others_are_told = asyncio.Event()
+
+        async def made_at_last(make: Callable[[], bytes]) -> bytes:
+            await others_are_told.wait()
+            return await made(make)
+
+        monkeypatch.setattr(render_pool, "made", made_at_last)
+        answers = asyncio.as_completed([still.sent(asked) for _ in range(DOCUMENTS_WAITING_MAX + too_many)])
+        async with asyncio.timeout(60):
+            first = [(await answer).status_code for answer in itertools.islice(answers, too_many)]
+        others_are_told.set()
+        return first + [(await answer).status_code for answer in answers]
+
+    assert still.run(scene()) == [503] * too_many + [200] * DOCUMENTS_WAITING_MAX
     assert guest.ask("/wallet/statement.pdf", currency="USD").status_code == 200
 
 
