@@ -16,10 +16,12 @@ from qirsh.language import catalog
 from qirsh.language.catalog import language
 
 AXE: Final = Path(__file__).with_name("axe.min.js")  # axe-core 4.14.0, MPL-2.0: see axe.LICENSE.
-_AXE_RUN: Final = """axe.run(document, {
-    runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"],
+_AXE_RUN: Final = """rules => axe.run(document, {
+    runOnly: rules,
     resultTypes: ["violations"],  // Of the others it need not tell each place.
 })"""
+_EVERY_RULE: Final = ("wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice")
+CONTRAST: Final = ("color-contrast",)
 _LOCALE: Final = Path(catalog.__file__).parent / "locale"
 # Every text of ours with what people wrote cut out of it, and the texts that only some people hear.
 _TEXTS: Final = """() => {
@@ -41,10 +43,12 @@ _LATIN: Final = re.compile(
 )
 
 
-def violations(page: Page) -> list[tuple[str, list[str]]]:
+def violations(page: Page, rules: tuple[str, ...] = _EVERY_RULE) -> list[tuple[str, list[str]]]:
     """What axe finds. It runs as the browser's own code, so the page's policy need not allow it."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate(_AXE_RUN)["violations"]
+    if page.evaluate("typeof axe") == "undefined":
+        page.context.add_init_script(path=AXE)  # The pages that follow have it from the start, which is cheaper.
+        page.evaluate(AXE.read_text())
+    found = page.evaluate(_AXE_RUN, rules)["violations"]
     return [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found]
 
 
