@@ -46,6 +46,7 @@ def run(*command: object, folder: Path, **more: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_typescript_client_compiles_strictly_and_works(served: Live, description: Path) -> None:
     folder = description.parent
     run("npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", *PACKAGES, folder=folder)

@@ -255,16 +255,17 @@ _BREAKS: Final = [
 ]
 
 
+@pytest.mark.parametrize("times", [8, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("preferences", "how"), _BREAKS)
 def test_a_line_that_breaks_at_commits_under_load_is_not_noticed_by_callers(
-    line: LineBeside, distant: Several, how: Literal["before", "during", "after"]
+    line: LineBeside, distant: Several, how: Literal["before", "during", "after"], times: int
 ) -> None:
     history = History(distant)
     load = Load(distant, history, seed=215, is_stubborn=True)
 
     async def scene() -> None:
         async with under(load, distant):
-            while line.breaks < 20:
+            while line.breaks < times:
                 line.breaks_at_commit(how)
                 await asyncio.sleep(0.05)
 
@@ -291,7 +292,7 @@ async def connected(several: Several) -> AsyncIterator["asyncpg.Connection"]:
         outsider.terminate()
 
 
-@pytest.mark.parametrize("times", [50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [20, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", ["cancel", "terminate"])
 def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_lane_alive(
     several: Several, how: Literal["cancel", "terminate"], times: int

@@ -130,8 +130,8 @@ def postgres_engine() -> Iterator[PostgresEngine]:
 # Rule by rule on one PostgreSQL is enough for each change; other versions have their turn in the long run. Until then
 # these hold them to what the rules decide, with batches of everything.
 _ON_EVERY_VERSION: Final = frozenset({"test_random_batches.py"})
-# That nothing but its guard refuses a row is a test of the tests.
-_ONLY_GUARDS: Final = "test_only_its_guard_stands_in_the_way_of[18-"
+# That nothing but its guard refuses a row is a test of the tests; and of good rows verify says the same on each engine.
+_ON_SQLITE: Final = ("test_only_its_guard_stands_in_the_way_of[", "test_nothing_is_wrong_with[")
 _HERE: Final = Path(__file__).parent
 
 
@@ -140,5 +140,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
     for item in items:
         is_of_debian = "debian-" in item.name.partition("[")[2] and _HERE in item.path.parents
-        if (is_of_debian and item.path.name not in _ON_EVERY_VERSION) or item.name.startswith(_ONLY_GUARDS):
+        is_for_sqlite = item.name.startswith(_ON_SQLITE) and "[sqlite-" not in item.name
+        if (is_of_debian and item.path.name not in _ON_EVERY_VERSION) or is_for_sqlite:
             item.add_marker(pytest.mark.slow)

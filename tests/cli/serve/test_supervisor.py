@@ -106,7 +106,7 @@ def test_clients_see_no_failure_when_processes_end_well(what: str, family: Famil
     with ThreadPoolExecutor(1) as beside:
         load = beside.submit(lambda: asyncio.run(_load(family, is_over)))
         try:
-            time.sleep(1)
+            time.sleep(0.3)
             if what == "all are replaced":
                 os.kill(family.parent, signal.SIGHUP)
                 wait_until(lambda: len(family.children()) == WORKERS and not {*before} & {*family.children()}, SOON_S)
@@ -114,7 +114,7 @@ def test_clients_see_no_failure_when_processes_end_well(what: str, family: Famil
                 for child in before:  # All clients may have met the same one.
                     os.kill(child, signal.SIGTERM)
                     wait_until(lambda: child not in family.children() and len(family.children()) == WORKERS, SOON_S)  # noqa: B023 - waited for
-            time.sleep(1)
+            time.sleep(0.3)
         finally:
             is_over.set()
         assert all(load.result())
