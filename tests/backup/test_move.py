@@ -4,6 +4,8 @@ import asyncio
 import io
 import os
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +137,33 @@ def test_a_store_that_is_served_or_a_place_that_is_not_empty_is_refused(
     os.close(lock)
     with pytest.raises((CannotTell, UnusableDatabase)):
         moved(tmp_path / "nothing.db", empty("sqlite"))
+
+
+def test_who_has_just_ended_may_leave_and_who_stays_keeps_a_store_where_it_is(
+    filled_copy: Placed, empty: Placed
+) -> None:
+    place, to = filled_copy("postgresql"), empty("sqlite")
+
+    def serving(seconds: float, is_there: threading.Event) -> None:
+        async def connected() -> None:
+            connection = await asyncpg.connect(str(place), server_settings={"application_name": "qirsh"})
+            is_there.set()
+            await asyncio.sleep(seconds)
+            await connection.close()
+
+        asyncio.run(connected())
+
+    with ThreadPoolExecutor(1) as beside:
+        staying = beside.submit(serving, 4, is_there := threading.Event())
+        is_there.wait()
+        with pytest.raises(UnusableDatabase, match="the database is served: stop every server first"):
+            moved(place, to)
+        staying.result()
+        leaving = beside.submit(serving, 0.5, is_there := threading.Event())
+        is_there.wait()
+        assert moved(place, to) > 100
+        leaving.result()
+    assert verify(to, lambda _: None) == []
 
 
 def test_a_store_that_breaks_a_rule_stays_where_it_is(filled_copy: Placed, empty: Placed) -> None:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import apsw
@@ -45,6 +46,8 @@ _KEEP_OUT: Final = "LOCK TABLE schema_migration IN ACCESS EXCLUSIVE MODE"
 _SERVED: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'qirsh'"
 )
+_LEAVES_S_MAX: Final = 2  # Connections outlive a server that has just ended by a moment.
+_LOOK_S: Final = 0.05
 _MARK: Final = f"SELECT value FROM constant WHERE name = '{MOVED}'"  # noqa: S608 - our own name
 
 
@@ -151,8 +154,12 @@ async def _kept_out(connection: asyncpg.Connection) -> int:
         raise UnusableDatabase("the database has no tables of Qirsh")
     await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     await connection.execute(_KEEP_OUT)
-    if await connection.fetchval(_SERVED):
-        raise UnusableDatabase("the database is served: stop every server first")
+    asked_at = monotonic()
+    while await connection.fetchval(_SERVED):
+        if monotonic() - asked_at > _LEAVES_S_MAX:
+            raise UnusableDatabase("the database is served: stop every server first")
+        await asyncio.sleep(_LOOK_S)
+        await connection.execute("SELECT pg_stat_clear_snapshot()")
     applied = dict(map(tuple, await connection.fetch("SELECT number, digest FROM schema_migration")))
     migrate.pending(migrate.migrations("postgres"), applied)  # Refuses one of a newer Qirsh.
     return int(max(applied))
