@@ -1,7 +1,8 @@
 """Parameters in the query of a request: read strictly, and every wrong one named."""
 
 import re
-from typing import Annotated, Any, ClassVar, Final, get_args, get_type_hints
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -46,13 +47,11 @@ class WaitParameters(Parameters):
 
 def read(kind: type[Parameters], query: bytes) -> Any:  # noqa: ANN401 - of that kind
     """The parameters, or a problem that names all that is wrong with them."""
-    required = [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
+    known, required, hints = _told_of(kind)
     if not query and not required:
         return kind()
-    known = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     names = ", ".join("metadata[key]" if name == "metadata" else name for name in known)
     unknown = f"Known parameters: {names}." if known else "This call takes no parameters."
-    hints = _hints(kind)
     values: dict[str, Any] = {}
     errors = []
     for name, text in _pairs(query) if query else ():
@@ -94,10 +93,24 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
         raise Problem("validation_failed", errors=[FieldError("", "unreadable", detail)]) from None
 
 
-def _hints(kind: type[Parameters]) -> dict[str, Any]:
-    """Of values that were sent. None is none of them, or the text `null` would be taken for it and filter nothing."""
+class _Told(NamedTuple):
+    """What a kind of parameters says of itself."""
+
+    known: dict[str, str]  # Attributes, by the names that are sent.
+    required: list[str]
+    hints: dict[str, Any]  # By attribute.
+
+
+@cache  # To ask anew takes longer than to read what was sent.
+def _told_of(kind: type[Parameters]) -> _Told:
+    fields = msgspec.structs.fields(kind)
     hints = get_type_hints(kind, include_extras=True)
-    return {name: get_args(hint)[0] if type(None) in get_args(hint) else hint for name, hint in hints.items()}
+    return _Told(
+        {field.encode_name: field.name for field in fields},
+        [field.encode_name for field in fields if field.required],
+        # Of values that were sent. None is none of them, or the text `null` would be taken for it and filter nothing.
+        {name: get_args(hint)[0] if type(None) in get_args(hint) else hint for name, hint in hints.items()},
+    )
 
 
 def _why_not(text: str, kind: Any, check: Check | None) -> Wrong | None:  # noqa: ANN401 - a type
