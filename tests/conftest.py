@@ -35,7 +35,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 # The same examples as well, the first of them only: for each change. The long run has all.
-settings.register_profile("short", settings.get_profile("ci"), max_examples=25, stateful_step_count=20)
+settings.register_profile("short", settings.get_profile("ci"), max_examples=10, stateful_step_count=15)
 settings.register_profile("dev", deadline=None, max_examples=30, stateful_step_count=20)
 # "ci" repeats the same examples for ever; this one looks for new ones, by hand or at night.
 settings.register_profile(
@@ -64,11 +64,11 @@ def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
 
 # Where every test counts on both engines: money that moves at once, in several processes, or after a restore.
 _ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "ledger", "idempot")
-_ONE_IN: Final = 3
+_ONE_IN: Final = 6
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the other tests of pages and workers each runs on SQLite, and one in three on PostgreSQL too.
+    """Of the other tests of pages and workers each runs on SQLite, and one in six on PostgreSQL too.
 
     The rest of them are for `make test-all`: the stores themselves are held to the same by the tests of `store`.
     """

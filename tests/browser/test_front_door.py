@@ -5,11 +5,10 @@ from typing import Final
 
 import pytest
 
-from qirsh.language.catalog import LANGUAGES
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.passkey_device import give_device
 from tests.browser.sight import Sight
-from tests.browser.test_journeys import follow, path_of, send, sign_in, sign_out
+from tests.browser.test_journeys import follow, in_one_language, path_of, send, sign_in, sign_out
 from tests.live import PASSWORD, PIN
 from tests.web.photo import picture
 
@@ -18,7 +17,7 @@ NEW_PASSWORD: Final = "seven quiet lemons by the sea"
 FIRST: Final = {"en": "from one account", "ar": "من حساب واحد", "tr": "tek hesaptan"}
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@in_one_language("en")
 def test_the_first_minute_of_a_stranger(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
     page = open_page(locale=code, **PHONE)
     page.goto(f"{scene.base_url}/")

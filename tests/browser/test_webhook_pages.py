@@ -1,7 +1,10 @@
 """The pages about webhooks on a phone and on a desk: no barrier, nothing too wide, and one language."""
 
+from itertools import islice
+
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
+from tests.browser.test_console_pages import every_second
 from tests.browser.test_journeys import in_one_language
 from tests.browser.tour import Stage, webhook_tour
 from tests.live import Customer, cancel
@@ -21,19 +24,21 @@ def owner(scene: Scene, code: str) -> tuple[Stage, str, str]:
     return Stage(scene.base_url, code, "", customer.email, "", asked["account"]), endpoint, delivery
 
 
-@in_one_language("ar")
-def test_the_pages_of_webhooks_are_whole_on_a_phone(scene: Scene, open_page: Open, sight: Sight, code: str) -> None:
+@every_second("ar", 0)
+def test_the_pages_of_webhooks_are_whole_on_a_phone(
+    scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
+) -> None:
     page = open_page(**PHONE)
-    for name in webhook_tour(page, *owner(scene, code)):
+    for name in islice(webhook_tour(page, *owner(scene, code)), part.start, None, part.step):
         sight.see(page, name)
 
 
-@in_one_language("tr")
+@every_second("tr", 1)
 def test_the_pages_of_webhooks_are_whole_on_a_desk_in_the_dark(
-    scene: Scene, open_page: Open, sight: Sight, code: str
+    scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
 ) -> None:
     page = open_page(viewport={"width": 1280, "height": 740}, color_scheme="dark")
-    for name in webhook_tour(page, *owner(scene, code)):
+    for name in islice(webhook_tour(page, *owner(scene, code)), part.start, None, part.step):
         sight.see(page, name)
 
 

@@ -34,7 +34,7 @@ def shop(scene: Scene, owner: Customer) -> tuple[str, str]:
     return asked["account"], payment
 
 
-@pytest.mark.parametrize("code", ["en", "ar"])
+@pytest.mark.parametrize("code", [pytest.param("en", marks=pytest.mark.slow), "ar"])
 def test_no_page_is_wider_than_a_phone(
     scene: Scene, open_page: Open, owner: Customer, shop: tuple[str, str], code: str
 ) -> None:
