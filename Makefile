@@ -15,8 +15,8 @@ install = { $(UV) pip install -q --python $(1)/bin/python $(HASHED) --compile-by
 PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$p && break; done)
 # $(call apt,PACKAGES)
-apt = { test "$$(id -u)" = 0 || { echo "as root: apt-get install $(1)" >&2; exit 1; }; apt-get -qq update && \
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null; }
+apt = ( test "$$(id -u)" = 0 || { echo "as root: apt-get install" $(1) >&2; exit 1; }; apt-get -qq update && \
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $(1) >/dev/null )
 
 # Whoever forbids it makes every process of the tests compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
