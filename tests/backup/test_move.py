@@ -19,6 +19,7 @@ from qirsh.backup.lines import UnusableBackup
 from qirsh.backup.move import move_store
 from qirsh.backup.progress import Progress
 from qirsh.backup.take import source_of, take_backup
+from qirsh.domain.constant import ARRIVED
 from qirsh.engine.chain_memory import SeenHead, fingerprint, set_back
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
@@ -118,6 +119,53 @@ def test_a_move_that_is_ended_changes_nothing_or_ends_well_the_next_time(
         move_store(place, to, "yet another place", Progress())
     moved(place, to)
     assert everything(to) == before
+
+
+@BOTH_WAYS
+def test_what_has_arrived_is_not_moved_again_even_if_its_new_place_looks_empty(
+    old: str, new: str, filled_copy: Placed, empty: Placed, tmp_path: Path
+) -> None:
+    place, to = filled_copy(old), empty(new)
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere: Place = tmp_path / "elsewhere/qirsh.db" if new == "sqlite" else empty(new)
+    moved(place, to)
+    before = everything(to)
+    for another in (to, elsewhere):  # As if the new one were out of the way, on a disk that is not mounted.
+        with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
+            move_store(place, another, f"the new place {to}", Progress())
+    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: it cannot go elsewhere; serve that one$"):
+        moved(place, elsewhere)
+    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*: serve that one$"):
+        _open(place)
+    assert _is_empty(elsewhere)
+    assert everything(to) == before
+
+
+@BOTH_WAYS
+def test_a_move_that_is_ended_when_all_has_arrived_sends_nobody_anywhere_else(
+    old: str, new: str, filled_copy: Placed, empty: Placed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, to = filled_copy(old), empty(new)
+    fix, fix_later = move._fix_sqlite, move._fix_postgres  # noqa: SLF001 - where it is ended
+
+    def end_at_the_last(path: Path, name: str, value: bytes) -> None:
+        if name == ARRIVED:
+            raise KeyboardInterrupt
+        fix(path, name, value)
+
+    async def end_later(connection: asyncpg.Connection, name: str, value: bytes) -> None:
+        if name == ARRIVED:
+            raise KeyboardInterrupt
+        await fix_later(connection, name, value)
+
+    monkeypatch.setattr(move, "_fix_sqlite", end_at_the_last)
+    monkeypatch.setattr(move, "_fix_postgres", end_later)
+    with pytest.raises(KeyboardInterrupt):
+        moved(place, to)
+    monkeypatch.undo()
+    with pytest.raises(UnusableDatabase, match=r"moved to the new place .*, and something is there: serve that one$"):
+        moved(place, to)
+    _open(to)
 
 
 def test_a_store_that_is_served_or_a_place_that_is_not_empty_is_refused(

@@ -32,10 +32,10 @@ from qirsh.backup.new_file import new_sqlite_file
 from qirsh.backup.postgres import PostgresSource, postgres_target
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source, sqlite_target
-from qirsh.domain.constant import MOVED
+from qirsh.domain.constant import ARRIVED, MOVED
 from qirsh.store import migrate
 from qirsh.store.integrity.invariant import Violation
-from qirsh.store.interface import Expected, UnusableDatabase
+from qirsh.store.interface import Expected, NotEmpty, UnusableDatabase
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.postgres.connection import connect_alone
 from qirsh.store.sqlite import verify as sqlite_verify
@@ -48,7 +48,7 @@ _SERVED: Final = (
 )
 _LEAVES_S_MAX: Final = 2  # Connections outlive a server that has just ended by a moment.
 _LOOK_S: Final = 0.05
-_MARK: Final = f"SELECT value FROM constant WHERE name = '{MOVED}'"  # noqa: S608 - our own name
+_MARKS: Final = f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')"  # noqa: S608 - our own names
 
 
 class OldStore(msgspec.Struct, frozen=True):
@@ -57,6 +57,7 @@ class OldStore(msgspec.Struct, frozen=True):
     source: Source
     violations: Callable[[], list[Violation]]
     mark: Callable[[bytes], None]
+    tell_arrived: Callable[[], None]
 
 
 def move_store(
@@ -66,16 +67,25 @@ def move_store(
     with _old_store(database, progress) as old:
         if expected is not None:
             expected.judge(old.source.select(expected.query))
-        before = [bytes(value).decode() for (value,) in old.source.select(_MARK)]
-        if before not in ([], [shown]):
-            raise UnusableDatabase(f"the store was moved to {before[0]}: it cannot go elsewhere")
+        marks = {name: bytes(value).decode() for name, value in old.source.select(_MARKS)}
+        if (place := marks.get(MOVED, shown)) != shown:
+            raise UnusableDatabase(f"the store was moved to {place}: it cannot go elsewhere; serve that one")
+        if ARRIVED in marks:
+            raise UnusableDatabase(f"the store was moved to {shown}, and all of it arrived there: serve that one")
         require_sound(old.violations())
         total = rows_in(old.source)
         progress.begin("Moving", total)
-        if isinstance(to, Path):
-            _into_sqlite(old, to.resolve(), shown, progress)
-        else:
-            _into_postgres(old, to, shown, progress)
+        try:
+            if isinstance(to, Path):
+                _into_sqlite(old, to.resolve(), shown, progress)
+            else:
+                _into_postgres(old, to, shown, progress)
+        except NotEmpty as error:
+            if MOVED not in marks:
+                raise
+            # It was empty when the mark was made: whatever is there has come from here, and may have gone on.
+            raise UnusableDatabase(f"the store was moved to {shown}, and something is there: serve that one") from error
+        old.tell_arrived()
     return total
 
 
@@ -130,6 +140,7 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
                     source,
                     lambda: sqlite_verify.verify(path, progress.check),
                     lambda value: _mark_sqlite(path, value),
+                    lambda: _fix_sqlite(path, ARRIVED, b""),
                 )
         finally:
             os.close(lock)
@@ -143,6 +154,7 @@ def _old_store(database: Path | str, progress: Progress) -> Iterator[OldStore]:
                 PostgresSource(runner, connection, schema),
                 lambda: postgres_verify.violations_in(postgres_verify.Snapshot(runner, connection), progress.check),
                 lambda value: runner.run(_mark_postgres(connection, value)),
+                lambda: runner.run(_fix_postgres(connection, ARRIVED, b"")),
             )
         finally:
             connection.terminate()
@@ -172,12 +184,20 @@ def _refuse_older(schema: int) -> None:
 
 
 async def _mark_postgres(connection: asyncpg.Connection, value: bytes) -> None:
-    await connection.execute("INSERT INTO constant (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", MOVED, value)
+    await _fix_postgres(connection, MOVED, value)
     await connection.execute("COMMIT")
 
 
+async def _fix_postgres(connection: asyncpg.Connection, name: str, value: bytes) -> None:
+    await connection.execute("INSERT INTO constant (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, value)
+
+
 def _mark_sqlite(path: Path, value: bytes) -> None:
+    _fix_sqlite(path, MOVED, value)
+
+
+def _fix_sqlite(path: Path, name: str, value: bytes) -> None:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.execute("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")
-        if not connection.execute(_MARK).fetchall():
-            connection.execute("INSERT INTO constant (name, value) VALUES (?, ?)", (MOVED, value))
+        if not connection.execute("SELECT 1 FROM constant WHERE name = ?", (name,)).fetchall():
+            connection.execute("INSERT INTO constant (name, value) VALUES (?, ?)", (name, value))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from qirsh.backup.lines import UnusableBackup
-from qirsh.store.interface import UnusableDatabase
+from qirsh.store.interface import NotEmpty
 from qirsh.store.sqlite.files import has_bytes, log_of
 from qirsh.store.sqlite.store import lock_file
 
@@ -23,7 +23,7 @@ def new_sqlite_file(path: Path, *, aside: bool = False) -> Iterator[tuple[Path, 
     moved: list[Path] = []
     try:
         if (has_bytes(path) or has_bytes(log_of(path))) and not aside:
-            raise UnusableDatabase(f"{path} is not empty: name another place, or move it and its log out of the way")
+            raise NotEmpty(f"{path} is not empty: name another place, or move it and its log out of the way")
         _remove(fresh)  # Of a restore that was ended.
         try:
             yield fresh, moved

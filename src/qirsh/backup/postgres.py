@@ -10,7 +10,7 @@ import asyncpg
 from qirsh.backup.database import ROWS_AT_ONCE
 from qirsh.backup.layout import Row, TableLayout, layout
 from qirsh.store import migrate
-from qirsh.store.interface import CannotTell, UnusableDatabase
+from qirsh.store.interface import CannotTell, NotEmpty, UnusableDatabase
 from qirsh.store.postgres import schema_guard
 from qirsh.store.postgres.connection import connect_alone
 from qirsh.store.postgres.upgrade import apply_migrations
@@ -154,7 +154,7 @@ def postgres_target(url: str, schema: int) -> Iterator[tuple[asyncio.Runner, asy
 def refuse_tables(found: list[Any]) -> None:
     """Raises `UnusableDatabase` if there is one of ours."""
     for (name,) in found:
-        raise UnusableDatabase(f"the database is not empty: it has a table {name}; create a new one for this")
+        raise NotEmpty(f"the database is not empty: it has a table {name}; create a new one for this")
 
 
 async def _opened(connection: asyncpg.Connection, sql: str) -> Any:  # noqa: ANN401 - asyncpg has no public name for it

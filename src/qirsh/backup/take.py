@@ -13,10 +13,10 @@ from qirsh.backup.lines import FORMAT, Beginning, Manifest, UnusableBackup, mome
 from qirsh.backup.postgres import postgres_source
 from qirsh.backup.progress import Progress
 from qirsh.backup.sqlite import sqlite_source
-from qirsh.domain.constant import MOVED, SECRET_CHECK
+from qirsh.domain.constant import ARRIVED, MOVED, SECRET_CHECK
 from qirsh.store.interface import refuse_moved
 
-_MOVED: Final = f"SELECT name, value FROM constant WHERE name = '{MOVED}'"  # noqa: S608 - our own name
+_MOVED: Final = f"SELECT name, value FROM constant WHERE name IN ('{MOVED}', '{ARRIVED}')"  # noqa: S608 - our own name
 _FINGERPRINT_BYTES: Final = 4  # What a value under a secret begins with.
 
 

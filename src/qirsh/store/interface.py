@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NewType, Protocol, TypeVar
 import msgspec
 
 from qirsh.domain.batch import Batch
-from qirsh.domain.constant import MOVED
+from qirsh.domain.constant import ARRIVED, MOVED
 from qirsh.domain.identifier import Identifiers
 from qirsh.domain.restore import Restore
 from qirsh.domain.table import Table
@@ -35,6 +35,10 @@ class UnusableDatabase(Exception):
     """The database cannot be served from at all. The message says why and what to do."""
 
 
+class NotEmpty(UnusableDatabase):
+    """There is something already where a new one is to be."""
+
+
 class DatabaseInUse(UnusableDatabase):
     """Another process serves from it, or is just about to."""
 
@@ -42,10 +46,10 @@ class DatabaseInUse(UnusableDatabase):
 def refuse_moved(constants: Mapping[str, bytes]) -> None:
     """Raises `UnusableDatabase` for one whose money is kept elsewhere by now."""
     if MOVED in constants:
-        raise UnusableDatabase(
-            f"this database was moved to {constants[MOVED].decode()}: serve that one; if the move was ended before its"
-            " end, run `qirsh migrate-store` again"
+        again = (
+            "" if ARRIVED in constants else "; if the move was ended before its end, run `qirsh migrate-store` again"
         )
+        raise UnusableDatabase(f"this database was moved to {constants[MOVED].decode()}: serve that one{again}")
 
 
 class CannotTell(Exception):
