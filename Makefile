@@ -67,10 +67,10 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
-# On two cores: of three one often waits, for a database or for a moment to pass.
+# On two cores: of four some often wait, for a database or for a moment to pass.
 UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
-	@$(BIN)/pytest -q -n 3 $(SHARED) $(LONGEST) $(UNIT)
+	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) $(UNIT)
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
