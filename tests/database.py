@@ -74,7 +74,9 @@ class _Sqlite:
             connection.execute("DROP TRIGGER spoiled")
 
     def meddle(self, table: str, sql: str) -> None:
-        with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection, connection:
+        with self._opened(apsw.SQLITE_OPEN_READWRITE) as connection:
+            # Whoever has read before may not write any more, once a service has written meanwhile.
+            connection.execute("BEGIN IMMEDIATE")
             guards = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?"
             found = connection.execute(guards, (table,)).fetchall()
             for name, _ in found:
@@ -82,6 +84,7 @@ class _Sqlite:
             connection.execute(sql)
             for _, text in found:
                 connection.execute(str(text))
+            connection.execute("COMMIT")
 
     def files(self) -> list[Path]:
         return list(self._path.parent.glob(f"{self._path.name}*"))
