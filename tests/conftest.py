@@ -64,11 +64,11 @@ def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
 
 # Where every test counts on both engines: money that moves at once, in several processes, or after a restore.
 _ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "ledger", "idempot")
-_ONE_IN: Final = 6
+_ONE_IN: Final = 3
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the other tests of pages and workers each runs on SQLite, and one in six on PostgreSQL too.
+    """Of the other tests of pages and workers each runs on SQLite, and one in three on PostgreSQL too.
 
     The rest of them are for `make test-all`: the stores themselves are held to the same by the tests of `store`.
     """

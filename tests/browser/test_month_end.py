@@ -44,8 +44,7 @@ def town(tmp_path: Path, clock: ManualClock, ours: list[str]) -> Iterator[Town]:
         town.close()
 
 
-@pytest.mark.slow  # The way from an empty folder (`test_mission.py`) goes by a month's end each time.
-@pytest.mark.parametrize("screen", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("screen", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.slow)], ids=["phone", "desktop"])
 @in_one_language("tr")
 def test_what_was_taken_reaches_the_bank_and_the_month_adds_up(
     town: Town, clock: ManualClock, open_page: Open, sight: Sight, *, code: str, screen: dict[str, object]

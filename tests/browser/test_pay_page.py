@@ -321,7 +321,8 @@ def look(page: Page, address: str | None) -> None:
         assert page.evaluate(LARGEST).startswith("amount"), where
 
 
-@pytest.mark.slow  # `test_languages.py` sees the same pages each time.
-@pytest.mark.parametrize(("kind", "scheme"), [("desktop", "light"), ("phone", "dark")])
+@pytest.mark.parametrize(
+    ("kind", "scheme"), [pytest.param("desktop", "light", marks=pytest.mark.slow), ("phone", "dark")]
+)
 def test_every_page_can_be_read_and_touched(scene: Scene, open_page: Open, kind: str, scheme: str) -> None:
     walk(scene, open_page(color_scheme=scheme, **KINDS[kind]))
