@@ -9,20 +9,28 @@ import msgspec
 
 from bench.dashboard.browser import Times
 from bench.dashboard.pays import Pays
-from bench.display import Display
 from bench.failure import BenchFailed
 from bench.target import Server
 
-_PATH: Final = "/metrics"
-_EVERY_S: Final = 0.25
+METRICS: Final = "/metrics"
+HEALTHZ: Final = "/healthz"  # For what a line costs here.
+OFTEN_S: Final = 0.25
+USUAL_S: Final = 15.0  # As deploy/prometheus/prometheus.yml has it.
 _START_S_MAX: Final = 30.0
 
 
-class Scraped(msgspec.Struct, frozen=True):
-    """Some seconds of payments, with scrapes beside them or without."""
+class Asked(msgspec.Struct, frozen=True):
+    """What is asked for beside payments, and how often."""
+
+    path: str
+    every_s: float
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """Some seconds of payments, and how long what was asked beside them took."""
 
     pays: Times
-    scrapes: Times | None
+    asked: Times
 
 
 class Scraper:
@@ -36,7 +44,7 @@ class Scraper:
         while self._all_serve not in self._answer():
             if time.monotonic() > end:
                 raise BenchFailed(f"there are never {processes} processes")
-            time.sleep(_EVERY_S)
+            time.sleep(OFTEN_S)
 
     def ask_all(self, paths: Iterable[str]) -> None:
         """As somebody who is not signed in: what comes back is counted for each."""
@@ -46,32 +54,32 @@ class Scraper:
             connection.getresponse().read()
         connection.close()
 
-    def scrape_for(self, seconds: float, path: str = _PATH) -> Times:
-        """At an even pace; of another path for comparison."""
-        return Times(list(self._times(path, time.monotonic() + seconds)))
+    def ask_for(self, seconds: float, path: str = METRICS, every_s: float = OFTEN_S) -> Times:
+        """At an even pace."""
+        return Times(list(self._times(path, time.monotonic() + seconds, every_s)))
 
-    def compare(self, pays: Pays, seconds: float, display: Display) -> tuple[Scraped, Scraped]:
-        """The same payments without scrapes and with them."""
-        display.say("payments alone")
+    def beside(self, pays: Pays, seconds: float, asked: Asked | None) -> Beside:
+        """Asked for nothing, payments are alone."""
         began = time.monotonic()
-        time.sleep(seconds)
-        between = time.monotonic()
-        display.say("payments beside scrapes")
-        scrapes = self.scrape_for(seconds)
+        if asked is None:
+            time.sleep(seconds)
+            times = Times([])
+        else:
+            times = self.ask_for(seconds, asked.path, asked.every_s)
         ended = time.monotonic()
         time.sleep(1.0)  # What was due by then is paid.
-        return Scraped(pays.between(began, between)[1], None), Scraped(pays.between(between, ended)[1], scrapes)
+        return Beside(pays.between(began, ended)[1], times)
 
-    def _times(self, path: str, end: float) -> Iterator[float]:
+    def _times(self, path: str, end: float, every_s: float) -> Iterator[float]:
         while (due := time.monotonic()) < end:
             began = time.perf_counter()
             text = self._answer(path)
             yield (time.perf_counter() - began) * 1000
-            if path == _PATH and self._all_serve not in text:
+            if path == METRICS and self._all_serve not in text:
                 raise BenchFailed("a process has ended meanwhile")
-            time.sleep(max(0.0, due + _EVERY_S - time.monotonic()))
+            time.sleep(max(0.0, min(due + every_s, end) - time.monotonic()))
 
-    def _answer(self, path: str = _PATH) -> bytes:
+    def _answer(self, path: str = METRICS) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=10)
         try:
             connection.request("GET", path, headers=self._headers)

@@ -86,6 +86,15 @@ def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess
     assert (behind(world)["payment indexer"], behind(world)["totaler"]) == (0, 0)
 
 
+def test_of_payments_the_index_waits_for_those_of_every_process(postgres: PostgresServer) -> None:
+    with in_process(postgres) as world:
+        before = behind(world)["payment indexer"]
+        with InProcess(world.settings, world.clock) as another:  # It gives out numbers of a block of its own.
+            for one in (world, another, world, another):
+                one.payment(world.merchants[0])
+        assert behind(world)["payment indexer"] == before + 4
+
+
 def test_nothing_waits_to_be_told_by_mail_where_none_is_sent(world: InProcess) -> None:
     for has_mail in (False, True):
         world.change(has_mail=has_mail)

@@ -13,7 +13,7 @@ from qirsh.domain.limits import PAYMENT_NUMBER_BLOCK
 from qirsh.store.interface import Query, Store
 
 COUNTED_MAX: Final = 100_000  # Further nobody counts: it is far too many.
-_INDEX_LOOKED_AT: Final = 2_000  # The last payments: older ones are looked at last, and seldom wait.
+_BLOCKS_LOOKED_AT: Final = 16  # Of payments' numbers, the last ones: in others seldom anything waits.
 _SCHEMA: Final = Query("SELECT coalesce(max(number), 0) FROM schema_migration")
 _VERSIONS: Final = {
     "SQLite": Query("SELECT sqlite_version()"),
@@ -26,10 +26,14 @@ _DUE: Final = (
     "SELECT 'payment expirer', count(*), min(expires_at) FROM (SELECT expires_at FROM payment"
     f" WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT {COUNTED_MAX}) AS d"
 )
+# Of each block what lies behind the place up to which it is written down.
 _INDEX: Final = (
-    "SELECT 'payment indexer', count(*), min(p.created_at) FROM (SELECT number, created_at FROM payment"
-    f" ORDER BY number DESC LIMIT {_INDEX_LOOKED_AT}) AS p LEFT JOIN indexed_block b"
-    f" ON b.first = p.number - (p.number - 1) % {PAYMENT_NUMBER_BLOCK} WHERE p.number > coalesce(b.until, 0)"
+    "SELECT 'payment indexer', count(*), min(created_at) FROM (WITH RECURSIVE block(first, rest) AS"
+    f" (SELECT max(number) - (max(number) - 1) % {PAYMENT_NUMBER_BLOCK}, {_BLOCKS_LOOKED_AT - 1} FROM payment"
+    f" UNION ALL SELECT first - {PAYMENT_NUMBER_BLOCK}, rest - 1 FROM block WHERE rest > 0)"
+    " SELECT p.created_at FROM block JOIN payment p ON p.number > coalesce((SELECT until FROM indexed_block b"
+    f" WHERE b.first = block.first), block.first - 1) AND p.number < block.first + {PAYMENT_NUMBER_BLOCK}"
+    f" LIMIT {COUNTED_MAX}) AS i"
 )
 
 
@@ -58,7 +62,6 @@ _WAITING: Final = Query(
     )
     + f" UNION ALL {_DELIVERIES}"
 )
-_LAST_SEAL: Final = Query("SELECT number, at, content FROM seal ORDER BY number DESC LIMIT 1")
 _AUDITED_AT: Final = Query("SELECT max(looked_at) FROM ledger_check")
 
 
@@ -92,17 +95,6 @@ async def waiting_for_workers(store: Store, now: int, *, has_mail: bool) -> list
     rows = await store.search(_WAITING, now)
     found = [Waiting(worker, int(count), oldest) for worker, count, oldest in rows]
     return [one for one in found if has_mail or one.worker != "notifier"]
-
-
-async def last_seal(store: Store) -> tuple[int, int, str] | None:
-    """Its number, its time, and its content, which says what it covers."""
-    return next(((number, at, content) for number, at, content in await store.select(_LAST_SEAL)), None)
-
-
-async def first_behind(store: Store, table: str, at: str, last: int) -> int | None:
-    """When the first row after one was made; the names are those of `hash_chain.SEALED`."""
-    rows = await store.select(Query(f"SELECT {at} FROM {table} WHERE id > $1 ORDER BY id LIMIT 1"), last)
-    return next((made for (made,) in rows), None)
 
 
 async def audited_at(store: Store) -> int | None:

@@ -13,7 +13,7 @@ from qirsh.web.http.message import Request, Response
 from qirsh.web.http.route import Route
 
 # The expiry worker is at most a second behind when all is well.
-_EXPIRY_LAG_MS_MAX = 10_000
+EXPIRY_LAG_MS_MAX: Final = 10_000
 _FORWARDED: Final = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip", b"via"})
 
 
@@ -35,7 +35,7 @@ async def troubles(context: Context) -> list[str]:
     """Why payments cannot be taken now, in words; empty when all is well."""
     causes = []
     try:
-        due_at = await context.store.now() - _EXPIRY_LAG_MS_MAX
+        due_at = await context.store.now() - EXPIRY_LAG_MS_MAX
         overdue = await context.store.select(queries.DUE_PAYMENTS, due_at, 1)
         if overdue:
             causes.append("the expiry worker is more than 10 seconds behind")

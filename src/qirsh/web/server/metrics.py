@@ -28,7 +28,7 @@ from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.problems import Problem
 from qirsh.web.http.route import Route
-from qirsh.web.server.health import has_metrics_token, troubles
+from qirsh.web.server.health import EXPIRY_LAG_MS_MAX, has_metrics_token
 
 log = logging.getLogger(__name__)
 
@@ -42,44 +42,48 @@ async def show_metrics(context: Context, request: Request) -> Response:
     """All processes of this server, whichever of them is asked."""
     if not has_metrics_token(context, request):
         raise Problem("unknown_address")
-    found = await _known(context)
+    found = _known(context)
     try:
         async with asyncio.timeout(_ASKED_S_MAX):
             found |= await _asked(context)
     except (StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
         log.info("metrics of the database are left out: %r", error)
-    # In a thread: whoever is served meanwhile takes turns with it.
-    return Response(200, await asyncio.to_thread(context.exposition.text, found), head=_HEAD)
+    # In a thread: a disk may hang, and whoever is served meanwhile takes turns with the text.
+    return Response(200, await asyncio.to_thread(_text, context, found), head=_HEAD)
 
 
-async def _known(context: Context) -> Found:
+def _known(context: Context) -> Found:
     own = context.installation
-    backup = await asyncio.to_thread(last_backup, own.data_dir)
-    certificate_end = own.certificate_end()
     found: Found = {
         INFO: [((__version__, own.engine), 1)],
         MONEY_STOPPED: [((), context.engine.money_stop.is_stopped())],
         READY: [((), 0)],
     }
-    if backup is not None:
-        found[BACKUP] = [((), moment_ms(backup.at) / 1000)]
+    certificate_end = own.certificate_end()
     if certificate_end is not None:
         found[CERTIFICATE] = [((), certificate_end)]
     return found
+
+
+def _text(context: Context, found: Found) -> bytes:
+    backup = last_backup(context.installation.data_dir)
+    if backup is not None:
+        found[BACKUP] = [((), moment_ms(backup.at) / 1000)]
+    return context.exposition.text(found)
 
 
 async def _asked(context: Context) -> Found:
     store = context.store
     now = await store.now()
     waiting = [await unsealed(store), *await waiting_for_workers(store, now, has_mail=context.has_mail)]
-    ages = {one.worker: (now - one.oldest_at) / 1000 if one.oldest_at is not None else 0.0 for one in waiting}
-    audited = await audited_at(store)
+    ages = {one.worker: max(0, now - one.oldest_at) if one.oldest_at is not None else 0 for one in waiting}
     found: Found = {
-        READY: [((), not await troubles(context))],
-        UNSEALED: [((), ages["sealer"])],
+        READY: [((), ages["payment expirer"] < EXPIRY_LAG_MS_MAX and not context.engine.troubles())],
+        UNSEALED: [((), ages["sealer"] / 1000)],
         WAITING: [((one.worker,), one.count) for one in waiting],
-        WAITING_SECONDS: [((worker,), max(0.0, age)) for worker, age in ages.items()],
+        WAITING_SECONDS: [((worker,), age / 1000) for worker, age in ages.items()],
     }
+    audited = await audited_at(store)
     if audited is not None:
         found[AUDITED] = [((), audited / 1000)]
     if context.installation.engine == "PostgreSQL":
