@@ -60,6 +60,14 @@ def test_the_line_to_another_machine_is_encrypted_and_its_server_known(address: 
     assert read_settings({"QIRSH_DATABASE_URL": address}).database == address + added
 
 
+@pytest.mark.parametrize(
+    "address", ["sqlite:///:memory:", "sqlite:///", "sqlite://qirsh.db", "qirsh.db", "mysql://host/db"]
+)
+def test_an_address_of_no_store_is_refused(address: str) -> None:
+    with pytest.raises(BadSetting, match="QIRSH_DATABASE_URL.* must be sqlite:///path or postgresql://"):
+        read_settings({"QIRSH_DATABASE_URL": address})
+
+
 @pytest.mark.parametrize("place", REFUSED)
 def test_a_password_with_an_odd_letter_is_refused_before_the_driver_quotes_it(place: str) -> None:
     with pytest.raises(BadSetting, match="%2F") as told:

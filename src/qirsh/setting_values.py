@@ -182,7 +182,8 @@ def database(text: str) -> Path | PostgresUrl:
             return url
         # Otherwise the driver would ask for encryption, do without it if told so, and never look whose server it is.
         return PostgresUrl(f"{text}{'&' if '?' in text else '?'}sslmode=verify-full")
-    if scheme == "sqlite" and location.startswith("/") and location != "/":
+    # What means "in memory" elsewhere would be a file of that name here.
+    if scheme == "sqlite" and location.startswith("/") and location not in {"/", "/:memory:"}:
         return Path(location.removeprefix("/")).absolute()
     message = "must be sqlite:///path or postgresql://user:password@host/database"
     raise ValueError(message)

@@ -128,7 +128,7 @@ def test_a_second_server_on_the_same_data_is_refused_and_the_first_goes_on(world
     world.verify()
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("suffix", ["", "-wal", ".lock"])
 def test_a_server_whose_file_is_deleted_acknowledges_nothing_more_ends_and_says_why(world: Served, suffix: str) -> None:
     history = History(world)
     load = Load(world, history, seed=109)
@@ -143,3 +143,7 @@ def test_a_server_whose_file_is_deleted_acknowledges_nothing_more_ends_and_says_
     # The worker that wrote says it too, as a warning.
     [cause] = [line for line in world.complaints() if "CRITICAL" in line and "deleted or replaced" in line]
     assert f"{file} was deleted or replaced while the service ran" in cause
+    if suffix == ".lock":  # The database itself is as it was.
+        world.restart()
+        assert world.send(create(world.merchants[0].key)).status_code == 201
+        world.verify()

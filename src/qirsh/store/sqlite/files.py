@@ -32,8 +32,13 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
+def lock_of(path: Path) -> Path:
+    """What the one process that has the database open holds."""
+    return path.with_name(f"{path.name}.lock")
+
+
 class OpenFiles:
-    """The files that SQLite has open, and whether their names still lead to them.
+    """The files that SQLite has open and the lock beside them, and whether their names still lead to them.
 
     As long as a connection is open SQLite itself neither deletes the log nor makes another, only shortens it.
     """
@@ -41,6 +46,8 @@ class OpenFiles:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known = [(file, _identity(file)) for file in (str(path), str(log_of(path)))]
+        self._lock = str(lock_of(path))
+        self._lock_identity = _identity(self._lock)
 
     def check(self) -> None:
         """Raises `StoreBroken` if one was taken away: what is written into it now, no later start will find.
@@ -55,6 +62,9 @@ class OpenFiles:
                 with suppress(OSError):
                     _word_of(self._path).write_text(f"{message}\n")
                 raise StoreBroken(message)
+        if _identity(self._lock) != self._lock_identity:  # Nothing is lost, but another process may write or move it.
+            message = f"{self._lock} was deleted or replaced while the service ran: it keeps other processes out"
+            raise StoreBroken(message)
 
 
 def has_bytes(file: Path) -> bool:

@@ -36,7 +36,7 @@ from qirsh.store.interface import (
     refuse_moved,
 )
 from qirsh.store.reads.queries import RESTORES
-from qirsh.store.sqlite.files import OpenFiles, log_state, mark_log, refuse_leftovers, refuse_unexpected
+from qirsh.store.sqlite.files import OpenFiles, lock_of, log_state, mark_log, refuse_leftovers, refuse_unexpected
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
 from qirsh.store.sqlite.verify import SCHEMA, broken_guards
@@ -306,7 +306,7 @@ def sqlite_version() -> tuple[int, ...]:
 def lock_file(path: Path) -> int:
     """Hold the lock beside the database, or say who holds it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(lock_of(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

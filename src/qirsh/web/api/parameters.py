@@ -84,7 +84,7 @@ def _day(value: str) -> Wrong | None:
         is_day = bool(_DAY.fullmatch(value)) and date.fromisoformat(value) is not None
     except ValueError:
         is_day = False
-    return None if is_day else ("invalid", "Must be a day such as 2026-03-01.")
+    return None if is_day else ("invalid", "Must be a day from 1970 to 2999, such as 2026-03-01.")
 
 
 class SummaryParameters(Parameters):
