@@ -28,7 +28,7 @@ _DUE: Final = (
 )
 # Of each block what lies behind the place up to which it is written down.
 _INDEX: Final = (
-    "SELECT 'payment indexer', count(*), min(created_at) FROM (WITH RECURSIVE block(first, rest) AS"
+    "SELECT 'payment indexer', count(*), min(created_at) FROM (WITH RECURSIVE block (first, rest) AS"
     f" (SELECT max(number) - (max(number) - 1) % {PAYMENT_NUMBER_BLOCK}, {_BLOCKS_LOOKED_AT - 1} FROM payment"
     f" UNION ALL SELECT first - {PAYMENT_NUMBER_BLOCK}, rest - 1 FROM block WHERE rest > 0)"
     " SELECT p.created_at FROM block JOIN payment p ON p.number > coalesce((SELECT until FROM indexed_block b"
