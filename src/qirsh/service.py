@@ -10,6 +10,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -227,6 +228,7 @@ async def opened_store(settings: Settings, *, may_be_set_back: bool = False) -> 
         await store.close()
 
 
+@cache
 def layout() -> Layout:
     """Of this version's metrics: the labels that have their values elsewhere."""
     return Layout(

@@ -9,7 +9,7 @@ import itertools
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import add
 from typing import Final
 
@@ -52,7 +52,8 @@ class Layout:
                 continue
             self._first[metric.name] = end
             end += self.count(metric)
-        self._first[REQUEST_SECONDS.name] = self._first[REQUESTS.name]
+        first_of_routes = self._first[REQUEST_SECONDS.name] = self._first[REQUESTS.name]
+        self._routes = dict(zip(self._route_values(), itertools.count(first_of_routes, ROUTE_CELLS), strict=False))
         self.end: Final = end
         told = repr((KEPT, self.values, ROUTE_CELLS)).encode()
         # A number that a cell holds exactly.
@@ -83,12 +84,11 @@ class Layout:
 
     def route(self, route: str) -> int:
         """The first cell of a route."""
-        known = self._route_values()
-        return self._first[REQUESTS.name] + (known.index(route) if route in known else 0) * ROUTE_CELLS
+        return self._routes.get(route, self._routes[OTHER])
 
-    def routes(self) -> Iterator[tuple[str, int]]:
+    def routes(self) -> Iterable[tuple[str, int]]:
         """Each, with its first cell."""
-        return zip(self._route_values(), itertools.count(self._first[REQUESTS.name], ROUTE_CELLS))
+        return self._routes.items()
 
     def combinations(self, metric: Metric) -> Iterator[tuple[tuple[str, ...], int]]:
         """All label values of a metric that is no histogram, with their cells."""

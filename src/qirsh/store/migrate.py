@@ -1,6 +1,7 @@
 """Schema migrations: ordered, recorded with their digest, all in one transaction. A newer schema is refused."""
 
 import hashlib
+from functools import cache
 from importlib import resources
 from typing import Final
 
@@ -30,13 +31,17 @@ class Migration(msgspec.Struct, frozen=True):
 
 def migrations(engine: str, *, up_to: int | None = None) -> list[Migration]:
     """All steps for an engine, in order; of an older schema, those that lead to it."""
+    return [migration for migration in _all_steps(engine) if up_to is None or migration.number <= up_to]
+
+
+@cache
+def _all_steps(engine: str) -> tuple[Migration, ...]:
     found = []
     for file in resources.files("qirsh.store").joinpath("migrations").iterdir():
         if file.name.endswith(f".{engine}.sql"):
             number, _, name = file.name.removesuffix(f".{engine}.sql").partition("_")
-            if up_to is None or int(number) <= up_to:
-                found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda migration: migration.number)
+            found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.number))
 
 
 def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:

@@ -34,13 +34,14 @@ class RouteTree:
     """All paths. Where a name and a parameter fit, the name is meant; nothing at all is no parameter."""
 
     def __init__(self, routes: Iterable[Route], layout: Layout | None = None) -> None:
+        self._by_path: dict[str, Resource] = {}  # As the routes write it.
         self._plain: dict[str, Resource] = {}
         # Paths whose one parameter stands at the end, by what stands before it; or one segment before the end, by both.
         self._by_parent: dict[str, Resource] = {}
         self._by_ends: dict[tuple[str, str], Resource] = {}
         self._root = _Node()
         for route in routes:
-            resource = self._resource(route.path)
+            resource = self._by_path.get(route.path) or self._resource(route.path)
             meter = 0 if layout is None else layout.route(f"{route.method} {route.path}")
             resource.routes[route.method] = route, meter
             resource.is_page |= route.is_page
@@ -71,9 +72,12 @@ class RouteTree:
                 node.parameter = node.parameter or _Node()
                 node = node.parameter
             else:
-                node = node.children.setdefault(segment, _Node())
+                child = node.children.get(segment)
+                if child is None:
+                    child = node.children[segment] = _Node()
+                node = child
         if node.resource is None:
-            node.resource = Resource(parameters)
+            node.resource = self._by_path[path] = Resource(parameters)
             if not parameters:
                 self._plain[path] = node.resource
             elif len(parameters) == 1 and segments[-1].startswith("{"):
