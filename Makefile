@@ -24,8 +24,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export HYPOTHESIS_PROFILE ?= $(if $(filter test-all,$(MAKECMDGOALS)),ci,short)
 # What took longest.
 LONGEST := --durations=15 --durations-min=1
-# Each worker begins with an equal part, so that what the tests of a file share is made once; who is done first takes from the rest.
-SHARED := --dist worksteal
+# $(call side_by_side,PROCESSES)
+side_by_side = $(BIN)/python -m pytest -q -p tests.parallel --processes $(1) $(LONGEST)
 # Of the API, what needs no page.
 API := tests/web/api tests/web/openapi/test_openapi.py tests/web/test_access.py tests/web/test_every_route.py tests/web/test_idor.py
 
@@ -45,7 +45,7 @@ quick: setup ## format, types, rules, engine, the API on SQLite: for the inner l
 	@$(MAKE) --no-print-directory -j2 -Otarget tidy inner
 
 inner: setup
-	@$(BIN)/pytest -q -n 2 $(SHARED) $(LONGEST) tests/domain tests/engine $(API) -k "not postgresql and not processes"
+	@$(call side_by_side,2) tests/domain tests/engine $(API) -k "not postgresql and not processes"
 
 test-all: export PYTEST_ADDOPTS = -m "slow or not slow"
 test-all: debian-all cluster-setup test ## the slow ones, the cluster and the wheel too
@@ -70,7 +70,7 @@ description: setup
 # On two cores: of four some often wait, for a database or for a moment to pass.
 UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
-	@$(BIN)/pytest -q -n 4 $(SHARED) $(LONGEST) $(UNIT)
+	@$(call side_by_side,4) $(UNIT)
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup
