@@ -64,7 +64,7 @@ def test_the_line_to_another_machine_is_encrypted_and_its_server_known(address: 
     "address", ["sqlite:///:memory:", "sqlite:///", "sqlite://qirsh.db", "qirsh.db", "mysql://host/db"]
 )
 def test_an_address_of_no_store_is_refused(address: str) -> None:
-    with pytest.raises(BadSetting, match="QIRSH_DATABASE_URL.* must be sqlite:///path or postgresql://"):
+    with pytest.raises(BadSetting, match=r"QIRSH_DATABASE_URL.* must be sqlite:///path or postgresql://"):
         read_settings({"QIRSH_DATABASE_URL": address})
 
 
