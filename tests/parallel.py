@@ -78,6 +78,7 @@ def _stretches(items: list[pytest.Item]) -> Iterator[Stretch]:
 
 def _run(session: pytest.Session, count: int) -> None:
     work = _Work(session.items, count)
+    _folders(session).getbasetemp()  # Made by us, so that it is ours to remove.
     lines: dict[Any, tuple[int, Any]] = {}
     try:
         for number in range(count):
@@ -128,6 +129,10 @@ class _Teller:
         self._line.send(self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
 
 
+def _folders(session: pytest.Session) -> Any:  # noqa: ANN401 - its parts that are used here have no public names
+    return session.config._tmp_path_factory  # type: ignore[attr-defined]  # noqa: SLF001 - as xdist does
+
+
 def _live(session: pytest.Session, work: _Work, number: int, line: Any) -> None:  # noqa: ANN401 - a connection
     """One of the processes, from its birth to its end."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # Nobody stays behind when a run is killed.
@@ -138,11 +143,16 @@ def _live(session: pytest.Session, work: _Work, number: int, line: Any) -> None:
         capture.stop_global_capturing()
         capture.start_global_capturing()
     plugins.register(_Teller(session.config, line))
+    folder = _folders(session).getbasetemp() / str(number)
+    folder.mkdir(mode=0o700)
+    _folders(session)._basetemp = folder  # noqa: SLF001 - the same
     try:
         _work_off(work, number)
         # multiprocessing ends a process without it, and servers that tests share would stay.
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no other name for it
     except BaseException:  # noqa: BLE001 - whatever it is, it ends here
+        if capture is not None:
+            capture.stop_global_capturing()
         traceback.print_exc(file=sys.__stderr__)
         os._exit(1)
 

@@ -19,10 +19,19 @@ def made():
     (HERE / f"left-{os.getpid()}").touch()
 
 @pytest.mark.parametrize("number", range(60))
-def test_one(made, number):
+def test_one(made, number, tmp_path):
     assert os.getpid() != PARENT
+    (tmp_path / "file").touch()
+    (HERE / "folder").write_text(str(tmp_path))
     with (HERE / "numbers").open("a") as file:
         file.write(f"{number}\\n")
+"""
+
+
+LEAVING: Final = """
+import pytest
+
+def test_end(): pytest.exit("enough")
 """
 
 
@@ -34,12 +43,13 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_test_runs_once_and_what_they_share_ends(tmp_path: Path) -> None:
     (tmp_path / "test_shared.py").write_text(SHARED)
-    ended = run(tmp_path)
+    ended = run(tmp_path, "-o", "tmp_path_retention_policy=failed")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "60 passed" in ended.stdout
     assert sorted(map(int, (tmp_path / "numbers").read_text().split())) == [*range(60)]
     makers = {file.name.partition("-")[2] for file in tmp_path.glob("made-*")}
     assert len(makers) == 3
+    assert not Path((tmp_path / "folder").read_text()).parents[1].exists()
     for what in ("left", "ended"):
         assert {file.name.partition("-")[2] for file in tmp_path.glob(f"{what}-*")} == makers
 
@@ -66,6 +76,13 @@ def test_without(broken): pass
     assert ended.returncode == 1
     for words in ("1 failed, 1 passed, 1 skipped, 1 error", "said before", "assert (1 + 1) == 3", "no such thing here"):
         assert words in ended.stdout, ended.stdout
+
+
+def test_what_a_process_says_at_its_end_is_heard(tmp_path: Path) -> None:
+    (tmp_path / "test_leaving.py").write_text(LEAVING)
+    ended = run(tmp_path)
+    assert ended.returncode != 0
+    assert "enough" in ended.stderr
 
 
 def test_a_process_that_dies_ends_the_run_and_the_place_is_told(tmp_path: Path) -> None:
