@@ -18,6 +18,7 @@ class LineToDatabase:
         # At the next COMMIT: before it arrives, while it is done, or after.
         self.cut: Literal["before", "during", "after"] | None = None
         self.cuts = 0
+        self.commits = 0  # That were passed on.
         self.was_cut = asyncio.Event()
         self.is_down = False  # Whoever connects is hung up on.
         self.is_down_when_cut = False
@@ -61,6 +62,7 @@ class LineToDatabase:
                     self.is_down = self.is_down or self.is_down_when_cut
                     self.was_cut.set()
                     break
+                self.commits += data.endswith(_COMMIT)
                 there_writer.write(data)
         except ConnectionError:
             pass
@@ -133,6 +135,11 @@ class LineBeside:
     def breaks(self) -> int:
         """How often it did."""
         return self._line.cuts
+
+    @property
+    def commits(self) -> int:
+        """How many it has passed on."""
+        return self._line.commits
 
     def falls_silent(self) -> None:
         """Nothing arrives any more, and nobody is told."""

@@ -758,6 +758,7 @@ def test_the_line_that_is_idle_for_longest_makes_room() -> None:
         for client in (first, second, first):
             client.sendall(get("/"))
             one_answer(client)
+            time.sleep(0.01)  # The loop's clock counts milliseconds.
         busy.sendall(get("/endless"))
         eventually(lambda: edge.handled[-1] == "/endless")
         assert is_served(edge)
