@@ -67,10 +67,10 @@ description: setup
 	    redocly lint $$folder/openapi.json --extends=recommended --format=json > $$folder/said 2>&1 || { cat $$folder/said; exit 1; }; \
 	  grep -q '"problems": \[\]' $$folder/said || { cat $$folder/said; exit 1; }
 
-# On two cores: of four some often wait, for a database or for a moment to pass.
+# On two cores: of six some often wait, for a database or for a moment to pass.
 UNIT := tests --ignore tests/faults --ignore tests/browser --ignore tests/cluster
 unit: setup
-	@$(call side_by_side,4) $(UNIT)
+	@$(call side_by_side,6) $(UNIT)
 
 # These kill servers and fill disks, and mostly wait.
 faults: setup

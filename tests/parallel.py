@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
 from multiprocessing import connection, get_context
@@ -148,6 +149,7 @@ def _live(session: pytest.Session, work: _Work, number: int, line: Any) -> None:
     _folders(session)._basetemp = folder  # noqa: SLF001 - the same
     try:
         _work_off(work, number)
+        warnings.simplefilter("ignore")  # Python complains of all that it tidies up at its end.
         # multiprocessing ends a process without it, and servers that tests share would stay.
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no other name for it
     except BaseException:  # noqa: BLE001 - whatever it is, it ends here

@@ -5,10 +5,16 @@ from typing import Final
 
 import pytest
 
-from qirsh.domain.limits import KNOWN_DEVICE_S, KNOWN_DEVICE_TRIES_MAX, MAILS_TO_ONE_PER_HOUR, SIGN_INS_PER_MINUTE
+from qirsh.domain.limits import (
+    KNOWN_DEVICE_S,
+    KNOWN_DEVICE_TRIES_MAX,
+    MAILS_TO_ONE_PER_HOUR,
+    PIN_ATTEMPTS_MAX,
+    SIGN_INS_PER_MINUTE,
+)
 from qirsh.web.http.rate_limit import RateLimits
 from tests.guest import Guest
-from tests.live import PASSWORD, WRONG_PIN, Customer, InProcess, in_process, pay, sign_in
+from tests.live import PASSWORD, WRONG_PIN, Customer, InProcess, in_process, pay, refused, sign_in
 from tests.mailbox import word_of
 from tests.postgres import PostgresServer
 from tests.web.tenant import SECURITY, fill, last_letter, letters_to
@@ -107,8 +113,8 @@ def test_ten_strangers_at_their_limits_do_not_keep_a_person_from_unlocking_their
     customer = counted.customer()
     guest = Guest(counted).signed_in(customer)
     payment_id = counted.payment(counted.merchants[0])
-    for _ in range(5):
-        counted.send(pay(customer, payment_id, WRONG_PIN))
+    for _ in range(PIN_ATTEMPTS_MAX):
+        refused(counted.send(pay(customer, payment_id, WRONG_PIN)), 403, "wrong_pin")
     besiege(counted, customer.email, STRANGERS)
     counted.come_from(STRANGERS[0])
     counted.clock.advance(1000)
