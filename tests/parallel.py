@@ -1,8 +1,8 @@
 """Tests in several processes: `pytest -p tests.parallel --processes 4`.
 
 They are forked when all is imported and collected, which pytest-xdist does once more in each of them. Each begins with
-an equal part, so that what the tests of a file share is made once; who is done first takes from the end of what others
-have left. docs/decisions/0045 has the figures.
+an equal part, so that what the tests of a file share is made once; who is done first takes half of what another has
+left. docs/decisions/0045 has the figures.
 """
 
 import atexit
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import pytest
 
-_TOGETHER_MAX: Final = 8  # Tests of one file that nobody takes apart.
+_TOGETHER_MAX: Final = 4  # Tests of one file that nobody takes apart.
 _PR_SET_PDEATHSIG: Final = 1
 _FORK: Final = get_context("fork")
 Stretch = list[pytest.Item]
@@ -49,19 +49,19 @@ class _Work:
         self.at = _FORK.Array("i", [-1] * processes, lock=False)  # The stretch that each is at.
 
     def take(self, number: int) -> tuple[int, Stretch] | None:
-        """Of one's own the first, else the last of whoever has most; None if nothing is left."""
+        """The next of one's own, which is the later half of whoever has most where there is none; None at the end."""
         with self._ranges.get_lock():
             ranges: Any = self._ranges
             left = [ranges[at + 1] - ranges[at] for at in range(0, len(ranges), 2)]
-            if left[number]:
-                place = ranges[2 * number]
-                ranges[2 * number] += 1
-            elif any(left):
-                owner = left.index(max(left))
-                ranges[2 * owner + 1] -= 1
-                place = ranges[2 * owner + 1]
-            else:
+            if not any(left):
                 return None
+            if not left[number]:
+                owner = left.index(max(left))
+                end = ranges[2 * owner + 1]
+                ranges[2 * owner + 1] = begin = end - (left[owner] + 1) // 2
+                ranges[2 * number], ranges[2 * number + 1] = begin, end
+            place = ranges[2 * number]
+            ranges[2 * number] += 1
         return place, self._stretches[place]
 
     def names(self, place: int) -> str:
@@ -168,5 +168,6 @@ def _work_off(work: _Work, number: int) -> None:
         for item, following in pairwise(items):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         taken = work.take(number)
-        after = None if taken is None else taken[1][0]
+        # Tests of a file count on their order: what stands before them gets its fixtures anew.
+        after = None if taken is None or taken[0] < place else taken[1][0]
         items[-1].config.hook.pytest_runtest_protocol(item=items[-1], nextitem=after)
