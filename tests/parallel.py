@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import pytest
 
-_TOGETHER_MAX: Final = 4  # Tests of one file that nobody takes apart.
+_TOGETHER_MAX: Final = 16  # Tests of one file that nobody takes apart.
 _PR_SET_PDEATHSIG: Final = 1
 _FORK: Final = get_context("fork")
 Stretch = list[pytest.Item]

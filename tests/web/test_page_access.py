@@ -63,6 +63,14 @@ EXPORTS: Final = {"/wallet/statement.csv", "/wallet/statement.pdf"}  # Whoever t
 NOT_OWNERS: Final = {"/business/{account}/leave"}  # Who owns a business does not leave it.
 # With these a page takes pictures along.
 UPLOADS: Final = {"/wallet/identity", "/wallet/pay", "/business/{account}/brand"}
+
+
+def a_delivery(still: InProcess, merchant: Merchant) -> str:
+    """Of an event that is made now."""
+    still.paid(merchant, still.customers[0])
+    return new_delivery(still, merchant.key)
+
+
 # What an address names, where the page of something that is there tells more than that of nothing.
 MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/pay/": lambda still, merchant: still.payment(merchant),
@@ -77,7 +85,7 @@ MADE: Final[dict[str, Callable[[InProcess, Merchant], str]]] = {
     "/business/{account}/keys/": lambda _, merchant: merchant.key_id,
     "/business/{account}/requests/": lambda still, merchant: record(still, merchant)[0],
     "/business/{account}/webhooks/": lambda still, merchant: new_endpoint(still, merchant.key),
-    "/business/{account}/deliveries/": lambda still, merchant: new_delivery(still, merchant.key),
+    "/business/{account}/deliveries/": a_delivery,
 }
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; font-src 'self'; img-src 'self' data:;"
@@ -89,7 +97,6 @@ POLICY: Final = (
 def guests(still: InProcess) -> dict[str, Guest]:
     """A browser of each kind of person."""
     merchant, operator = still.merchants[0], still.operators[0]
-    still.paid(merchant, still.customers[0])  # An event.
     emails = {
         "newcomer": still.person(verified=False).email,
         "customer": still.customer().email,
