@@ -6,12 +6,15 @@ import shutil
 import signal
 import tempfile
 import zlib
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.forked import compile_templates, mother
+from tests.live import settled_once
 from tests.postgres import PostgresServer, installations, shared_server
 
 # Every commit waits for its disk, and most of the run would be that. The settings of the databases stay as they are.
@@ -85,6 +88,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Thousands of tests are there to stay: to look for garbage among them took a tenth of the run."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_before_fork(items: list[pytest.Item]) -> None:
+    """What most of them begin with, which takes longer to make than most of them run."""
+    mother()
+    compile_templates()
+    on_postgres = [shared_server()] if any("postgresql" in item.name for item in items) else []
+    for server, is_empty, is_now in product([None, *on_postgres], (False, True), (False, True)):
+        settled_once(server, is_empty=is_empty, is_now=is_now)
     gc.collect()
     gc.freeze()
 

@@ -9,6 +9,7 @@ started by `subprocess`.
 import atexit
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib
 import json
@@ -24,7 +25,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple, Self
+from zoneinfo import ZoneInfo
 
+from qirsh.web.html import rendering
 from tests.quick_passwords import quick_passwords
 
 _ROOT: Final = Path(__file__).parent.parent
@@ -156,7 +159,10 @@ class _Mother:
         self._process.wait(60)
 
 
-_mothers: dict[int, _Mother] = {}  # By the process that runs the tests.
+@functools.cache
+def mother() -> _Mother:
+    """The one of this process of the tests, and of those that are forked from it later."""
+    return _Mother()
 
 
 def start(
@@ -169,8 +175,6 @@ def start(
     umask: int = -1,
 ) -> Program:
     """Like `subprocess.Popen` of a Python program, with pipes of text: the words begin with `-m` or `-c`."""
-    if os.getpid() not in _mothers:
-        _mothers[os.getpid()] = _Mother()
     ours: list[IO[str] | None] = []
     theirs: list[int] = []
     with contextlib.ExitStack() as given:
@@ -186,7 +190,7 @@ def start(
                 given.callback(os.close, file)
             theirs.append(number if file is None else file if isinstance(file, int) else file.fileno())
         order = _Order(list(words), dict(os.environ if env is None else env), str(Path.cwd()), umask)
-        line = _mothers[os.getpid()].order(order, theirs)
+        line = mother().order(order, theirs)
     return Program(words, line, ours)
 
 
@@ -233,6 +237,13 @@ def _born(order: _Order, files: list[int]) -> _Order:
     return order
 
 
+def compile_templates() -> None:
+    """What every page is made from: whoever is forked afterwards need not."""
+    templates = rendering._templates("en", ZoneInfo("UTC"))  # noqa: SLF001 - a service compiles what it is asked for
+    for name in templates.list_templates():
+        templates.get_template(name)
+
+
 def _end_with_parent() -> None:
     """Killed with it, so that a test run that is killed leaves nobody behind."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -258,6 +269,7 @@ def _live(order: _Order) -> None:
 if __name__ == "__main__":
     for name in ("commands", "failures", "main"):
         importlib.import_module(f"qirsh.cli.{name}")
+    compile_templates()
     gc.collect()
     gc.freeze()
     order = _wait_for_orders(socket.socket(fileno=int(sys.argv[1])))

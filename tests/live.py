@@ -50,6 +50,7 @@ from tests.line import Line, Lost, NotSent
 from tests.operators import LONG_AGO_MS, appointed
 from tests.postgres import PostgresServer
 from tests.quick_passwords import quick_hasher
+from tests.until_the_end import until_the_end
 
 T = TypeVar("T")
 
@@ -83,7 +84,7 @@ TIED: Final = ("setpriv", "--pdeathsig=KILL", "--", sys.executable)
 _START_LOOKS_MAX: Final = 500  # Looks, not seconds: a machine that stands still meanwhile is not slow.
 _ANSWER_S_MAX: Final = 120
 _SHARED: Final = 4
-_SIZES: Final = ((0, 0), (8, 45), (24, 70))  # Shops and people of the worlds that others are copies of.
+_SHOPS, _PEOPLE = 24, 70  # Of the worlds that others are copies of, unless nobody is there at all.
 _NAMES: Final = itertools.count(1)  # No two people or deposits of one test run have the same.
 
 
@@ -708,7 +709,7 @@ class _QuickPasswords(Passwords):
 class _Settled(NamedTuple):
     """A world at rest, which others begin as copies of: to settle one takes longer than most tests."""
 
-    folder: tempfile.TemporaryDirectory[str]
+    folder: str
     database: str  # Its name; empty for a file in the folder.
     secret: str
     operators: list[Operator]
@@ -722,20 +723,22 @@ class _Settled(NamedTuple):
 
 
 def _settled(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
-    """With at least so many, now, or at the time at which worlds in process begin. Without anybody there is nobody."""
-    size = next(size for size in _SIZES if shops <= size[0] and people <= size[1])
-    return _settled_once(server, *size, is_now=is_now)
+    """With at least so many, now, or at the time at which worlds in process begin."""
+    assert shops <= _SHOPS
+    assert people <= _PEOPLE
+    return settled_once(server, is_empty=not shops and not people, is_now=is_now)
 
 
 @functools.cache
-def _settled_once(server: PostgresServer | None, shops: int, people: int, *, is_now: bool) -> _Settled:
-    folder, secret = tempfile.TemporaryDirectory(prefix="qirsh-settled-"), secrets.token_hex(32)
+def settled_once(server: PostgresServer | None, *, is_empty: bool, is_now: bool) -> _Settled:
+    """With many people, or with operators alone."""
+    folder, secret = until_the_end(tempfile.TemporaryDirectory(prefix="qirsh-settled-")), secrets.token_hex(32)
     database = "" if server is None else server.create_database()
-    told = {"QIRSH_DATA_DIR": folder.name, "QIRSH_SECRET_KEY": secret, "QIRSH_RATE_LIMITS": "off"}
+    told = {"QIRSH_DATA_DIR": folder, "QIRSH_SECRET_KEY": secret, "QIRSH_RATE_LIMITS": "off"}
     if server is not None:
         told["QIRSH_DATABASE_URL"] = server.url(database)
     with InProcess(read_settings(told), system_clock if is_now else None) as world:
-        world.settle(shops=shops, people=people)
+        world.settle(shops=0 if is_empty else _SHOPS, people=0 if is_empty else _PEOPLE)
     return _Settled(folder, database, secret, world.operators, world.merchants, world.customers)
 
 
@@ -793,7 +796,7 @@ def _copy(
         shared = {"QIRSH_RATE_LIMITS": "off", "QIRSH_SECRET_KEY": settled.secret, **more}
         if server is None:
             assert processes == 1
-            shutil.copytree(settled.folder.name, folders[0], dirs_exist_ok=True)
+            shutil.copytree(settled.folder, folders[0], dirs_exist_ok=True)
         else:
             shared["QIRSH_DATABASE_URL"] = stack.enter_context(server.database(settled.database))
             shared["QIRSH_BASE_URL"] = f"http://127.0.0.1:{ports[0]}"

@@ -1,8 +1,8 @@
 """Tests in several processes: `pytest -p tests.parallel --processes 4`.
 
-They are forked when all is imported and collected, which pytest-xdist does once more in each of them. Each begins with
-an equal part, so that what the tests of a file share is made once; who is done first takes half of what another has
-left. docs/decisions/0045 has the figures.
+They are forked when all is imported and collected, which pytest-xdist does once more in each of them, and when
+`pytest_before_fork` has made what tests of all files share. Each begins with an equal part, so that what the tests of a
+file share is made once; who is done first takes half of what another has left. docs/decisions/0045 has the figures.
 """
 
 import atexit
@@ -23,6 +23,18 @@ _TOGETHER_MAX: Final = 16  # Tests of one file that nobody takes apart.
 _PR_SET_PDEATHSIG: Final = 1
 _FORK: Final = get_context("fork")
 Stretch = list[pytest.Item]
+
+
+class _Hooks:
+    """For every conftest that has something to make."""
+
+    def pytest_before_fork(self, items: list[pytest.Item]) -> None:
+        """Make what the processes that run these tests share. No thread of it may stay: none goes along."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """As pytest calls it."""
+    pluginmanager.add_hookspecs(_Hooks)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,6 +90,7 @@ def _stretches(items: list[pytest.Item]) -> Iterator[Stretch]:
 
 
 def _run(session: pytest.Session, count: int) -> None:
+    session.config.hook.pytest_before_fork(items=session.items)
     work = _Work(session.items, count)
     _folders(session).getbasetemp()  # Made by us, so that it is ours to remove.
     lines: dict[Any, tuple[int, Any]] = {}
@@ -137,6 +150,7 @@ def _folders(session: pytest.Session) -> Any:  # noqa: ANN401 - its parts that a
 def _live(session: pytest.Session, work: _Work, number: int, line: Any) -> None:  # noqa: ANN401 - a connection
     """One of the processes, from its birth to its end."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # Nobody stays behind when a run is killed.
+    atexit._clear()  # noqa: SLF001 - what the parent has made is for the parent to end
     plugins = session.config.pluginmanager
     plugins.unregister(name="terminalreporter")
     capture: Any = plugins.getplugin("capturemanager")

@@ -1,8 +1,8 @@
 """PostgreSQL servers of our own: on loopback, on free ports, with data outside the checkout, gone with the test run."""
 
-import atexit
 import base64
 import contextlib
+import functools
 import hashlib
 import hmac
 import importlib.util
@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Self
+
+from tests.until_the_end import until_the_end
 
 _NOBODY: Final = 65534
 _ENDED_S_MAX: Final = 120  # On a busy machine; whoever takes longer hangs.
@@ -181,20 +183,11 @@ def server(installation: str = "18", **settings: str) -> Iterator[PostgresServer
         yield one
 
 
-_shared: dict[tuple[int, str], PostgresServer] = {}  # By the process that runs the tests, and the installation.
-# Held here too: a process that is forked forgets what it was to do at its end, and would end the servers therewith.
-_until_the_end: Final = contextlib.ExitStack()
-
-
+@functools.cache
 def shared_server(installation: str = "18") -> PostgresServer:
-    """The one for all tests of this process that neither stop it nor change what holds for all of its databases."""
-    key = (os.getpid(), installation)
-    if key not in _shared:
-        if not _shared:
-            atexit.register(_until_the_end.close)
-        # Its databases are gone before there is anything to tidy up.
-        _shared[key] = _until_the_end.enter_context(server(installation, autovacuum="off"))
-    return _shared[key]
+    """The one for all tests that neither stop it nor change what holds for all of its databases."""
+    # Its databases are gone before there is anything to tidy up. Every process of the tests has some connections.
+    return until_the_end(server(installation, autovacuum="off", max_connections="500"))
 
 
 @contextlib.contextmanager

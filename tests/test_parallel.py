@@ -57,6 +57,36 @@ def test_every_test_runs_once_and_what_they_share_ends(tmp_path: Path) -> None:
         assert {file.name.partition("-")[2] for file in tmp_path.glob(f"{what}-*")} == makers
 
 
+def test_what_is_made_before_the_fork_is_made_once_and_ended_by_its_maker(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("""
+import atexit, os, pathlib
+HERE = pathlib.Path(__file__).parent
+made = []
+
+def pytest_before_fork(items):
+    assert len(items) == 60
+    (HERE / f"made-{os.getpid()}").touch()
+    made.append(os.getpid())
+    atexit.register((HERE / f"ended-{os.getpid()}").touch)
+    atexit.register(lambda: (HERE / f"by-{os.getpid()}").touch())
+""")
+    (tmp_path / "test_using.py").write_text("""
+import os, pytest
+
+@pytest.mark.parametrize("number", range(60))
+def test_one(number, request):
+    [conftest] = [plugin for plugin in request.config.pluginmanager.get_plugins() if hasattr(plugin, "made")]
+    assert len(conftest.made) == 1
+    assert conftest.made != [os.getpid()]
+    assert not list(conftest.HERE.glob("ended-*"))
+""")
+    ended = run(tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    [maker] = (file.name.partition("-")[2] for file in tmp_path.glob("made-*"))
+    assert [file.name for file in tmp_path.glob("ended-*")] == [f"ended-{maker}"]
+    assert [file.name for file in tmp_path.glob("by-*")] == [f"by-{maker}"]
+
+
 def test_what_fails_is_told_with_what_it_has_printed_and_what_is_left_out_too(tmp_path: Path) -> None:
     (tmp_path / "test_mixed.py").write_text("""
 import pytest

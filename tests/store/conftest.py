@@ -135,6 +135,14 @@ _ON_SQLITE: Final = ("test_only_its_guard_stands_in_the_way_of[", "test_nothing_
 _HERE: Final = Path(__file__).parent
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_before_fork(items: list[pytest.Item]) -> None:
+    """Filled databases, on each PostgreSQL that is asked for."""
+    asked = [name for name in installations() if any(f"[{name}" in i.name and _HERE in i.path.parents for i in items)]
+    for name in asked:
+        disarmed_on(shared_server(name))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that are slow are left out."""
