@@ -28,8 +28,9 @@ RELIED_ON: Final = {
     "statement_timeout": "0",
     "idle_session_timeout": "0",
 }
-# The same, of servers that know it (17 and newer): one that does not would refuse the connection.
+# The same, of servers that know it: one that does not would refuse the connection.
 _TRANSACTION_TIMEOUT: Final = "transaction_timeout"
+_TRANSACTION_TIMEOUT_SINCE: Final = 17
 SETTINGS: Final = RELIED_ON | {
     "application_name": "qirsh",
     # Of a process or machine that is frozen, or has died without the server hearing of it.
@@ -159,12 +160,8 @@ async def prepare(connection: asyncpg.Connection, *, transaction_s: int = 0, has
 
 async def bound_transactions(connection: asyncpg.Connection, seconds: int, *, is_local: bool = False) -> None:
     """Each transaction of this connection, or only the one under way; 0 is for ever."""
-    await connection.execute(
-        "SELECT set_config(name, $2, $3) FROM pg_settings WHERE name = $1",
-        _TRANSACTION_TIMEOUT,
-        f"{seconds}s",
-        is_local,
-    )
+    if connection.get_server_version().major >= _TRANSACTION_TIMEOUT_SINCE:
+        await connection.execute(f"SET {'LOCAL' if is_local else 'SESSION'} {_TRANSACTION_TIMEOUT} = '{seconds}s'")
 
 
 def _check_settings(values: dict[str, str]) -> None:
