@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.forked import compile_templates, mother
+from tests.forked import make_ready, mother
 from tests.live import settled_once
 from tests.postgres import PostgresServer, installations, shared_server
 
@@ -96,7 +96,7 @@ def pytest_collection_finish() -> None:
 def pytest_before_fork(items: list[pytest.Item]) -> None:
     """What most of them begin with, which takes longer to make than most of them run."""
     mother()
-    compile_templates()
+    make_ready()
     on_postgres = [shared_server()] if any("postgresql" in item.name for item in items) else []
     for server, is_empty, is_now in product([None, *on_postgres], (False, True), (False, True)):
         settled_once(server, is_empty=is_empty, is_now=is_now)

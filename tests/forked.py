@@ -27,6 +27,8 @@ from types import TracebackType
 from typing import IO, Final, NamedTuple, Self
 from zoneinfo import ZoneInfo
 
+from qirsh.language.catalog import LANGUAGES
+from qirsh.store.sqlite import verify as sqlite_verify
 from qirsh.web.html import rendering
 from tests.quick_passwords import quick_passwords
 
@@ -237,11 +239,13 @@ def _born(order: _Order, files: list[int]) -> _Order:
     return order
 
 
-def compile_templates() -> None:
-    """What every page is made from: whoever is forked afterwards need not."""
-    templates = rendering._templates("en", ZoneInfo("UTC"))  # noqa: SLF001 - a service compiles what it is asked for
-    for name in templates.list_templates():
-        templates.get_template(name)
+def make_ready() -> None:
+    """What a process makes when it needs it, and then keeps: whoever is forked afterwards has it."""
+    sqlite_verify._expected_schema()  # noqa: SLF001 - nobody else needs it before it is asked for
+    for code in LANGUAGES:
+        templates = rendering._templates(code, ZoneInfo("UTC"))  # noqa: SLF001 - the same
+        for name in templates.list_templates():
+            templates.get_template(name)
 
 
 def _end_with_parent() -> None:
@@ -269,7 +273,7 @@ def _live(order: _Order) -> None:
 if __name__ == "__main__":
     for name in ("commands", "failures", "main"):
         importlib.import_module(f"qirsh.cli.{name}")
-    compile_templates()
+    make_ready()
     gc.collect()
     gc.freeze()
     order = _wait_for_orders(socket.socket(fileno=int(sys.argv[1])))

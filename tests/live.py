@@ -596,8 +596,11 @@ class Live(World):
     With others beside it on the same database, calls and acts go to each in turn.
     """
 
-    def __init__(self, settings: Settings, *beside: Settings, is_afresh: bool = False) -> None:
+    def __init__(
+        self, settings: Settings, *beside: Settings, is_afresh: bool = False, is_watched: bool = False
+    ) -> None:
         super().__init__(settings)
+        self.database = database_at(settings.database, is_watched=is_watched)
         self._is_afresh = is_afresh
         self.log = self.settings.data_dir / "server.log"
         self.places = (settings, *beside)
@@ -772,13 +775,17 @@ def live(
     processes: int = 1,
     more: Mapping[str, str] = {},
     is_afresh: bool = False,
+    is_watched: bool = False,
 ) -> Iterator[Live]:
     """A world that is served, with more settings if told.
 
-    Those who start afresh hash passwords with the usual effort.
+    Those who start afresh hash passwords with the usual effort. The files of one that is watched stay open to us.
     """
     settled = _settled(server, shops, people, is_now=True)
-    with _copy(settled, server, processes, more) as places, Live(*places, is_afresh=is_afresh) as world:
+    with (
+        _copy(settled, server, processes, more) as places,
+        Live(*places, is_afresh=is_afresh, is_watched=is_watched) as world,
+    ):
         settled.hand_over(world, shops, people)
         yield world
 

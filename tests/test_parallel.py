@@ -1,5 +1,6 @@
 """The processes that run the tests: every test runs once, and whatever happens in one of them is told."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,9 @@ def test_end(): pytest.exit("enough")
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.parallel", "-p", "no:cacheprovider"]
     command += ["--processes=3", f"--rootdir={folder}", *more, str(folder)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    # Its own, so that no other run of pytest takes the name of a folder that was removed.
+    told = {**os.environ, "PYTEST_DEBUG_TEMPROOT": str(folder)}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60, env=told)
 
 
 def test_every_test_runs_once_and_what_they_share_ends(tmp_path: Path) -> None:

@@ -294,9 +294,9 @@ def test_doctor_names_what_the_role_or_database_sets_otherwise(copied: PostgresH
 
 
 def test_doctor_counts_the_connections_that_the_workers_will_need(seeded: PostgresHouse) -> None:
-    ended = seeded.invoke("doctor", QIRSH_WORKERS="11")
+    ended = seeded.invoke("doctor", QIRSH_WORKERS="51")
     assert findings(ended.stdout)["Connections"] == "bad"
-    assert "110 needed for QIRSH_WORKERS = 11" in ended.stdout
+    assert "510 needed for QIRSH_WORKERS = 51" in ended.stdout
     assert "ok    Connections" in seeded.invoke("doctor", QIRSH_WORKERS="2").stdout
 
 

@@ -15,7 +15,7 @@ from tests.web.webhooks import OWN_NETWORKS
 @pytest.fixture(scope="session")
 def world(engine: PostgresServer | None) -> Iterator[Live]:
     """A served world. Whoever changes what others rely on takes a customer or merchant of their own."""
-    with live(engine, shops=8, people=40, more=OWN_NETWORKS) as served:
+    with live(engine, shops=8, people=40, more=OWN_NETWORKS, is_watched=True) as served:
         yield served
         # Whatever the tests sent, nothing was logged as a failure.
         assert served.complaints() == []
