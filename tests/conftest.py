@@ -66,7 +66,7 @@ def engine(request: pytest.FixtureRequest) -> PostgresServer | None:
 
 
 # Where every test counts on both engines: money that moves at once, in several processes, or after a restore.
-_ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "ledger", "idempot")
+_ON_BOTH: Final = ("race", "process", "restore", "pay", "refund", "idempot")
 _ONE_IN: Final = 3
 
 

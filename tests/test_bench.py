@@ -78,6 +78,7 @@ def test_the_shop_whose_pages_are_measured_passes_verify(tmp_path: Path) -> None
     _require_words(settings.database)
 
 
+@pytest.mark.slow
 def test_the_shop_whose_pages_are_measured_passes_verify_on_postgresql(tmp_path: Path) -> None:
     with shared_server().database() as url:
         settings = read_settings(
@@ -122,6 +123,7 @@ def test_the_console_is_measured_on_books_that_pass_verify_and_every_page_is_the
     assert open_doors(desk).bank.matched == _SMALL.bank_lines
 
 
+@pytest.mark.slow
 def test_the_console_is_measured_on_books_that_pass_verify_on_postgresql(tmp_path: Path) -> None:
     with shared_server().database() as url:
         told = {"QIRSH_DATABASE_URL": url, "QIRSH_SECRET_KEY": secrets.token_hex(32)}

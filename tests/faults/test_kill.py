@@ -74,7 +74,7 @@ def test_a_key_finds_what_was_committed_when_the_server_died_before_the_answer(s
 
 
 @pytest.mark.parametrize("kind", ["pay", "refund"])
-@pytest.mark.parametrize("step", ["write 0", "write 7", "sync 0"])
+@pytest.mark.parametrize("step", [pytest.param("write 0", marks=pytest.mark.slow), "write 7", "sync 0"])
 def test_what_was_killed_on_its_way_to_the_disk_is_done_by_a_retry(shimmed: Served, step: str, kind: Kind) -> None:
     history = History(shimmed)
     operation = _killed(shimmed, history, f"kill {step}", kind)

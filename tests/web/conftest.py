@@ -44,7 +44,6 @@ _OF_THE_STORE: Final = frozenset(
     {
         "test_bank.py",
         "test_payment_indexer.py",
-        "test_payment_search.py",
         "test_export_reads.py",
         "test_model.py",
         "test_processes.py",
@@ -84,8 +83,10 @@ _AFTER_ANY_DATABASE: Final = frozenset(
 # Pages, whose reads and commands have tests of their own on both engines: every third test of a file.
 _ROOMS_OF_PAGES: Final = frozenset({"account", "business", "operator", "wallet"})
 _EVERY: Final = 3
-# Many people who are nobody: the work is that of their passwords.
-_OF_PASSWORDS: Final = "test_payments_flow_while_many_people_sign_in_at_once"
+# Many people who are nobody, or who are refused: the work is that of their passwords, or of counting them.
+_OF_MANY: Final = frozenset(
+    {"test_nobody_fills_the_list_of_a_shop", "test_payments_flow_while_many_people_sign_in_at_once"}
+)
 _HERE: Final = Path(__file__).parent
 
 
@@ -107,6 +108,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             tests.append(name)
         is_passed_by = item.path.parent.name in _ROOMS_OF_PAGES and tests.index(name) % _EVERY
         is_chosen = "is_shown_to_whom" in name if file in _BEFORE_ANY_DATABASE else thing not in met
-        if not is_chosen or is_passed_by or name == _OF_PASSWORDS:
+        if not is_chosen or is_passed_by or name in _OF_MANY:
             item.add_marker(pytest.mark.slow)
         met.add(thing)

@@ -22,11 +22,13 @@ _CUTS: Final = 3  # Of each kind.
 # A commit takes longer than these, so that whoever looks for it has to wait.
 _COMMIT_S: Final = 0.15
 _PREFERENCES: Final = (
-    "default_transaction_isolation = 'repeatable read'",
     "default_transaction_isolation = 'serializable'",
-    "statement_timeout = '100ms'",
     "lock_timeout = '50ms'",
     "idle_in_transaction_session_timeout = '1ms'",
+)
+_MORE: Final = (
+    "default_transaction_isolation = 'repeatable read'",
+    "statement_timeout = '100ms'",
     "idle_session_timeout = '20ms'",
     "default_transaction_read_only = on",
 )
@@ -69,7 +71,7 @@ async def _count(store: PostgresStore) -> int:
 
 
 @pytest.mark.parametrize("by", ["role", pytest.param("database", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("preference", _PREFERENCES)
+@pytest.mark.parametrize("preference", [*_PREFERENCES, *(pytest.param(one, marks=pytest.mark.slow) for one in _MORE)])
 def test_a_line_cut_around_a_commit_leaves_each_batch_done_once_whatever_is_preferred(
     running: PostgresServer, url: str, preference: str, by: str
 ) -> None:
@@ -125,7 +127,7 @@ def test_our_connections_have_what_we_rely_on_whatever_is_preferred(installation
     with server(installation) as one:
         knows_transaction_timeout = "transaction_timeout" in asyncio.run(settings(one.url()))
         with contextlib.ExitStack() as stack:
-            for preference in _PREFERENCES:
+            for preference in (*_PREFERENCES, *_MORE):
                 stack.enter_context(preferred(one, one.url(), "role", preference))
             if knows_transaction_timeout:
                 stack.enter_context(preferred(one, one.url(), "role", "transaction_timeout = '50s'"))

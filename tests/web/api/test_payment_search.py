@@ -222,7 +222,7 @@ def test_refunds_and_events_lead_to_their_payment(catalogue: Catalogue) -> None:
     assert catalogue.found(q=f"{unknown}_999999") == catalogue.found(q=f"rf_{'0' * 24}") == []
 
 
-@pytest.mark.parametrize("looked_at", [2, 5, 500])
+@pytest.mark.parametrize("looked_at", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 500))])
 def test_a_payer_s_payments_are_found_however_much_the_payer_does_elsewhere(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
