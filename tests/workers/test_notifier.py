@@ -318,6 +318,17 @@ async def _audit_next(world: InProcess) -> int:
     return next(cover.last + 1 for cover in found.covers if cover.table == "audit")
 
 
+def test_what_is_sealed_a_day_late_is_no_news(world: InProcess) -> None:
+    customer = world.customers[0]
+    world.clock.advance(1)
+    world.deposit(customer.account, 1)
+    world.clock.advance(NOTICE_LATE_MS)
+    world.deposit(customer.account, 2)
+    world.clock.advance(1)
+    world.run(tell(world))
+    assert [words["amount"] for _, _, _, words in new_letters(world)] == [2]
+
+
 def test_what_is_older_than_a_day_is_stepped_over_at_once(world: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     person = world.person(verified=True)
     monkeypatch.setattr(notifier_module, "NOTICE_SEALS_AT_ONCE", 2)

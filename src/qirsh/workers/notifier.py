@@ -57,8 +57,8 @@ _MOVED: Final = Query(
     f" JOIN account other ON other.number = {_OTHER} JOIN person p ON p.account = own.number AND p.has_notices"
     " AND p.erased_at IS NULL JOIN login l ON l.person = p.id"
     " LEFT JOIN bank_order c ON c.house = other.number AND c.reference = t.bank_order"
-    f" WHERE t.id >= $1 AND t.id <= $2 AND t.kind IN {tuple(dict.fromkeys(kind for kind, _ in _KINDS))}"
-    " AND c.payout IS NULL ORDER BY t.id"
+    " WHERE t.id >= $1 AND t.id <= $2 AND t.created_at >= $3 AND c.payout IS NULL"
+    f" AND t.kind IN {tuple(dict.fromkeys(kind for kind, _ in _KINDS))} ORDER BY t.id"
 )
 
 
@@ -130,7 +130,7 @@ class Notifier:
             until = max(rows[-1][0], await self._last_before(oldest))
         else:
             for number, at, content in rows:
-                moved += await self._moved(content) if at >= oldest else []
+                moved += await self._moved(content, oldest) if at >= oldest else []
                 until = number
                 if len(moved) >= NOTICES_AT_ONCE:
                     break
@@ -149,8 +149,8 @@ class Notifier:
         [(last,)] = await self._store.select(_LAST_SEAL)
         return await last_before(moment, last, time_of)
 
-    async def _moved(self, content: str) -> list["_Moved"]:
-        """What this seal covers, and whom to tell of it."""
+    async def _moved(self, content: str, oldest: int) -> list["_Moved"]:
+        """What this seal covers that is news, and whom to tell of it."""
         link = seal.read(content)
         if link is None:
             raise ValueError("a seal cannot be read")
@@ -161,7 +161,7 @@ class Notifier:
             ranges = [(cover.first, cover.last), *((late, late) for late in cover.late)]
             for begin, last in ranges:
                 first = max(begin, self._told_before + 1)
-                rows = await self._store.search(_MOVED, first, last) if first <= last else []
+                rows = await self._store.search(_MOVED, first, last, oldest) if first <= last else []
                 # What has appeared in a gap since then is a later seal's.
                 moved += [_Moved(*row) for row in rows if not any(low <= row[0] <= high for low, high in cover.missing)]
         return moved
