@@ -76,6 +76,24 @@ async def desk_wish(desk: InProcess, path: Path) -> OperatorReply:
     return await asked(path, msgspec.structs.replace(ADD, email=email, password=PASSWORD, totp=desk.code_of(email)))
 
 
+def test_a_client_that_stood_still_before_it_spoke_is_heard(desk: InProcess, tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+    control = Control(desk.context, path)
+
+    async def scene() -> OperatorReply:
+        await control.open()
+        reader, writer = await asyncio.open_unix_connection(path)
+        await begun(control)
+        await asyncio.sleep(3)
+        writer.write(b'{"act": "dance", "params": {}}\n')
+        reply = msgspec.json.decode(await reader.readline(), type=OperatorReply)
+        writer.close()
+        await control.close()
+        return reply
+
+    assert desk.run(scene()).code == "unknown_act"
+
+
 def test_a_client_that_says_nothing_does_not_hold_up_a_close_for_long(desk: InProcess, tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
     control = Control(desk.context, path)

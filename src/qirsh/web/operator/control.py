@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 
 
 _LINE_BYTES_MAX: Final = BANK_FILE_BYTES_MAX * 4 // 3 + 65_536  # A file of the bank, in letters, and some words.
-_LINE_S_MAX: Final = 2  # Who connects is a program that has its line ready.
+_LINE_S_MAX: Final = 10  # Who connects is a program that has its line ready, on a machine that may stand still.
+_LAST_LINE_S_MAX: Final = 2  # The same, when the service is to end.
 _FINISH_S_MAX: Final = 5
 
 
@@ -178,6 +179,7 @@ class Control:
         self._file: os.stat_result | None = None
         self._server: asyncio.Server | None = None
         self.under_way: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.Timeout] = set()  # Of those whose line has not arrived yet.
 
     async def open(self) -> None:
         """Takes the path over in one step, from a process that is being replaced or one that was killed."""
@@ -220,6 +222,10 @@ class Control:
         with contextlib.suppress(FileNotFoundError):  # By now it may be the path of another process.
             if os.path.samestat(self._path.stat(), self._file):
                 self._path.unlink()
+        soon = asyncio.get_running_loop().time() + _LAST_LINE_S_MAX
+        for timeout in self._silent:
+            if not timeout.expired():
+                timeout.reschedule(soon)
         if self.under_way:
             await asyncio.wait(self.under_way, timeout=_FINISH_S_MAX)
 
@@ -230,8 +236,7 @@ class Control:
         task.add_done_callback(self.under_way.discard)
         following: list[Chunks] = []
         try:
-            async with asyncio.timeout(_LINE_S_MAX):
-                line = await reader.readline()
+            line = await self._line(reader)
             request = msgspec.json.decode(line, type=OperatorRequest)
         except (msgspec.MsgspecError, ValueError, TimeoutError) as error:
             reply = OperatorReply(code="bad_request", detail=str(error) or "The line did not arrive in time.")
@@ -247,3 +252,11 @@ class Control:
         for chunks in following:
             await chunks.aclose()
         writer.close()
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        async with asyncio.timeout(_LINE_S_MAX) as timeout:
+            self._silent.add(timeout)
+            try:
+                return await reader.readline()
+            finally:
+                self._silent.discard(timeout)
