@@ -33,6 +33,7 @@ FLOORS: Final[dict[str, dict[str, int]]] = {
         "web": 3,
         "workers": 3,
         "setting_values": 3,
+        "secret_file": 4,
         "settings": 4,
         "doctor": 5,
         "roles": 5,

@@ -109,7 +109,14 @@ def test_no_other_support_is_taken(contact: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["pay.example.org", "ftp://pay.example.org", "https://u:hidden@pay.example.org", "https://a/?b"]
+    "text",
+    [
+        "pay.example.org",
+        "ftp://pay.example.org",
+        "https://u:hidden@pay.example.org",
+        "https://a/?b",
+        "https://pay.example.org/below",  # Pages lead from the root of their host, and cookies count for all of it.
+    ],
 )
 def test_the_base_url_is_an_address_and_nothing_more(text: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_BASE_URL: must be an absolute http or https address") as told:
@@ -264,6 +271,12 @@ def test_a_secret_that_would_be_another_once_somebody_had_tidied_up_is_refused(s
             read_settings(told)
         assert SECRET not in str(found.value)
     assert read_settings({"QIRSH_SECRET_KEY": f"{SECRET},a secret of words with  blanks between"}).secret_keys[1:]
+
+
+def test_a_secret_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(BadSetting, match="QIRSH_SECRET_KEY: a secret is there twice") as told:
+        read_settings({"QIRSH_SECRET_KEY": f"{SECRET},{SECRET[::-1]},{SECRET}"})
+    assert SECRET not in str(told.value)
 
 
 @pytest.mark.parametrize("token", ["short", "a" * 32, f"{SECRET} {SECRET}", f"{SECRET}\u0660"])

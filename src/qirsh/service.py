@@ -7,7 +7,6 @@ import gc
 import logging
 import os
 import socket
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
@@ -38,6 +37,7 @@ from qirsh.metrics.meters import Layout, Meters
 from qirsh.outbound.guard import Guard
 from qirsh.outbound.outbound import Outbound
 from qirsh.roles import ROLE_NAMES, start_roles
+from qirsh.secret_file import keep_secret
 from qirsh.settings import SECRET_SETTINGS, BadSetting, Settings, shown_settings
 from qirsh.store.interface import Expected, Store, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
@@ -365,7 +365,7 @@ async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: En
         message = f"{settings.secret_file} is missing: put it back, or set QIRSH_SECRET_KEY to what it held"
         raise UnusableDatabase(message)
     else:
-        keyring = Keyring([_own_secret(settings, entropy)], entropy)
+        keyring = Keyring([keep_secret(settings.secret_file, entropy)], entropy)
     purpose = SECRET_CHECK.encode()
     # Two machines that start for the first time at once may each have made a secret: the first one counts.
     command = FixConstant(SECRET_CHECK, keyring.seal(b"", purpose))
@@ -374,20 +374,6 @@ async def _keyring(settings: Settings, store: Store, engine: Engine, entropy: En
         message = "the secret key is not the one that this database was made with: set QIRSH_SECRET_KEY to that one"
         raise UnusableDatabase(message)
     return keyring
-
-
-def _own_secret(settings: Settings, entropy: Entropy) -> bytes:
-    """The secret beside the data, made at first start. Losing it loses PINs and second factors, not money."""
-    file = settings.secret_file
-    if not file.exists():
-        # Under its name it is whole, also if another process starts at this moment.
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.") as made:
-            made.write(entropy(32).hex().encode() + b"\n")
-            made.flush()
-            os.fsync(made.fileno())
-            with contextlib.suppress(FileExistsError):
-                os.link(made.name, file)
-    return file.read_bytes().strip()
 
 
 def _end_process() -> None:

@@ -14,7 +14,7 @@ import msgspec
 from qirsh.domain.limits import HINT_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from qirsh.store.postgres.address import hosts_of
 
-_SECRET_CHARACTERS_MIN: Final = 32
+SECRET_CHARACTERS_MIN: Final = 32
 _SECRET_VARIETY_MIN: Final = 8  # A repeated letter is no secret.
 # User and password; hosts with ports, by commas; a database; parameters.
 _POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
@@ -155,8 +155,8 @@ def otlp_or_off(text: str) -> bool:
 
 def token(text: str) -> bytes:
     secret = text.encode()
-    if text and not (_is_secret(secret) and text.isascii() and text.isprintable() and " " not in text):
-        message = f"must have at least {_SECRET_CHARACTERS_MIN} random characters of ASCII, without blanks"
+    if text and not (is_secret(secret) and text.isascii() and text.isprintable() and " " not in text):
+        message = f"must have at least {SECRET_CHARACTERS_MIN} random characters of ASCII, without blanks"
         raise ValueError(message)
     return secret
 
@@ -212,9 +212,11 @@ def _check_hosts(url: PostgresUrl) -> None:
 def base_url(text: str) -> str:
     parts = urlsplit(text)
     is_host = re.fullmatch(r"[\w.:%-]+", parts.hostname or "", re.ASCII)  # As a browser sends it.
-    is_more = parts.query or parts.fragment or "@" in parts.netloc
+    is_more = parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
     if parts.scheme not in {"http", "https"} or not is_host or is_more:
-        message = "must be an absolute http or https address without user and query, such as https://pay.example.org"
+        message = (
+            "must be an absolute http or https address without user, path and query, such as https://pay.example.org"
+        )
         raise ValueError(message)
     return text.rstrip("/")
 
@@ -313,11 +315,15 @@ def secret_keys(text: str) -> tuple[bytes, ...]:
         message = "a secret has line breaks or other control characters in it, or blanks around it"
         raise ValueError(message)
     secrets = tuple(part.encode() for part in parts)
-    if not all(map(_is_secret, secrets)):
-        message = f"each secret must have at least {_SECRET_CHARACTERS_MIN} random characters"
+    if not all(map(is_secret, secrets)):
+        message = f"each secret must have at least {SECRET_CHARACTERS_MIN} random characters"
+        raise ValueError(message)
+    if len(set(secrets)) < len(secrets):
+        message = "a secret is there twice: write new,old"
         raise ValueError(message)
     return secrets
 
 
-def _is_secret(secret: bytes) -> bool:
-    return len(secret) >= _SECRET_CHARACTERS_MIN and len(set(secret)) >= _SECRET_VARIETY_MIN
+def is_secret(secret: bytes) -> bool:
+    """Whether it has enough characters, of enough kinds."""
+    return len(secret) >= SECRET_CHARACTERS_MIN and len(set(secret)) >= _SECRET_VARIETY_MIN

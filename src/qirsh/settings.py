@@ -37,7 +37,7 @@ SETTINGS: Final = {
     ),
     "QIRSH_HOST": "address to listen on (default: 127.0.0.1)",
     "QIRSH_PORT": "port to listen on (default: 8420)",
-    "QIRSH_BASE_URL": "how customers and merchants reach the service (default: http://HOST:PORT)",
+    "QIRSH_BASE_URL": "how customers and merchants reach the service, without a path (default: http://HOST:PORT)",
     "QIRSH_TIME_ZONE": "time zone of pages, mails and statements, such as Asia/Damascus (default: UTC)",
     "QIRSH_WORKERS": "number of serving processes (default: 1; SQLite serves one, PostgreSQL any number)",
     "QIRSH_RATE_LIMITS": "on or off (default: on)",

@@ -125,6 +125,16 @@ def test_operators_are_made_without_a_server_and_beside_one(fresh: PostgresHouse
         assert fresh.invoke("verify").returncode == 0
 
 
+@pytest.mark.parametrize("content", ["", "short\n"])
+def test_a_file_of_the_secret_key_that_holds_none_is_refused(fresh: PostgresHouse, content: str) -> None:
+    fresh.folder.mkdir(mode=0o700)
+    (fresh.folder / "secret.key").write_text(content)
+    ended = fresh.invoke(*CREATE, stdin=f"{PASSWORD}\n")
+    assert ended.returncode == 2
+    assert "secret.key holds no secret of at least 32 random characters: put back what it held" in ended.stderr
+    assert (fresh.folder / "secret.key").read_text() == content
+
+
 def test_another_machine_without_the_secret_is_told_what_to_set(seeded: PostgresHouse, tmp_path: Path) -> None:
     other = seeded.elsewhere(tmp_path / "other")
     ended = other.invoke("account", "verify", "1", **seeded.operator())

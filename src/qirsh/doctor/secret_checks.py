@@ -10,6 +10,7 @@ from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
+from qirsh.secret_file import read_secret
 from qirsh.settings import Settings
 from qirsh.web.auth.totp import unseal_seed
 
@@ -111,7 +112,7 @@ def _has_webhooks(settings: Settings) -> bool:
 
 
 def _keyring(settings: Settings) -> Keyring:
-    return Keyring(list(settings.secret_keys) or [settings.secret_file.read_bytes().strip()], system_entropy)
+    return Keyring(list(settings.secret_keys) or [read_secret(settings.secret_file)], system_entropy)
 
 
 def _counts(settings: Settings, sql: str) -> dict[bytes, int]:

@@ -99,7 +99,7 @@ def test_with_the_demos_variables_the_test_key_is_taken(shell: Shell) -> None:
         ("unknown", "refused: unauthorized: This API key is unknown, was revoked, or has expired. Is QIRSH_API_KEY"),
         ("away", "does not answer (Connection refused)\n"),
         ("stranger", "answers 501, but not as Qirsh does: is QIRSH_BASE_URL right?\n"),
-        ("elsewhere", "refused: unknown_address: There is no such address."),
+        ("below", "qirsh: QIRSH_BASE_URL: must be an absolute http or https address without user, path and query"),
     ],
 )
 def test_a_key_or_service_that_will_not_do_is_told_in_one_line(
@@ -115,7 +115,7 @@ def test_a_key_or_service_that_will_not_do_is_told_in_one_line(
         "unknown": {"QIRSH_API_KEY": make_token("qk_test", os.urandom(32))},
         "away": {"QIRSH_BASE_URL": f"http://127.0.0.1:{free_port()}"},
         "stranger": {"QIRSH_BASE_URL": stranger},
-        "elsewhere": {"QIRSH_BASE_URL": f"{shell.url}/docs"},
+        "below": {"QIRSH_BASE_URL": f"{shell.url}/docs"},
     }[case]
     variables = {name: value for name, value in (shell.variables | changed).items() if value is not None}
     ended = shell.house.invoke(*command, **variables)

@@ -19,6 +19,7 @@ from qirsh.engine.chain_memory import ChainMemory
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
+from qirsh.secret_file import read_secret
 from qirsh.settings import Settings, read_settings
 from qirsh.web.operator.peer import own_user, user_name
 
@@ -71,7 +72,7 @@ def _require_keys(settings: Settings, manifest: Manifest) -> None:
     """PINs, authenticator keys and papers are under them: without, customers would be locked out one by one."""
     secrets = list(settings.secret_keys)
     if not secrets and settings.secret_file.exists():
-        secrets = [settings.secret_file.read_bytes().strip()]
+        secrets = [read_secret(settings.secret_file)]
     known = {one.hex() for one in Keyring(secrets, system_entropy).ids} if secrets else set()
     if missing := sorted(set(manifest.secret_keys) - known):
         raise UnusableBackup(

@@ -17,6 +17,7 @@ from qirsh.cli.demo.webhooks import planned_address
 from qirsh.cli.errors import Stopped
 from qirsh.doctor.database_probe import probe, shown
 from qirsh.engine.clock import ManualClock, system_clock
+from qirsh.secret_file import read_secret
 from qirsh.service import opened
 from qirsh.settings import Settings
 from qirsh.store.sqlite.files import has_bytes, log_of
@@ -56,7 +57,7 @@ async def _prepared_in_folder(settings: Settings, database: Path) -> Demo:
     try:
         keys = settings.secret_keys
         if not keys and settings.secret_file.exists():  # Of a demo that was ended before its last step.
-            keys = (settings.secret_file.read_bytes().strip(),)
+            keys = (read_secret(settings.secret_file),)
         making = msgspec.structs.replace(settings, data_dir=workshop, database=workshop / "qirsh.db", secret_keys=keys)
         demo = await _seeded(making)
         assert not log_of(workshop / "qirsh.db").exists(), "a closed database has no log"
