@@ -22,7 +22,9 @@ from tests.store.filled import fill, open_store
 _LOOKS_MAX: Final = 400
 
 
-def played(folder: Path, *, is_vital: bool, fails: Callable[[int], bool], looks: int) -> list[list[str]]:
+def played(
+    folder: Path, *, is_vital: bool, fails: Callable[[int], bool], looks: int, how: type[Exception] = ValueError
+) -> list[list[str]]:
     """What the engine tells at the beginning of each look."""
 
     async def play() -> list[list[str]]:
@@ -36,7 +38,7 @@ def played(folder: Path, *, is_vital: bool, fails: Callable[[int], bool], looks:
             if len(told) == looks:
                 raise asyncio.CancelledError
             if fails(len(told)):
-                raise ValueError("a row that cannot be")
+                raise how("a row that cannot be")
             return 0
 
         with pytest.raises(asyncio.CancelledError):
@@ -62,6 +64,16 @@ def test_a_role_that_others_can_wait_for_is_told_by_the_log_alone(
     told = played(tmp_path, is_vital=False, fails=lambda _: True, looks=6)
     assert told == [[]] * 6
     assert [record.getMessage() for record in caplog.records] == ["the sweeper failed"] * 5
+
+
+def test_a_role_that_waits_for_the_database_says_so_once_and_when_it_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "qirsh.workers.role")
+    away = {2, 3, 4, 7}
+    played(tmp_path, is_vital=False, fails=lambda look: look in away, looks=9, how=StoreUnavailable)
+    waits, goes_on = "the sweeper waits: StoreUnavailable('a row that cannot be')", "the sweeper goes on"
+    assert [record.getMessage() for record in caplog.records] == [waits, goes_on, waits, goes_on]
 
 
 def test_a_process_that_cannot_hold_its_role_does_not_count_as_one_that_plays_it(

@@ -11,6 +11,7 @@ from qirsh.store.interface import CannotTell
 from qirsh.store.postgres import verify as postgres_verify
 from qirsh.store.reads import queries
 from qirsh.store.sqlite import verify as sqlite_verify
+from qirsh.store.sqlite.files import cause
 
 
 def probe(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
@@ -22,7 +23,7 @@ def probe(settings: Settings, sql: str) -> list[tuple[Any, ...]]:
         try:
             return connection.execute(sql).fetchall()
         except apsw.Error as error:
-            message = f"{settings.database} cannot be read: {error}"
+            message = f"{settings.database} cannot be read: {error}{cause(settings.database)}"
             raise CannotTell(message) from error
 
 

@@ -26,6 +26,7 @@ class Role:
         self._name = name
         self._is_vital = is_vital  # Without it the service is not ready.
         self._failures = 0  # In a row.
+        self._waits_for = ""  # As it was told.
         self._holder = store.name
         self._engine = engine
         self._is_held = not self._holder
@@ -57,9 +58,10 @@ class Role:
                         forget()
                     self._failures = 0
                     self._engine.role_troubles.pop(self._name, None)
+                    self._tell_of_wait("")
                 except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
                     forget()
-                    log.warning("the %s waits: %r", self._name, error)
+                    self._tell_of_wait(repr(error))
                 except Exception as error:
                     forget()
                     log.exception("the %s failed", self._name)
@@ -73,6 +75,14 @@ class Role:
                     await self._leave(leave)
             finally:
                 await self.give_up()
+
+    def _tell_of_wait(self, why: str) -> None:
+        """Once, and when it is over: a role looks several times a second."""
+        if why and why != self._waits_for:
+            log.warning("the %s waits: %s", self._name, why)
+        elif self._waits_for and not why:
+            log.info("the %s goes on", self._name)
+        self._waits_for = why
 
     async def _leave(self, leave: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._may_be_held:
@@ -89,7 +99,7 @@ class Role:
             try:
                 await self.is_held()
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                log.warning("the %s waits: %r", self._name, error)
+                self._tell_of_wait(repr(error))
             await asyncio.sleep(min(left_s, LEASE_RENEWAL_MS / 1000))
 
     async def during(self, work: asyncio.Future[T]) -> T:
@@ -99,7 +109,7 @@ class Role:
             try:
                 await self.is_held()
             except (Overloaded, StoreUnavailable, OutcomeUnknown) as error:
-                log.warning("the %s waits: %r", self._name, error)
+                self._tell_of_wait(repr(error))
         return work.result()
 
     async def is_held(self) -> bool:

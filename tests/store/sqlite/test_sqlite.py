@@ -23,7 +23,15 @@ import pytest
 from qirsh.domain.tables import Tables
 from qirsh.domain.unit_of_work import UnitOfWork
 from qirsh.store import migrate
-from qirsh.store.interface import DatabaseInUse, OutcomeUnknown, Query, Store, StoreUnavailable, UnusableDatabase
+from qirsh.store.interface import (
+    CannotTell,
+    DatabaseInUse,
+    OutcomeUnknown,
+    Query,
+    Store,
+    StoreUnavailable,
+    UnusableDatabase,
+)
 from qirsh.store.sqlite.store import SqliteStore
 from qirsh.store.sqlite.verify import verify
 from tests.store.filled import FILLED, fill, open_store
@@ -405,7 +413,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     try:
         yield Room(folder)
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)  # A start that failed may still have it open.
 
 
 def test_a_full_disk_refuses_writes_keeps_what_was_acknowledged_and_goes_on_when_there_is_room(room: Room) -> None:
@@ -434,6 +442,30 @@ def scene_of_finding(*numbers: int) -> Callable[[Store], Awaitable[None]]:
             assert await store.find(Tables.accounts, number) is not None
 
     return scene
+
+
+def test_a_start_on_a_full_disk_says_that_it_is_full_and_loses_nothing(room: Room) -> None:
+    path = room.folder / "qirsh.db"
+    fill(path)
+    room.fill()
+    with pytest.raises(UnusableDatabase, match=f"the disk of {room.folder} is full"):
+        play(path, scene_of_finding())
+    with pytest.raises(CannotTell, match=f"the disk of {room.folder} is full"):
+        verify(path, lambda _: None)
+    room.free()
+    play(path, scene_of_finding())
+
+
+def test_a_start_where_nobody_may_write_says_so(room: Room) -> None:
+    path = room.folder / "qirsh.db"
+    fill(path)
+    subprocess.run(["mount", "-o", "remount,ro", str(room.folder)], check=True)
+    with pytest.raises(CannotTell, match=f"{room.folder} cannot be written"):
+        verify(path, lambda _: None)
+    with pytest.raises(OSError, match="Read-only"):
+        play(path, scene_of_finding())
+    subprocess.run(["mount", "-o", "remount,rw", str(room.folder)], check=True)
+    play(path, scene_of_finding())
 
 
 def test_payment_numbers_that_a_full_disk_could_not_reserve_are_not_used(room: Room) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import struct
 from contextlib import closing, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from qirsh.store.interface import Expected, StoreBroken, UnusableDatabase
 logger = logging.getLogger(__name__)
 
 _BUSY_MS: Final = 1000
+_ROOM_BYTES: Final = 1 << 20  # That a start takes, for the log and its index.
 # Of the log's format: https://sqlite.org/fileformat2.html#walformat
 _LOG_HEAD: Final = 32
 _FRAME_HEAD: Final = 24
@@ -35,6 +37,17 @@ def log_of(path: Path) -> Path:
 def lock_of(path: Path) -> Path:
     """What the one process that has the database open holds."""
     return path.with_name(f"{path.name}.lock")
+
+
+def cause(path: Path) -> str:
+    """What SQLite does not tell of, when it cannot use a database."""
+    folder = path.parent
+    with suppress(OSError):
+        if shutil.disk_usage(folder).free < _ROOM_BYTES:
+            return f": the disk of {folder} is full"
+        if not os.access(folder, os.W_OK):
+            return f": {folder} cannot be written by this user, and SQLite keeps its log there"
+    return ""
 
 
 class OpenFiles:

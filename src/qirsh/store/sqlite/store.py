@@ -36,7 +36,7 @@ from qirsh.store.interface import (
     refuse_moved,
 )
 from qirsh.store.reads.queries import RESTORES
-from qirsh.store.sqlite.files import OpenFiles, lock_of, log_state, mark_log, refuse_leftovers, refuse_unexpected
+from qirsh.store.sqlite.files import OpenFiles, cause, lock_of, log_state, mark_log, refuse_leftovers, refuse_unexpected
 from qirsh.store.sqlite.sql import delete, insert, load, select, update, write
 from qirsh.store.sqlite.thread import WorkThread
 from qirsh.store.sqlite.verify import SCHEMA, broken_guards
@@ -65,6 +65,7 @@ _NO_SPACE_OR_TURN: Final = (
     apsw.CantOpenError,
 )
 _DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
+_UNUSABLE: Final = (*_NO_SPACE_OR_TURN, apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError)
 _UNREADABLE: Final = (*_NO_SPACE_OR_TURN, *_DAMAGED)
 
 
@@ -100,9 +101,9 @@ class SqliteStore:
             mark_log(self._writer)
             self._reader, *searching = [_open(path, apsw.SQLITE_OPEN_READONLY) for _ in range(1 + _SEARCHES_AT_ONCE)]
             self._files = OpenFiles(path)
-        except (apsw.NotADBError, apsw.BusyError, apsw.CorruptError, apsw.CantOpenError) as error:
+        except _UNUSABLE as error:
             os.close(self._lock)
-            message = f"{path}: {error}"
+            message = f"{path}: {error}{cause(path)}"
             raise UnusableDatabase(message) from error
         except BaseException:
             os.close(self._lock)

@@ -16,6 +16,7 @@ from qirsh.store import migrate
 from qirsh.store.integrity import attested_rows, hash_chain, invariants, name_words
 from qirsh.store.integrity.invariant import Invariant, Violation, violations_of
 from qirsh.store.interface import CannotTell, Query, UnusableDatabase
+from qirsh.store.sqlite.files import cause
 
 __all__ = ["FILE", "GUARDS", "CannotTell", "read_only", "verify"]
 
@@ -111,7 +112,7 @@ def _reasons(path: Path) -> Iterator[None]:
     except UnusableDatabase as error:
         raise CannotTell(str(error)) from None
     except apsw.Error as error:
-        raise CannotTell(f"{path} cannot be read: {error}") from error
+        raise CannotTell(f"{path} cannot be read: {error}{cause(path)}") from error
 
 
 def _check_schema_is_ours(connection: apsw.Connection, path: Path) -> None:
