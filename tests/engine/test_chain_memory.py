@@ -72,13 +72,14 @@ def test_each_database_that_a_directory_has_served_has_a_memory_of_its_own(tmp_p
     assert memory.head_of(OURS) is None  # It was not seen for longest.
 
 
-def test_a_file_that_cannot_be_read_says_so_and_is_written_anew(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_says_so_is_kept_aside_and_written_anew(tmp_path: Path) -> None:
     memory = ChainMemory(tmp_path)
     memory.path.write_bytes(b'[{"database":"x"')
     with pytest.raises(ValueError, match="truncated"):
         memory.heads()
     memory.keep(seen(7))
     assert memory.head_of(OURS) == seen(7)
+    assert memory.path_aside.read_bytes() == b'[{"database":"x"'
 
 
 def test_one_who_stands_still_with_the_lock_keeps_nobody_waiting(tmp_path: Path) -> None:

@@ -195,6 +195,19 @@ def test_a_start_on_a_database_that_was_set_back_is_refused_unless_its_epoch_was
         assert watched.seen().epoch == 1
 
 
+def test_a_memory_that_cannot_be_read_is_kept_aside_and_begun_anew(caplog: pytest.LogCaptureFixture) -> None:
+    with in_process(None, shops=1, people=1) as world:
+        watched = Watched(world, "")
+        watched.memory.path.write_bytes(b"nonsense")
+        watched.seal()
+        for _ in range(3):
+            watched.look()
+        [told] = [record.getMessage() for record in caplog.records if "cannot be read" in record.getMessage()]
+        assert "it is kept as chain-head.json.unreadable and begun anew" in told
+        assert watched.memory.path_aside.read_bytes() == b"nonsense"
+        assert watched.seen().number
+
+
 def test_a_memory_that_cannot_be_written_is_told_once_and_keeps_nobody_from_paying(
     engine: PostgresServer | None, caplog: pytest.LogCaptureFixture
 ) -> None:

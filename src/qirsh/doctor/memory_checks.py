@@ -15,8 +15,14 @@ def memory(settings: Settings) -> Finding:
     kept = ChainMemory(settings.data_dir)
     try:
         heads = kept.heads()
-    except (OSError, ValueError) as error:
-        return Finding("bad", f"{kept.path} cannot be read: {error}; move it away, and the service writes it anew")
+    except ValueError as error:
+        return Finding(
+            "bad",
+            f"{kept.path} cannot be read: {error}; `qirsh verify --head` compares with one that was kept elsewhere; a"
+            f" server keeps this file as {kept.path_aside.name} and begins anew",
+        )
+    except OSError as error:
+        return Finding("bad", f"{kept.path} cannot be read: {error}")
     if settings.data_dir.is_dir() and not os.access(settings.data_dir, os.W_OK):
         return Finding("bad", f"{settings.data_dir} cannot be written: how far the chain went is not remembered")
     state = read_state(probe(settings, state_query(head.number for head in heads))) if has_begun(settings) else None

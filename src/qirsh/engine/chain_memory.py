@@ -46,6 +46,7 @@ class ChainMemory:
 
     def __init__(self, folder: Path) -> None:
         self.path: Final = folder / FILE
+        self.path_aside: Final = folder / f"{FILE}.unreadable"
 
     def heads(self) -> list[SeenHead]:
         """Of all databases. Raises `OSError` or `ValueError` if the file cannot be read."""
@@ -74,6 +75,7 @@ class ChainMemory:
                 heads = self.heads()
             except ValueError:
                 heads = []
+                self.path.replace(self.path_aside)  # A person may still read from it what we cannot.
             if head.is_beyond(next((known for known in heads if known.database == head.database), None)):
                 others = sorted((other for other in heads if other.database != head.database), key=_seen_at)
                 self._write([*others[1 - _DATABASES_MAX :], head])

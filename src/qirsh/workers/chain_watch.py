@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S: Final = 1.0
 _LAST_S_MAX: Final = 2.0  # A database that is away must not hold up the end of a process.
+_UNNOTICED: Final = "the next start would not notice that the database was set back"
 
 
 class ChainWatch:
@@ -89,8 +90,12 @@ class ChainWatch:
         """The highest of what this process and the others of its machine have seen."""
         try:
             kept = await asyncio.to_thread(self._memory.head_of, self._database)
-        except (OSError, ValueError) as error:
-            self._tell(f"{self._memory.path} cannot be read: {error}")
+        except ValueError as error:
+            aside = self._memory.path_aside.name
+            self._tell(f"{self._memory.path} cannot be read: {error}; it is kept as {aside} and begun anew")
+            kept = None
+        except OSError as error:
+            self._tell(f"{self._memory.path} cannot be read: {error}; {_UNNOTICED}")
             kept = None
         if kept is not None and kept.is_beyond(self._seen):
             self._seen = kept
@@ -108,14 +113,14 @@ class ChainWatch:
         try:
             await asyncio.to_thread(self._memory.keep, head)
         except OSError as error:
-            self._tell(f"{self._memory.path} cannot be written: {error}")
+            self._tell(f"{self._memory.path} cannot be written: {error}; {_UNNOTICED}")
         else:
             self._troubles.clear()
 
     def _tell(self, trouble: str) -> None:
         """Once. Nobody is kept from paying by it."""
         if trouble not in self._troubles:
-            log.error("%s: the next start would not notice that the database was set back", trouble)
+            log.error("%s", trouble)
         self._troubles.add(trouble)
 
     async def _stop_money(self, how: str) -> None:
