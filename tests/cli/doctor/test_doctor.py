@@ -12,7 +12,7 @@ from qirsh.engine.entropy import system_entropy
 from qirsh.engine.keyring import Keyring
 from qirsh.engine.webhook_secrets import WebhookSecrets
 from tests.cli.program import House, Running
-from tests.live import wait_until
+from tests.live import free_port, wait_until
 
 
 def findings(text: str) -> dict[str, str]:
@@ -33,6 +33,10 @@ def test_a_demo_is_fit_to_serve_at_rest_and_while_it_serves(house: House, served
     ended = shared.run("doctor", QIRSH_PORT=port)
     assert ended.returncode == 0, ended.stdout
     assert f"port {port}, served by process {running.process.pid} from this data" in ended.stdout
+    elsewhere = shared.run("doctor", QIRSH_PORT=str(free_port())).stdout
+    assert (
+        f"process {running.process.pid} serves this data on {running.url}, with other settings than these" in elsewhere
+    )
 
 
 def test_money_that_is_stopped_is_told(house: House) -> None:
@@ -56,6 +60,18 @@ SPOILT: dict[str, tuple[str, Callable[[House], object], dict[str, str], str]] = 
     "open folder": ("Data directory", lambda h: h.folder.chmod(0o755), {}, "chmod go="),
     "open database": ("Data directory", lambda h: h.database.chmod(0o644), {}, "qirsh.db: chmod go="),
     "lost secret": ("Secret key", lambda h: (h.folder / "secret.key").unlink(), {}, "is missing"),
+    "empty secret": (
+        "Secret key",
+        lambda h: (h.folder / "secret.key").write_text(""),
+        {},
+        "secret.key holds no secret",
+    ),
+    "spoilt memory": (
+        "Chain memory",
+        lambda h: (h.folder / "chain-head.json").write_text("nonsense"),
+        {},
+        "a server keeps this file as chain-head.json.unreadable and begins anew",
+    ),
     "other secret": (
         "Secret key",
         lambda _: None,

@@ -31,6 +31,10 @@ def port(settings: Settings) -> Finding:
     server = running_server.found(settings)
     if server is not None and urlsplit(server.address).port == settings.port:
         return Finding("ok", f"{address}, served by process {server.pid} from this data")
+    if server is not None:
+        return Finding(
+            "note", f"process {server.pid} serves this data on {server.address}, with other settings than these"
+        )
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((settings.host, settings.port), family=family).close()
