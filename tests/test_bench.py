@@ -99,6 +99,7 @@ def test_the_shop_whose_pages_are_measured_passes_verify_on_postgresql(tmp_path:
         require_clean(url)
 
 
+@pytest.mark.slow
 def test_the_console_is_measured_on_books_that_pass_verify_and_every_page_is_there(tmp_path: Path) -> None:
     settings = read_settings({"QIRSH_DATA_DIR": str(tmp_path)})
     town = seed(settings, shops=2, payers=24)

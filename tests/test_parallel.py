@@ -43,7 +43,7 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.parallel", "-p", "no:cacheprovider"]
     command += ["--processes=3", f"--rootdir={folder}", *more, str(folder)]
     # Its own, so that no other run of pytest takes the name of a folder that was removed.
-    told = {**os.environ, "PYTEST_DEBUG_TEMPROOT": str(folder)}
+    told = {**os.environ, "PYTEST_DEBUG_TEMPROOT": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60, env=told)
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
-from tests.browser.test_console_pages import every_second
+from tests.browser.test_console_pages import some_pages
 from tests.browser.test_journeys import in_one_language, sign_in
 from tests.browser.tour import Stage, business_tour
 from tests.live import Customer
@@ -25,7 +25,7 @@ def owner(scene: Scene, code: str) -> tuple[Stage, str]:
     return Stage(scene.base_url, code, waiting, customer.email, "", asked["account"]), paid
 
 
-@every_second("ar", 0)
+@some_pages("ar", 0)
 def test_the_dashboard_is_whole_on_a_phone(scene: Scene, open_page: Open, sight: Sight, code: str, part: slice) -> None:
     page = open_page(**PHONE)
     for number, name in enumerate(business_tour(page, *owner(scene, code))):
@@ -47,7 +47,7 @@ def test_the_open_place_is_in_sight_among_more_than_fit(scene: Scene, open_page:
         assert places["y"] <= place["y"] <= place["y"] + place["height"] <= places["y"] + places["height"]
 
 
-@every_second("tr", 1)
+@some_pages("tr", 2)
 def test_the_dashboard_is_whole_on_a_desk_in_the_dark(
     scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
 ) -> None:

@@ -4,7 +4,7 @@ from itertools import islice
 
 from tests.browser.conftest import PHONE, Open, Scene
 from tests.browser.sight import Sight
-from tests.browser.test_console_pages import every_second
+from tests.browser.test_console_pages import some_pages
 from tests.browser.test_journeys import in_one_language
 from tests.browser.tour import Stage, webhook_tour
 from tests.live import Customer, cancel
@@ -24,7 +24,7 @@ def owner(scene: Scene, code: str) -> tuple[Stage, str, str]:
     return Stage(scene.base_url, code, "", customer.email, "", asked["account"]), endpoint, delivery
 
 
-@every_second("ar", 0)
+@some_pages("ar", 0)
 def test_the_pages_of_webhooks_are_whole_on_a_phone(
     scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
 ) -> None:
@@ -33,7 +33,7 @@ def test_the_pages_of_webhooks_are_whole_on_a_phone(
         sight.see(page, name)
 
 
-@every_second("tr", 1)
+@some_pages("tr", 2)
 def test_the_pages_of_webhooks_are_whole_on_a_desk_in_the_dark(
     scene: Scene, open_page: Open, sight: Sight, code: str, part: slice
 ) -> None:

@@ -95,7 +95,9 @@ def up(server: PostgresServer) -> Iterator[PostgresServer]:
         assert server.start()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "restarted"])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=["killed", "restarted"]
+)
 @pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.slow)])
 def test_a_database_that_ends_under_load_and_comes_back_has_everything_once(
     several: Several, up: PostgresServer, how: signal.Signals, times: int
@@ -206,7 +208,7 @@ def distant(founded_database: FoundedDatabase, folder: Path, line: LineBeside) -
         yield world
 
 
-@pytest.mark.parametrize("how", ["cut", "silent"])
+@pytest.mark.parametrize("how", [pytest.param("cut", marks=pytest.mark.slow), "silent"])
 def test_a_line_to_the_database_that_breaks_and_is_mended_loses_nothing(
     line: LineBeside, distant: Several, how: str
 ) -> None:
@@ -297,7 +299,7 @@ async def connected(several: Several) -> AsyncIterator["asyncpg.Connection"]:
 
 
 @pytest.mark.parametrize("times", [20, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("how", ["cancel", "terminate"])
+@pytest.mark.parametrize("how", [pytest.param("cancel", marks=pytest.mark.slow), "terminate"])
 def test_statements_that_are_struck_one_after_the_other_under_load_leave_every_lane_alive(
     several: Several, how: Literal["cancel", "terminate"], times: int
 ) -> None:

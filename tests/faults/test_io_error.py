@@ -87,7 +87,7 @@ def test_a_failure_before_the_commit_is_told_as_not_done_and_the_server_goes_on(
     shimmed.verify()
 
 
-@pytest.mark.parametrize("way", ["ABORT", "ROLLBACK", "FAIL"])
+@pytest.mark.parametrize("way", [*(pytest.param(way, marks=pytest.mark.slow) for way in ("ABORT", "ROLLBACK")), "FAIL"])
 def test_only_the_command_that_the_database_refuses_fails(shimmed: Served, way: str) -> None:
     world = shimmed
     history = History(world)

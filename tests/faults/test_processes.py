@@ -20,7 +20,7 @@ _FROZEN_S: Final = 120.0
 _EXPIRER: Final = "payment expirer"
 
 
-@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_kills_of_one_process_lose_nothing_and_the_other_goes_on(several: Several, rounds: int) -> None:
     chance = random.Random()
     history = History(several)

@@ -49,6 +49,7 @@ def play(folder: Path, program: Path, **variables: str) -> None:
     assert re.search(rf"\d  remote_payment\.paid +{payment}  {event}  204  \d+ ms\n", ended.stdout)
 
 
+@pytest.mark.slow
 def test_the_installed_package_tells_the_story(tmp_path: Path) -> None:
     play(tmp_path, Path(sys.executable).with_name("qirsh"))
 

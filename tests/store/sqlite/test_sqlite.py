@@ -348,7 +348,7 @@ def _open_and_die_at(path: Path, statement: int) -> None:
     os._exit(0)  # No statement was left to die at.
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [27, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_migration_that_is_killed_after_any_statement_is_finished_by_the_next_start(folder: Path, step: int) -> None:
     play(folder / "whole.db", nothing)
     whole = by_hand(folder / "whole.db", SCHEMA)
