@@ -12,10 +12,11 @@ from typing import Final
 
 import pytest
 
+from tests.postgres import installations
 from tests.store.agreed_guards import AGREED, BAD_AGREED, HOUSE_OPENED, gets, has
 from tests.store.bank_guards import BAD_BANK, BANK_TO_NOWHERE, GOOD_BANK, REPLACED_BANK
 from tests.store.conftest import Engine
-from tests.store.filled import FILLED, Denied, Hand, PostgresHand, SqliteHand
+from tests.store.filled import FILLED, Denied, Hand, SqliteHand
 from tests.store.help_guards import BAD_HELP, GOOD_HELP, HELP_TO_NOWHERE, REPLACED_HELP
 from tests.store.ledger_guards import BAD_LOOKS, LOOKS_TO_NOWHERE, REPLACED_LOOKS
 from tests.store.money_sql import BALANCES, TRANSFER, agreed, deposit, transfer
@@ -772,19 +773,23 @@ def test_only_its_guard_stands_in_sqlite_s_way_of(hand: SqliteHand, name: str) -
     accepted_without_guards(hand, REPLACED[name][0])
 
 
+# SQLite has no such statements.
+ON_POSTGRESQL: Final = pytest.mark.parametrize("any_engine", installations(), indirect=True, scope="session")
+
+
 @pytest.mark.parametrize("table", TRUNCATED)
+@ON_POSTGRESQL
 def test_postgresql_refuses_to_empty_a_table(any_hand: Hand, table: str) -> None:
-    if isinstance(any_hand, PostgresHand):  # SQLite has no such statement.
-        refused(any_hand, f"TRUNCATE {table} CASCADE", "never vanish")
-        accepted_without_guards(any_hand, f"TRUNCATE {table} CASCADE")
+    refused(any_hand, f"TRUNCATE {table} CASCADE", "never vanish")
+    accepted_without_guards(any_hand, f"TRUNCATE {table} CASCADE")
 
 
 @pytest.mark.parametrize("name", OVERRIDDEN)
+@ON_POSTGRESQL
 def test_postgresql_refuses(any_hand: Hand, name: str) -> None:
-    if isinstance(any_hand, PostgresHand):
-        sql, why = OVERRIDDEN[name]
-        refused(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1), why)
-        accepted_without_guards(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1))
+    sql, why = OVERRIDDEN[name]
+    refused(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1), why)
+    accepted_without_guards(any_hand, sql.replace(" VALUES", " OVERRIDING SYSTEM VALUE VALUES", 1))
 
 
 GOOD: Final[dict[str, str]] = {
