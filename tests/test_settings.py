@@ -114,7 +114,7 @@ def test_no_other_support_is_taken(contact: str) -> None:
         "pay.example.org",
         "ftp://pay.example.org",
         "https://u:hidden@pay.example.org",
-        "https://a/?b",
+        *("https://a/?b", "https://a?", "https://a#", "https://a:", "https://a:99999", "https://@a", "https:///"),
         "https://pay.example.org/below",  # Pages lead from the root of their host, and cookies count for all of it.
     ],
 )
@@ -122,6 +122,21 @@ def test_the_base_url_is_an_address_and_nothing_more(text: str) -> None:
     with pytest.raises(BadSetting, match="QIRSH_BASE_URL: must be an absolute http or https address") as told:
         read_settings({"QIRSH_BASE_URL": text})
     assert "hidden" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("https://pay.example", "https://pay.example"),
+        ("HTTPS://Pay.Example:443/", "https://pay.example"),
+        ("http://pay.example:080", "http://pay.example"),
+        ("https://pay.example:80//", "https://pay.example:80"),
+        ("http://[2001:DB8::443]", "http://[2001:db8::443]"),
+        ("http://127.0.0.1:0", "http://127.0.0.1:0"),  # Any free port.
+    ],
+)
+def test_the_base_url_is_kept_as_browsers_write_an_origin(text: str, origin: str) -> None:
+    assert read_settings({"QIRSH_BASE_URL": text}).base_url == origin
 
 
 def test_the_operators_name_fits_a_footer() -> None:

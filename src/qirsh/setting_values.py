@@ -21,6 +21,9 @@ _POSTGRES_HOST: Final = r"(\[[\w:.%]*\]|[^:/?#@,\s\[\]]*)(:\d*)?"
 _POSTGRES_LOCATION: Final = (
     rf"([^:/?#@\s]*(:[^:/?#@\s]*)?@)?{_POSTGRES_HOST}(,{_POSTGRES_HOST})*(/[^/?#@\s]*)?(\?[^#\s]*)?"
 )
+_BASE_URL: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[\w:.%]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?/*", re.ASCII | re.IGNORECASE
+)
 # By scheme: how the line is guarded, and the port.
 _SMTP_SCHEMES: Final = {"smtp": ("none", 25), "smtp+starttls": ("starttls", 587), "smtps": ("tls", 465)}
 _SMTP_URL: Final = re.compile(
@@ -210,15 +213,17 @@ def _check_hosts(url: PostgresUrl) -> None:
 
 
 def base_url(text: str) -> str:
-    parts = urlsplit(text)
-    is_host = re.fullmatch(r"[\w.:%-]+", parts.hostname or "", re.ASCII)  # As a browser sends it.
-    is_more = parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
-    if parts.scheme not in {"http", "https"} or not is_host or is_more:
+    """As a browser writes an origin: in small letters, without the port that goes without saying."""
+    found = _BASE_URL.fullmatch(text)
+    if found is None or int(found["port"] or 0) > _PORT_MAX:
         message = (
             "must be an absolute http or https address without user, path and query, such as https://pay.example.org"
         )
         raise ValueError(message)
-    return text.rstrip("/")
+    scheme, host = found["scheme"].lower(), found["host"].lower()
+    usual = {"http": 80, "https": 443}[scheme]
+    number = int(found["port"] or usual)
+    return f"{scheme}://{host}" if number == usual else f"{scheme}://{host}:{number}"
 
 
 def time_zone(text: str) -> ZoneInfo:

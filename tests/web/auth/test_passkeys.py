@@ -325,10 +325,3 @@ def test_what_was_asked_under_the_old_secret_is_known_under_both(
 )
 def test_it_is_known_where_browsers_have_passkeys(context: Context, base_url: str, *, expected: bool) -> None:
     assert passkeys.can_be_used(msgspec.structs.replace(context, base_url=base_url)) is expected
-
-
-def test_our_place_comes_from_the_settings_however_they_are_written(context: Context) -> None:
-    context = msgspec.structs.replace(context, base_url="https://Pay.Example:443")
-    device = Authenticator("https://pay.example", HOST)
-    known = kept(context, device)
-    assert used(context, device, known) is not None

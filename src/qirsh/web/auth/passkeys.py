@@ -38,7 +38,6 @@ from webauthn.helpers.structs import (
 
 from qirsh.domain.limits import PASSKEY_CHALLENGE_MS, PASSKEY_ID_BYTES_MAX
 from qirsh.web.http.context import Context
-from qirsh.web.http.origin import own_origin
 
 _NAME: Final = "Qirsh"
 _ALGORITHMS: Final = [
@@ -162,7 +161,7 @@ def new_passkey(context: Context, purpose: Purpose, answer: str) -> NewPasskey |
             credential=credential,
             expected_challenge=_own_challenge(context, purpose, credential.response.client_data_json),
             expected_rp_id=_host(context),
-            expected_origin=own_origin(context.base_url).decode(),
+            expected_origin=context.base_url,
             require_user_verification=True,
             supported_pub_key_algs=_ALGORITHMS,
         )
@@ -194,7 +193,7 @@ def verify_assertion(context: Context, purpose: Purpose, answer: str, known: Kno
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=_host(context),
-            expected_origin=own_origin(context.base_url).decode(),
+            expected_origin=context.base_url,
             credential_public_key=known.public_key,
             credential_current_sign_count=known.sign_count,
             require_user_verification=True,

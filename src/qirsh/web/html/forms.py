@@ -8,7 +8,6 @@ from qirsh.domain.limits import FORM_BYTES_MAX
 from qirsh.language.figures import latin_digits
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request
-from qirsh.web.http.origin import own_origin
 from qirsh.web.http.problems import FieldError, Problem
 
 _TYPE: Final = b"application/x-www-form-urlencoded"
@@ -42,7 +41,7 @@ def refuse_strangers(context: Context, request: Request) -> None:
 
     Since our pages send no referrer, browsers send `Origin: null` with their forms, which tells nothing either.
     """
-    if request.headers.get(b"origin", b"null") not in {own_origin(context.base_url), b"null"}:
+    if request.headers.get(b"origin", b"null") not in {context.base_url.encode(), b"null"}:
         raise Problem("stale_form")
     if request.headers.get(b"sec-fetch-site", b"none") not in _OWN_SITES:
         raise Problem("stale_form")
