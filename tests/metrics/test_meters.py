@@ -1,5 +1,6 @@
 """What is counted lies in memory that processes share, and adds up whoever looks."""
 
+import asyncio
 import os
 
 import pytest
@@ -32,7 +33,7 @@ KNOWN = {
 
 
 def lines(meters: Meters) -> dict[str, float]:
-    text = Exposition(meters).text({}).decode()
+    text = asyncio.run(Exposition(meters).kept()).decode()
     return {
         name: float(value)
         for name, _, value in (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
@@ -85,12 +86,15 @@ def test_what_is_told_of_routes_is_what_the_library_would_tell() -> None:
     quoted = "GET /100%s/{id}"
     meters = Meters(Layout({**KNOWN, "route": [quoted, "POST /b"]}))
     exposition = Exposition(meters)
-    answers = [(quoted, 200, 0.0004), ("POST /b", 201, 2.5), ("POST /b", 500, 12_345_678.5), (quoted, 200, 1e-7)]
+    answers = [
+        *((quoted, 200, 0.0004), ("POST /b", 201, 2.5), ("POST /b", 500, 12_345_678.5), (quoted, 200, 1e-7)),
+        *((quoted, 200, 0.0), ("POST /b", 503, 0.0)),
+    ]
     for route, status, seconds in answers:
         meters.answered(meters.layout.route(route), status, seconds)
         requests.labels(route, str(status)).inc()
         times.labels(route).observe(seconds)
-        assert routes_of(exposition.text({})) == routes_of(generate_latest(registry))
+        assert routes_of(asyncio.run(exposition.kept())) == routes_of(generate_latest(registry))
 
 
 def test_no_two_metrics_share_a_cell() -> None:

@@ -1,6 +1,6 @@
 """Metrics as the text that Prometheus reads."""
 
-import time
+import asyncio
 from collections.abc import Iterable, Mapping
 from itertools import accumulate, chain, repeat
 from typing import Final, NamedTuple
@@ -22,76 +22,87 @@ _Distribution = tuple[tuple[str, ...], list[float], float]
 
 
 class _RouteText(NamedTuple):
-    """What is told of a route, as of a state of its cells."""
+    """What is told of a route, as of its marks."""
 
-    state: bytes
+    marks: tuple[float, ...]
     requests: bytes = b""
     seconds: bytes = b""
 
 
 class Exposition:
-    """The text. What is told of routes is most of it, and is made again only where something was counted meanwhile."""
+    """The text. It is long, so each part of it is made again only where something was counted meanwhile."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters
         self._routes: dict[str, _RouteText] = {}
-        self._made = 0
+        self._others: dict[str, tuple[list[float], bytes]] = {}
+        self._requests_head = _text(_numbers(REQUESTS, ()))
+        self._seconds_head = _text(_histogram(REQUEST_SECONDS, ()))
         # Of one route, made once: prometheus-client would take twenty times as long for all of them.
         self._requests = _pattern(_numbers(REQUESTS, [(("%s", "%s"), 0)]))
         self._seconds = _pattern(_histogram(REQUEST_SECONDS, [(("%s",), [0.0] * (len(REQUEST_SECONDS.bounds) + 1), 0)]))
 
-    def text(self, asked: Asked) -> bytes:
-        """All of it. Lets others take turns."""
-        routes = [self._route(route, place) for route, place in self._meters.layout.routes()]
+    async def kept(self) -> bytes:
+        """What lies in memory. Lets others take turns."""
+        routes = []
+        made = 0
+        for (route, place), marks in zip(self._meters.layout.routes(), self._meters.marks_of_routes(), strict=True):
+            text = self._routes.get(route)
+            if text is None or text.marks != marks:
+                text = self._routes[route] = self._told_anew(route, marks, self._meters.sums(place, ROUTE_CELLS))
+                made += 1
+                if made % _BETWEEN_TURNS == 0:
+                    await asyncio.sleep(0)
+            routes.append(text)
         parts = []
         for metric in KEPT:
             if metric is REQUESTS:
-                parts += [_text(_numbers(metric, ())), *(route.requests for route in routes)]
+                parts += [self._requests_head, *(route.requests for route in routes)]
             elif metric is REQUEST_SECONDS:
-                parts += [_text(_histogram(metric, ())), *(route.seconds for route in routes)]
+                parts += [self._seconds_head, *(route.seconds for route in routes)]
             else:
-                parts.append(_text(self._kept(metric)))
-        return b"".join(parts) + _text(*(_numbers(metric, asked.get(metric, ())) for metric in ASKED))
+                parts.append(self._other(metric))
+        return b"".join(parts)
 
-    def _route(self, route: str, place: int) -> _RouteText:
-        state = self._meters.state(place, ROUTE_CELLS)
-        known = self._routes.get(route)
-        if known is not None and known.state == state:
-            return known
-        made = self._routes[route] = self._told_anew(route, state, self._meters.sums(place, ROUTE_CELLS))
-        self._made += 1
-        if self._made % _BETWEEN_TURNS == 0:
-            time.sleep(0)  # Else Python would let this thread go on for 5 ms while callers wait.
-        return made
-
-    def _told_anew(self, route: str, state: bytes, cells: list[float]) -> _RouteText:
+    def _told_anew(self, route: str, marks: tuple[float, ...], cells: list[float]) -> _RouteText:
         counts = zip(STATUSES, statuses_of(cells), strict=True)
         requests = [self._requests % (route, status, count) for status, count in counts if count]
         if not requests:  # Most routes wait for their first.
-            return _RouteText(state)
+            return _RouteText(marks)
         times, total = times_of(cells)
         upwards = [*accumulate(times)]
         numbers = zip(repeat(route), (*upwards, upwards[-1], total))
         seconds = self._seconds % tuple(chain.from_iterable(numbers))
-        return _RouteText(state, "".join(requests).encode(), seconds.encode())
+        return _RouteText(marks, "".join(requests).encode(), seconds.encode())
 
-    def _kept(self, metric: Metric) -> Family:
+    def _other(self, metric: Metric) -> bytes:
         layout = self._meters.layout
+        cells = self._meters.sums(layout.first(metric), layout.count(metric))
+        known, text = self._others.get(metric.name, (None, b""))
+        if known != cells:
+            text = _text(self._family(metric, cells))
+            self._others[metric.name] = cells, text
+        return text
+
+    def _family(self, metric: Metric, cells: list[float]) -> Family:
         if metric.kind == "histogram":
-            *counts, total = self._meters.sums(layout.place(metric), layout.count(metric))
+            *counts, total = cells
             return _histogram(metric, [((), counts, total)])
         # A rate begins with what was there before, so counters begin at zero. Refusals are of too many kinds for that.
         begins_at_zero = metric.kind == "counter" and metric is not REFUSALS
-        combinations = list(layout.combinations(metric))
-        numbers = self._meters.sums(combinations[0][1], len(combinations))
         return _numbers(
             metric,
             (
                 (values, number)
-                for (values, _), number in zip(combinations, numbers, strict=True)
+                for (values, _), number in zip(self._meters.layout.combinations(metric), cells, strict=True)
                 if number or (OTHER not in values if begins_at_zero else not values)
             ),
         )
+
+
+def told(asked: Asked) -> bytes:
+    """What was asked for."""
+    return _text(*(_numbers(metric, asked.get(metric, ())) for metric in ASKED))
 
 
 def _numbers(metric: Metric, found: Iterable[tuple[tuple[str, ...], float]]) -> Family:

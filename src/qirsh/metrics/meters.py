@@ -74,6 +74,10 @@ class Layout:
     def _route_values(self) -> tuple[str, ...]:
         return self.values.get("route", (OTHER,))
 
+    def first(self, metric: Metric) -> int:
+        """Of its cells."""
+        return self._first[metric.name]
+
     def place(self, metric: Metric, *values: str) -> int:
         """The cell of one combination of label values, or the first of a histogram."""
         place = 0
@@ -136,9 +140,11 @@ class Meters:
         rows = self._parts(first, count)
         return list(rows[0]) if len(rows) == 1 else [sum(cells) for cells in zip(*rows, strict=True)]
 
-    def state(self, first: int, count: int) -> bytes:
-        """What lies in these cells of all rows: while it is the same, nothing was counted there."""
-        return b"".join(self._parts(first, count))
+    def marks_of_routes(self) -> Iterable[tuple[float, ...]]:
+        """Of each route what no answer leaves as it was: it is one of the quickest, or adds to the sum of times."""
+        rows = self._parts(self.layout.first(REQUESTS), self.layout.count(REQUESTS))
+        marks = (0, _TIME_SUM, _OTHER_TIMES)
+        return zip(*(row[mark::ROUTE_CELLS].tolist() for row in rows for mark in marks), strict=True)
 
     def _parts(self, first: int, count: int) -> "list[memoryview[float]]":
         return [row[first : first + count] for row in self._rows if row[_LAYOUT] == self.layout.fingerprint]
@@ -155,8 +161,8 @@ def _adder_of_requests(cells: "memoryview[float]") -> Callable[[int, int, float]
         if status == usual:
             cells[route + time] += 1.0
         else:
-            cells[route + other_times + time] += 1.0
             cells[route + places.get(status, statuses)] += 1.0
+            cells[route + other_times + time] += 1.0
         cells[route + time_sum] += seconds
 
     return answered

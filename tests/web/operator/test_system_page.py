@@ -12,7 +12,7 @@ from qirsh.doctor.examination import Examination
 from qirsh.domain.commands.lease import HoldLease
 from qirsh.domain.limits import LEASE_MS
 from qirsh.settings import Settings, read_settings
-from qirsh.store.reads.system import waiting_for_workers
+from qirsh.store.reads.system import standing
 from qirsh.web.operator.system_view import system_view
 from qirsh.workers.payment_indexer import PaymentIndexer
 from qirsh.workers.sealer import Sealer
@@ -52,8 +52,9 @@ def test_it_is_for_those_who_may_see_it(world: InProcess) -> None:
 
 
 def behind(world: InProcess) -> dict[str, int]:
-    now = world.now_ms()
-    return {one.worker: one.count for one in world.run(waiting_for_workers(world.context.store, now, has_mail=True))}
+    context = world.context
+    stands = world.run(standing(context.store, context.installation.engine, world.now_ms(), has_mail=True))
+    return {one.worker: one.count for one in stands.waiting}
 
 
 def test_what_waits_for_each_worker_is_counted_until_it_is_done(world: InProcess) -> None:

@@ -56,13 +56,16 @@ _DELIVERIES: Final = (
     "SELECT 'webhook deliveries', count(*), min(due_at) FROM (SELECT due_at FROM webhook_delivery"
     f" WHERE state = 'waiting' LIMIT {COUNTED_MAX}) AS w"
 )
-_WAITING: Final = Query(
-    " UNION ALL ".join(
-        (_DUE, _INDEX, _behind_seals("totaler", TOTALLED), _behind_seals("notifier", NOTIFIED), _MAIL, _EVENTS)
-    )
-    + f" UNION ALL {_DELIVERIES}"
+_AUDITED: Final = "SELECT 'ledger auditor', 0, max(looked_at) FROM ledger_check"
+_STANDBYS: Final = "SELECT 'standbys', count(*), NULL FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')"
+_WORKERS: Final = (
+    *(_DUE, _INDEX, _behind_seals("totaler", TOTALLED), _behind_seals("notifier", NOTIFIED), _MAIL, _EVENTS),
+    _DELIVERIES,
 )
-_AUDITED_AT: Final = Query("SELECT max(looked_at) FROM ledger_check")
+_STANDING: Final = {
+    "SQLite": Query(" UNION ALL ".join((*_WORKERS, _AUDITED))),
+    "PostgreSQL": Query(" UNION ALL ".join((*_WORKERS, _AUDITED, _STANDBYS))),
+}
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -71,6 +74,14 @@ class Waiting(msgspec.Struct, frozen=True):
     worker: str
     count: int  # At most `COUNTED_MAX` of most.
     oldest_at: int | None  # None also where nobody knows.
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What one look at the database tells of those who work behind."""
+
+    waiting: list[Waiting]
+    audited_at: int | None  # When the ledger auditor last wrote down what it saw.
+    standbys: int | None  # That confirm a commit before it is acknowledged. None: it is SQLite.
 
 
 async def schema_number(store: Store) -> int:
@@ -90,15 +101,12 @@ async def leases(store: Store) -> list[Lease]:
     return [Lease(*row) for row in await store.select(_LEASES)]
 
 
-async def waiting_for_workers(store: Store, now: int, *, has_mail: bool) -> list[Waiting]:
-    """Of each. Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
-    rows = await store.search(_WAITING, now)
-    found = [Waiting(worker, int(count), oldest) for worker, count, oldest in rows]
-    return [one for one in found if has_mail or one.worker != "notifier"]
-
-
-async def audited_at(store: Store) -> int | None:
-    """When the ledger auditor last wrote down what it saw."""
-    [(at,)] = await store.select(_AUDITED_AT)
-    found: int | None = at
-    return found
+async def standing(store: Store, engine: str, now: int, *, has_mail: bool) -> Standing:
+    """Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
+    rows = await store.search(_STANDING[engine], now)
+    found = {what: (int(count), at) for what, count, at in rows}
+    _, audited_at = found.pop("ledger auditor")
+    standbys, _ = found.pop("standbys", (None, None))
+    if not has_mail:
+        del found["notifier"]
+    return Standing([Waiting(worker, count, at) for worker, (count, at) in found.items()], audited_at, standbys)

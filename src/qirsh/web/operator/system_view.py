@@ -15,11 +15,10 @@ from qirsh.store.integrity.unsealed import unsealed
 from qirsh.store.reads.queues import Queue, waiting
 from qirsh.store.reads.system import (
     Waiting,
-    audited_at,
     engine_version,
     leases,
     schema_number,
-    waiting_for_workers,
+    standing,
 )
 from qirsh.web.http.context import Context
 from qirsh.web.http.installation import Examined
@@ -73,6 +72,7 @@ async def system_view(context: Context) -> SystemView:
     examining = asyncio.ensure_future(own.examine())
     backup = await _asked_of_disk(lambda: last_backup(own.data_dir))
     processes, vacant = await _processes(context, now)
+    stands = await standing(store, own.engine, now, has_mail=context.has_mail)
     return SystemView(
         version=__version__,
         schema=await schema_number(store),
@@ -83,8 +83,8 @@ async def system_view(context: Context) -> SystemView:
         vacant=vacant,
         troubles=context.engine.troubles(),
         queues=await waiting(store),
-        waiting=[await unsealed(store), *await waiting_for_workers(context.store, now, has_mail=context.has_mail)],
-        audited_at=await audited_at(store),
+        waiting=[await unsealed(store), *stands.waiting],
+        audited_at=stands.audited_at,
         has_mail=context.has_mail,
         disk=await _disk(context),
         settings=own.settings,

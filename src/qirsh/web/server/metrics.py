@@ -20,10 +20,10 @@ from qirsh.metrics.catalogue import (
     WAITING_SECONDS,
     Metric,
 )
-from qirsh.metrics.exposition import CONTENT_TYPE
+from qirsh.metrics.exposition import CONTENT_TYPE, told
 from qirsh.store.integrity.unsealed import unsealed
-from qirsh.store.interface import OutcomeUnknown, Query, StoreUnavailable
-from qirsh.store.reads.system import audited_at, waiting_for_workers
+from qirsh.store.interface import OutcomeUnknown, StoreUnavailable
+from qirsh.store.reads.system import standing
 from qirsh.web.http.context import Context
 from qirsh.web.http.message import Request, Response, head
 from qirsh.web.http.problems import Problem
@@ -33,7 +33,6 @@ from qirsh.web.server.health import EXPIRY_LAG_MS_MAX, has_metrics_token
 log = logging.getLogger(__name__)
 
 _HEAD: Final = head(CONTENT_TYPE)
-_STANDBYS: Final = Query("SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')")
 _ASKED_S_MAX: Final = 2.0  # A database that is away must not keep the rest from being seen.
 Found = dict[Metric, list[tuple[tuple[str, ...], float]]]
 
@@ -42,14 +41,17 @@ async def show_metrics(context: Context, request: Request) -> Response:
     """All processes of this server, whichever of them is asked."""
     if not has_metrics_token(context, request):
         raise Problem("unknown_address")
-    found = _known(context)
-    try:
-        async with asyncio.timeout(_ASKED_S_MAX):
-            found |= await _asked(context)
-    except (StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
-        log.info("metrics of the database are left out: %r", error)
-    # In a thread: a disk may hang, and whoever is served meanwhile takes turns with the text.
-    return Response(200, await asyncio.to_thread(_text, context, found), head=_HEAD)
+    # The text is made while the database and the disk are asked.
+    asked, backup, kept = await asyncio.gather(
+        _asked_in_time(context), asyncio.to_thread(_backup, context), context.exposition.kept()
+    )
+    return Response(200, kept + told(_known(context) | asked | backup), head=_HEAD)
+
+
+def _backup(context: Context) -> Found:
+    """Of the disk, which may hang."""
+    backup = last_backup(context.installation.data_dir)
+    return {} if backup is None else {BACKUP: [((), moment_ms(backup.at) / 1000)]}
 
 
 def _known(context: Context) -> Found:
@@ -65,17 +67,22 @@ def _known(context: Context) -> Found:
     return found
 
 
-def _text(context: Context, found: Found) -> bytes:
-    backup = last_backup(context.installation.data_dir)
-    if backup is not None:
-        found[BACKUP] = [((), moment_ms(backup.at) / 1000)]
-    return context.exposition.text(found)
+async def _asked_in_time(context: Context) -> Found:
+    try:
+        async with asyncio.timeout(_ASKED_S_MAX):
+            return await _asked(context)
+    except (StoreUnavailable, OutcomeUnknown, TimeoutError) as error:
+        log.info("metrics of the database are left out: %r", error)
+        return {}
 
 
 async def _asked(context: Context) -> Found:
     store = context.store
     now = await store.now()
-    waiting = [await unsealed(store), *await waiting_for_workers(store, now, has_mail=context.has_mail)]
+    sealer, stands = await asyncio.gather(
+        unsealed(store), standing(store, context.installation.engine, now, has_mail=context.has_mail)
+    )
+    waiting = [sealer, *stands.waiting]
     ages = {one.worker: max(0, now - one.oldest_at) if one.oldest_at is not None else 0 for one in waiting}
     found: Found = {
         READY: [((), ages["payment expirer"] < EXPIRY_LAG_MS_MAX and not context.engine.troubles())],
@@ -83,12 +90,10 @@ async def _asked(context: Context) -> Found:
         WAITING: [((one.worker,), one.count) for one in waiting],
         WAITING_SECONDS: [((worker,), age / 1000) for worker, age in ages.items()],
     }
-    audited = await audited_at(store)
-    if audited is not None:
-        found[AUDITED] = [((), audited / 1000)]
-    if context.installation.engine == "PostgreSQL":
-        [(standbys,)] = await store.select(_STANDBYS)
-        found[STANDBYS] = [((), standbys)]
+    if stands.audited_at is not None:
+        found[AUDITED] = [((), stands.audited_at / 1000)]
+    if stands.standbys is not None:
+        found[STANDBYS] = [((), stands.standbys)]
     return found
 
 
