@@ -10,6 +10,8 @@ from qirsh.domain.commands.operator import AcceptAppointment
 from qirsh.domain.limits import OPERATOR_NEW_MS
 from qirsh.domain.refusal import Refused
 from qirsh.domain.tables import Tables
+from qirsh.web.operator.action import ActionRefused, Actor
+from qirsh.web.operator.operator_actions import create_operator
 from tests.altered import alter
 from tests.guest import Guest
 from tests.live import PASSWORD, InProcess, Operator, in_process
@@ -143,6 +145,15 @@ def test_an_address_of_somebody_is_no_address_of_a_new_operator(world: InProcess
     world.act("person add", email=NEW, name="Quicker", password=PASSWORD, pin="246813")
     answer = world.send(posting)
     assert (answer.status_code, DEAD in answer.text) == (404, True)
+    with world.books() as books:
+        assert books.select("SELECT count(*) FROM operator") == [(2,)]
+
+
+def test_of_two_first_operators_one_is_told_of_the_other(world: InProcess) -> None:
+    words = {"email": NEW, "name": "Hala Aydın", "roles": ALL_ROLES, "password": PASSWORD}
+    with pytest.raises(ActionRefused, match=f"a moment before.* {NEW} is a customer now") as told:
+        world.run(create_operator(world.context, Actor(None, "os user b"), words))  # As nobody was one when it began.
+    assert told.value.code == "has_operators"
     with world.books() as books:
         assert books.select("SELECT count(*) FROM operator") == [(2,)]
 

@@ -13,6 +13,7 @@ from qirsh.domain.commands.operator import (
 )
 from qirsh.domain.operator_role import OperatorRight
 from qirsh.domain.person import Person
+from qirsh.domain.refusal import Refusal
 from qirsh.domain.tables import Tables
 from qirsh.language.catalog import mark as _
 from qirsh.store.reads import people as people_queries
@@ -113,7 +114,16 @@ async def _first(context: Context, actor: Actor, params: Params) -> Params:
             raise
         person = found
     seed = new_seed(context.entropy)
-    await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), roles, actor.name))
+    try:
+        await submit(context, MakeOperator(email, seal_seed(context.keyring, seed, email), roles, actor.name))
+    except ActionRefused as error:
+        if error.code != Refusal.SECOND_OPERATOR_NEEDED.value:
+            raise
+        message = (
+            "Somebody else was made the first operator a moment before, and appoints the others."
+            " %(email)s is a customer now: be appointed with another address."
+        )
+        raise ActionRefused("has_operators", message, email=email) from error
     return {"person": person.id, "account": str(person.account), "totpSecret": seed, "totpUri": setup_uri(seed, email)}
 
 
