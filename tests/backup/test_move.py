@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,22 @@ from qirsh.backup.database import digest_of, head_of, sums_of
 from qirsh.backup.layout import layout
 from qirsh.backup.lines import UnusableBackup
 from qirsh.backup.move import move_store
+from qirsh.backup.postgres import postgres_target
 from qirsh.backup.progress import Progress
 from qirsh.backup.take import source_of, take_backup
 from qirsh.domain.constant import ARRIVED
 from qirsh.engine.chain_memory import SeenHead, fingerprint, set_back
 from qirsh.engine.clock import system_clock
 from qirsh.engine.entropy import system_entropy
-from qirsh.store.interface import CannotTell, DatabaseInUse, Expected, UnusableDatabase
+from qirsh.store import migrate
+from qirsh.store.interface import CannotTell, DatabaseInUse, Expected, NotEmpty, UnusableDatabase
 from qirsh.store.postgres.store import open_postgres
 from qirsh.store.reads.chain_state import read_state, state_query
 from qirsh.store.sqlite.store import SqliteStore, lock_file
 from qirsh.store.verify import verify
 from tests.backup.conftest import Place, Placed
 from tests.database import database_at
+from tests.live import wait_until
 
 BOTH_WAYS = pytest.mark.parametrize(
     ("old", "new"), [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
@@ -185,6 +189,31 @@ def test_a_store_that_is_served_or_a_place_that_is_not_empty_is_refused(
     os.close(lock)
     with pytest.raises((CannotTell, UnusableDatabase)):
         moved(tmp_path / "nothing.db", empty("sqlite"))
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_of_two_that_fill_one_database_the_second_is_told_of_the_first(empty: Placed, *, is_kept: bool) -> None:
+    url, schema = str(empty("postgresql")), migrate.migrations("postgres")[-1].number
+
+    def fill() -> None:
+        with postgres_target(url, schema):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        with (
+            nullcontext() if is_kept else pytest.raises(KeyboardInterrupt),
+            postgres_target(url, schema) as (*_, first),
+        ):
+            second = pool.submit(fill)
+            wait_until(lambda: first.select("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)], 10)
+            if not is_kept:
+                raise KeyboardInterrupt
+        told = second.exception()
+    if is_kept:
+        assert isinstance(told, NotEmpty)
+        assert "another program has filled it meanwhile" in str(told)
+    else:
+        assert told is None
 
 
 def test_who_has_just_ended_may_leave_and_who_stays_keeps_a_store_where_it_is(

@@ -143,12 +143,20 @@ def postgres_target(url: str, schema: int) -> Iterator[tuple[asyncio.Runner, asy
         try:
             runner.run(connection.execute("BEGIN"))
             refuse_tables(runner.run(connection.fetch(_THERE, sorted(schema_guard.tables()))))
-            yield runner, connection, PostgresTarget(runner, connection, schema)
+            yield runner, connection, _made(runner, connection, schema)
             runner.run(connection.execute("COMMIT"))
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise UnusableDatabase(f"the database could not be filled: {str(error) or 'no answer'}") from error
         finally:
             connection.terminate()
+
+
+def _made(runner: asyncio.Runner, connection: asyncpg.Connection, schema: int) -> PostgresTarget:
+    try:
+        return PostgresTarget(runner, connection, schema)
+    except (asyncpg.UniqueViolationError, asyncpg.DuplicateTableError) as error:  # Its tables were waited for.
+        message = "the database is not empty: another program has filled it meanwhile; create a new one for this"
+        raise NotEmpty(message) from error
 
 
 def refuse_tables(found: list[Any]) -> None:
