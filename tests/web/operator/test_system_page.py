@@ -53,7 +53,7 @@ def test_it_is_for_those_who_may_see_it(world: InProcess) -> None:
 
 def behind(world: InProcess) -> dict[str, int]:
     context = world.context
-    stands = world.run(standing(context.store, context.installation.engine, world.now_ms(), has_mail=True))
+    stands = world.run(standing(context.store, context.installation.engine, has_mail=True))
     return {one.worker: one.count for one in stands.waiting}
 
 

@@ -79,6 +79,7 @@ class Waiting(msgspec.Struct, frozen=True):
 class Standing(msgspec.Struct, frozen=True):
     """What one look at the database tells of those who work behind."""
 
+    at: int
     waiting: list[Waiting]
     audited_at: int | None  # When the ledger auditor last wrote down what it saw.
     standbys: int | None  # That confirm a commit before it is acknowledged. None: it is SQLite.
@@ -101,12 +102,13 @@ async def leases(store: Store) -> list[Lease]:
     return [Lease(*row) for row in await store.select(_LEASES)]
 
 
-async def standing(store: Store, engine: str, now: int, *, has_mail: bool) -> Standing:
+async def standing(store: Store, engine: str, *, has_mail: bool) -> Standing:
     """Where no mail is sent nobody follows the chain to tell of it, and nothing waits for that."""
+    now = await store.now()
     rows = await store.search(_STANDING[engine], now)
     found = {what: (int(count), at) for what, count, at in rows}
     _, audited_at = found.pop("ledger auditor")
     standbys, _ = found.pop("standbys", (None, None))
     if not has_mail:
         del found["notifier"]
-    return Standing([Waiting(worker, count, at) for worker, (count, at) in found.items()], audited_at, standbys)
+    return Standing(now, [Waiting(worker, count, at) for worker, (count, at) in found.items()], audited_at, standbys)

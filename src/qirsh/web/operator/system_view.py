@@ -68,11 +68,10 @@ class SystemView(msgspec.Struct, frozen=True):
 async def system_view(context: Context) -> SystemView:
     """As it is now. What may take long has a time limit."""
     store, own = context.store, context.installation
-    now = await store.now()
     examining = asyncio.ensure_future(own.examine())
     backup = await _asked_of_disk(lambda: last_backup(own.data_dir))
-    processes, vacant = await _processes(context, now)
-    stands = await standing(store, own.engine, now, has_mail=context.has_mail)
+    stands = await standing(store, own.engine, has_mail=context.has_mail)
+    processes, vacant = await _processes(context, stands.at)
     return SystemView(
         version=__version__,
         schema=await schema_number(store),

@@ -77,13 +77,10 @@ async def _asked_in_time(context: Context) -> Found:
 
 
 async def _asked(context: Context) -> Found:
-    store = context.store
-    now = await store.now()
-    sealer, stands = await asyncio.gather(
-        unsealed(store), standing(store, context.installation.engine, now, has_mail=context.has_mail)
-    )
+    store, engine = context.store, context.installation.engine
+    sealer, stands = await asyncio.gather(unsealed(store), standing(store, engine, has_mail=context.has_mail))
     waiting = [sealer, *stands.waiting]
-    ages = {one.worker: max(0, now - one.oldest_at) if one.oldest_at is not None else 0 for one in waiting}
+    ages = {one.worker: max(0, stands.at - one.oldest_at) if one.oldest_at is not None else 0 for one in waiting}
     found: Found = {
         READY: [((), ages["payment expirer"] < EXPIRY_LAG_MS_MAX and not context.engine.troubles())],
         UNSEALED: [((), ages["sealer"] / 1000)],
